@@ -3,15 +3,16 @@
 Two key attributes of a statistics item determine the product's place on a leaderboard. All rows of
 a leaderboard are in one partition of an index. If each write's transaction changed these
 attributes, this one partition would limit the rate of all writes of comments rated 5. So each
-process collects the products whose number of comments rated 5 has changed, and moves each product
-once every few seconds.
+process collects the products with a changed number of comments rated 5, and moves each product at
+most once every two seconds.
 
 A move reads the product's items in one consistent Query. Then it updates each item that is in a
-wrong place, on condition that the item's place has not changed. After the updates, the move reads
-the product again, because another process may have moved the product to a place for older counts. A
-move ends when no item is in a wrong place.
+wrong place, on condition that the item's place has not changed. The process repeats the move until
+it finds no item in a wrong place, because meanwhile another process may have moved the product
+according to older counts.
 
-If a process is killed, the next process that reads the product's statistics moves the product.
+If a process is killed before a move, the next process that reads the product's statistics moves the
+product.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,8 +34,9 @@ _KEYS = (LEADERS.partition_key, LEADERS.sort_key)
 def misplaced(product_id: str, stored: Iterable[StoredCounts]) -> Iterator[tuple[Item, Item]]:
     """Yield a product's items that have wrong leaderboard keys, each with the right keys.
 
-    ``stored`` has all statistics items of the product. If the item of all languages is missing but
-    needs keys, the function yields its primary key instead of the item.
+    The right keys are empty for an item that belongs on no leaderboard. ``stored`` has all
+    statistics items of the product. If the item of all languages is missing but needs keys, the
+    function yields its primary key instead of the item.
     """
     held, fives = dict[str | None, Item](), dict[str | None, int]()
     for key, counts, item in stored:
@@ -61,18 +63,18 @@ class Boards(DeferredWork):
         """The number of corrected places."""
 
     def changed(self, changes: Deltas) -> None:
-        """Remember products to move, because a write may have changed their number of fives."""
+        """Remember to move the products with a changed number of comments rated 5."""
         for key, change in changes.items():
             if change.fives and key.generation is None:
                 self.note(key.product_id)
 
     def seen(self, product_id: str, stored: Sequence[StoredCounts]) -> None:
-        """Remember a product to move, if one of the items that a request has read is misplaced."""
+        """Remember to move a product if one of its items ``stored`` has wrong leaderboard keys."""
         if product_id not in self._pending and any(misplaced(product_id, stored)):
             self.note(product_id)
 
     async def work(self, name: str) -> bool:
-        """Move a product to its places."""
+        """Move a product to its right places. Return True if a place was wrong before."""
         return await self.move(name) > 0
 
     async def move(self, product_id: str) -> int:

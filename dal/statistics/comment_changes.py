@@ -74,8 +74,9 @@ class CommentChange:
     The write fails if the item is no longer the image ``old``. ``beside`` has further actions for
     the same transaction. For ``elsewhere`` see ``named_actions``.
 
-    ``before`` and ``after`` are the comments in the two images. Counters and observers receive only
-    these two comments. An undated comment gets its date when the actions of a write are built.
+    ``before`` and ``after`` are the published comments in the two images, or None. Counters and
+    observers receive only these two comments. An undated comment gets its date when the actions of
+    a write are built.
     """
 
     old: Item | None
@@ -85,7 +86,10 @@ class CommentChange:
     actions: Sequence[Action] = field(init=False)
     """The actions of the latest write, without counters."""
     image: Item | None = field(init=False, default=None)
-    """The new image of the latest or the next write; None before a comment has its date."""
+    """The new image of the latest or the next write.
+
+    None if the item is deleted, or while a new comment has no date.
+    """
     before: Comment | None = field(init=False)
     after: Comment | None = field(init=False)
     changes: Deltas = field(init=False)
@@ -115,7 +119,7 @@ class CommentChange:
         if self.image is not None:
             own = {"Put": {"Item": self.image, **unchanged}}
         else:
-            assert self.old is not None  # noqa: S101 - without either image nothing changes
+            assert self.old is not None  # noqa: S101 - a change has at least one image
             own = {"Delete": {"Key": key_of(self.old), **unchanged}}
         self._next = [own, *self.beside]
         return self._next
@@ -148,14 +152,14 @@ class CommentChange:
         """
         new = self.new
         own = comment_key(new.comment.comment_id) if isinstance(new, Undated) else new or self.old
-        assert own is not None  # noqa: S101 - without either image nothing changes
+        assert own is not None  # noqa: S101 - a change has at least one image
         others = [*self.beside, *(self.naming if names else ())]
         entries = [entry for action in others for entry in action.values()]
         keys = [own, *(entry.get("Key", entry.get("Item")) for entry in entries)]
         return [(key["PK"]["S"], key["SK"]["S"]) for key in keys]
 
     def write(self, maintenance: Maintenance) -> CountedWrite:
-        """Return the actions and the deltas of the counters, for a maintenance mode."""
+        """Return the change's actions and counter deltas in a maintenance mode."""
         own, changes = (self._next or self.prepare())[0], self.changes
         self._next = ()
         if maintenance.mode is MaintenanceMode.STREAM:
@@ -218,8 +222,8 @@ def fitting(
 ) -> Iterator[list[Counted]]:
     """Yield groups of changes, in order. Each group fits in one transaction.
 
-    A transaction has an action for each of its ``counters``, ``actions_each`` actions for each
-    change, and one more action.
+    ``counters`` returns the counters that a change updates. A transaction has one action for each
+    of these counters, ``actions_each`` actions for each change, and one more action of the caller.
     """
     taken: list[Counted] = []
     keys: frozenset[StatisticsKey] = frozenset()

@@ -1,15 +1,14 @@
 """Counters: statistics as items, deltas as actions of a transaction, and places on leaderboards.
 
-The statistics item of a language has ``count_1`` to ``count_5`` and ``count_total`` (N). The item
-has no attribute for a count that has never changed. Counts change by ``ADD``, without a condition.
-The counts of all languages are the sum of these items, which one Query reads because they are in
-one partition.
+The statistics item ``S#<language>`` has ``count_1`` to ``count_5`` and ``count_total`` (N). The
+item has no attribute for a count that has never changed. Counts change by ``ADD``, without a
+condition. The counts of all languages are the sum of these items. One Query reads these items,
+because they are in one partition.
 
-A product with comments rated 5 is on leaderboards: the item of each language with such comments
-also has the two keys of that language's leaderboard, and the item ``S`` has the keys of the
-leaderboard of all languages.
-The sort key is ``<count>#<product>``. An update expression cannot compute this sort key, so
-``boards`` changes these keys after the counts.
+A product with comments rated 5 is on leaderboards. The item of each language with such comments
+also has the two keys of that language's leaderboard. The item ``S`` has the keys of the leaderboard
+of all languages. The sort key of a leaderboard is ``<count>#<product>``. An update expression
+cannot compute this sort key, so ``boards`` changes the leaderboard keys after the counts.
 
 The counters of a rebuild are separate items with the keys ``RECOUNT#<generation>#<part>``. These
 items are on no leaderboard. If a rebuild does not delete these items, they expire.
@@ -48,7 +47,7 @@ REBUILD_PARTS = 16
 """Number of partitions for a rebuild's counters, which share the load of writes."""
 
 REBUILD_KEPT_SECONDS = 30 * 24 * 3600
-"""Seconds after which a rebuild's items expire."""
+"""Seconds after which a rebuild's counter expires, from its latest change."""
 
 
 def partition_of(product_id: str) -> str:
@@ -89,8 +88,8 @@ def encode(key: StatisticsKey, counts: RatingCounts) -> Item:
 def encode_all(counts: Mapping[StatisticsKey, RatingCounts]) -> Iterator[Item]:
     """Yield the table items for the counts of languages, and each product's item of all languages.
 
-    Counts of a key without a language must be zero. The function computes the item of all languages
-    as the sum of a product's counts.
+    Counts of a key without a language must be zero, because the item of all languages is computed
+    from the sum of the product's counts.
     """
     overall: dict[StatisticsKey, RatingCounts] = {}
     for key, held in counts.items():
@@ -103,7 +102,10 @@ def encode_all(counts: Mapping[StatisticsKey, RatingCounts]) -> Iterator[Item]:
 
 
 def place_of(key: StatisticsKey, fives: int) -> Item:
-    """Return the two leaderboard keys of an item. The result is empty without comments rated 5."""
+    """Return the two leaderboard keys of an item.
+
+    The result is empty without comments rated 5, and for a rebuild's counter.
+    """
     if fives <= 0 or key.generation is not None:
         return {}
     board, values = board_of(key.language)
@@ -121,7 +123,7 @@ def numbers_of(counts: RatingCounts) -> dict[str, int]:
 def decode(item: Item) -> tuple[StatisticsKey, RatingCounts]:
     """Return the key and the counts from a statistics item, or from a rebuild's counter.
 
-    Raises ValueError if another program wrote the item.
+    Raises ValueError or KeyError if the item has a form that this program does not write.
     """
     first, in_language, rest = item["SK"]["S"].partition("#")
     if "#" in rest:  # this program escapes languages, so another program wrote this item

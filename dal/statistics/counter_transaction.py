@@ -49,9 +49,10 @@ AT_ONCE = 16
 
 
 class _PendingWrite:
-    """A client's change that waits for its transaction. ``outcome`` is its error, or None.
+    """A client's change that waits for its transaction.
 
-    If the client disconnects, ``outcome`` is cancelled.
+    ``outcome`` is the error of the write, or None after a success. It is cancelled if the client
+    disconnects or stops waiting.
     """
 
     def __init__(self, change: CommentChange) -> None:
@@ -68,10 +69,11 @@ class _PendingWrite:
 class CounterTransactions:
     """Writes comments and their counters in the same transactions.
 
-    ``written`` receives the products of each write, including writes with an unknown outcome.
-    ``observer`` receives the comments of each write. ``written`` and ``observer`` are called before
-    the client gets its response. ``folds`` receives the comments that become published, to update
-    their numbers of votes.
+    ``written`` receives the products of each write, including failed writes and writes with an
+    unknown outcome. ``observer`` receives the published comments of each acknowledged write, and
+    the product of each write with an unknown outcome. ``written`` and ``observer`` are called
+    before the client gets its response. ``folds`` receives each existing comment that becomes
+    published, to update its number of votes.
     """
 
     def __init__(
@@ -95,12 +97,12 @@ class CounterTransactions:
         self._groups: set[asyncio.Task[None]] = set()
 
     async def write(self, change: CommentChange) -> None:
-        """Write one client's change, in one transaction with other changes of its product.
+        """Write one client's change, in one transaction with waiting changes of the same product.
 
         Raises ConditionFailedError if the comment has changed since it was read, or if the
         condition of another action of the change fails. ``failed`` of this error has the numbers of
         these actions within the change. Raises ConflictError if other writes conflict until the
-        deadline.
+        deadline, and StoreUnavailableError if the outcome is unknown.
         """
         # The locks allow one write of a comment at a time, so that observers receive its writes in
         # order. They also allow one write at a time on a person's reservation of a product, because
@@ -126,7 +128,7 @@ class CounterTransactions:
                         async with asyncio.timeout(time_left()):
                             await self._write_next_group(pending.products)
             except ConflictError:
-                # otherwise the group of another client has written the change
+                # If the change no longer waits, another client's group includes it.
                 if pending in self._waiting:
                     raise
             async with asyncio.timeout(time_left()):
@@ -149,8 +151,11 @@ class CounterTransactions:
         it was read, the transaction writes nothing. If DynamoDB rejects the transaction as invalid,
         the changes are divided into two halves, each with its own transaction. In the maintenance
         mode ``stream``, each change is a separate write, so only the writes of comments that
-        another client has changed fail. This method waits for locks without a time limit. Raises
-        the errors of ``write`` except ConditionFailedError.
+        another client has changed fail.
+
+        Only the deadline of the current request limits the wait for locks. Raises the errors of
+        ``write`` except ConditionFailedError, and InvalidRequestError if DynamoDB rejects a single
+        change.
         """
         products = frozenset[str]().union(*(change.products for change in changes))
         if await self._in_stream_mode():
@@ -187,7 +192,7 @@ class CounterTransactions:
 
     async def _write_next_group(self, products: frozenset[str]) -> None:
         """Write, in one transaction, as many waiting changes of the same products as fit."""
-        # Read before the comments get their dates: a read may take seconds.
+        # The mode is read before the comments get their dates, because a read may take seconds.
         now = await self._maintenance.current()
         batch = TransactionBatch(names=now.names_comments)
         waiting = [pending for pending in self._waiting if pending.products == products]
@@ -215,7 +220,8 @@ class CounterTransactions:
         """
         outcome: BaseException | None = None
         try:
-            # The method ``write`` used a maintenance mode that is out of date.
+            # ``write`` grouped the changes by a maintenance mode that is out of date. In the mode
+            # ``stream``, each change is written separately.
             if len(group) > 1 and await self._in_stream_mode():
                 await in_parallel([self._write_group([pending]) for pending in group])
                 return
@@ -294,8 +300,9 @@ async def commit(
     if now.dual_writes:
         # Add changes of zero for the rebuild's counters, so that the cutover finds a counter for
         # every statistics item that was written meanwhile. For example, a comment that the rebuild
-        # has not counted may be deleted before the scan reads it. Without these changes, the
-        # rebuild would have no counter for it, and the deletion would be lost.
+        # has not counted may be deleted before the scan reads it. Without the changes of zero, the
+        # rebuild might have no counter for this comment's language, and the cutover would not
+        # correct the statistics item.
         shown = [key for key in changes if key.generation is None]
         empty = in_generation(dict.fromkeys(shown, RatingCounts()), now.generation)
         changes = {**empty, **changes}

@@ -66,7 +66,7 @@ _ONE = {
 """The delta of adding (sign 1) or removing (sign -1) a comment with a rating."""
 
 Deltas: TypeAlias = Mapping[StatisticsKey, RatingCounts]
-"""How a write changes counts. Counts that do not change are absent."""
+"""How a write changes counts. Maps the key of each counter to the change of its counts."""
 
 
 def deltas(old: Comment | None, new: Comment | None) -> Deltas:
@@ -75,7 +75,7 @@ def deltas(old: Comment | None, new: Comment | None) -> Deltas:
 
 
 def summed(changes: Iterable[Deltas]) -> Deltas:
-    """Return the sum of several changes."""
+    """Return the sum of several changes. Counters with a sum of zero are left out."""
     sums: dict[StatisticsKey, RatingCounts] = {}
     for change in changes:
         for key, counts in change.items():
@@ -135,7 +135,7 @@ class CommentStatistics:
     overall: RatingCounts
     by_language: Mapping[str, RatingCounts]
     sound: bool = True
-    """Whether every item that was read has no count below 0, and the sum of its counts as total."""
+    """True if no item has a count below 0, and the total of each item is the sum of its counts."""
 
     @classmethod
     def summed(
@@ -165,9 +165,9 @@ class CommentStatistics:
     def count(self, query: Query) -> int | None:
         """Return the number of comments that a query selects.
 
-        Raises NoIndexError if the query filters by a field that is not counted. The counters do not
-        store dates. So the result is None for a query with dates, or 0 if no comment passes the
-        other filters.
+        For a query with dates, the result is 0 if no comment passes the other filters, otherwise
+        None, because counters do not store dates. Raises NoIndexError if the query filters by a
+        field that is not counted.
         """
         uncounted = sorted(query.filters.keys() - COUNTED_FIELDS)
         if uncounted:

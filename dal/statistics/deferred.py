@@ -76,10 +76,10 @@ class DeferredWork(ABC):
         self._working = asyncio.create_task(self._follow())
 
     async def finish(self) -> None:
-        """Work on the pending objects, in a few rounds, then stop.
+        """Stop the work in the background, then work on all pending objects, in a few rounds.
 
-        No round follows a round with a failure. If all work of a batch fails, this method stops at
-        once, because the store is probably unavailable.
+        A round with a failure is the last round. If all work of a batch fails, this method ends at
+        once, because the store is probably unavailable. A failure is logged.
         """
         if self._working is not None:
             self._working.cancel()
@@ -131,9 +131,10 @@ class DeferredWork(ABC):
                 _log.exception("%s.", self.undone)
 
     async def _work_on_all(self, names: Sequence[str]) -> int:
-        """Work on objects. If work fails and can succeed later, the object becomes pending again.
+        """Work on objects, and return the number of failures.
 
-        Return the number of failures, which the log reports.
+        An object becomes pending again if its work must be repeated, or has failed and can succeed
+        later.
         """
         free, failed = asyncio.Semaphore(_TOGETHER), 0
         for name in names:
@@ -158,7 +159,8 @@ class DeferredWork(ABC):
         try:
             await in_parallel([work(name) for name in names])
         except BaseException:
-            # After a cancellation, for example, ``finish`` works on all these objects.
+            # All these objects become pending again. For example, ``finish`` cancels this work, and
+            # then works on the pending objects.
             for name in names:
                 self.note(name)
             raise

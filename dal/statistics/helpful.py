@@ -25,9 +25,9 @@ from dal.statistics.deferred import WORK_SECONDS, DeferredWork
 from dal.table.items import Item, key_of, unchanged
 
 VOTES_A_SECOND = 250
-"""The pause between two folds of a comment is at least its number of votes divided by this number,
-in seconds. So a comment with many votes is folded less often. A fold counts the votes twice, so the
-folds of a comment in one process consume at most about 15 RCU per second."""
+"""Determines the pause between two folds of a comment: with 1,000 votes, for example, at least
+1,000 / 250 = 4 seconds. A fold counts the votes twice, so the folds of a comment in one process
+consume at most about 15 RCU per second."""
 
 _KEYS = (HELPFUL.partition_key, HELPFUL.sort_key)
 

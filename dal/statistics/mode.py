@@ -1,13 +1,13 @@
-"""The maintenance mode: which program changes the counters. An item of the table stores it.
+"""The maintenance mode: which program changes the counters. An item of the table stores the mode.
 
 In mode *transactional*, each write of this program changes the counters in the same transaction.
 During a rebuild, each write also changes the rebuild's counters. In mode *stream*, a follower of
 the table's stream changes the counters, and writes do not. Only in mode *stream* may other programs
 write comments too.
 
-A process reads the item at most 5 seconds before each transaction. A transaction takes at most 10
-seconds plus one more attempt. An announcement is a change of the item. SETTLE_SECONDS after an
-announcement, every transaction in progress obeys it.
+An *announcement* is a change of the item. A process reads the item at most 5 seconds before each
+transaction. A transaction takes at most 10 seconds plus one more attempt. So SETTLE_SECONDS after
+an announcement, all transactions that do not obey it have ended.
 
 A count of zero proves that a list is empty, but only under three conditions: the mode is
 transactional, the table is ``complete`` (every comment is counted), and no rebuild is running. A
@@ -48,8 +48,8 @@ _RUNS = ("rebuilding", "upgrading")
 _ONE_PER_PERSON = "onePerPerson"
 
 _SHARDS = frozenset({"shards", "target", "step", "counter_shards", "counter_target"})
-"""Attributes of the item in a table whose lists or counters an earlier version has spread over
-shards."""
+"""Attributes that an earlier version stored in the item if it spread the table's lists or counters
+over several partitions (shards)."""
 
 KEY: Item = {"PK": {"S": "COUNTING"}, "SK": {"S": "COUNTING"}}
 
@@ -64,9 +64,9 @@ class MaintenanceMode(StrEnum):
 class OnePerPerson(StrEnum):
     """Whether a person may have only one comment on each product.
 
-    In ``MARKING`` and ``ON``, each add writes the reservation of its author and product, and is
-    refused if the reservation is for another comment. In ``MARKING``, a scan writes the
-    reservations of older comments.
+    In ``MARKING`` and ``ON``, the write of a new comment also writes a reservation: an item that
+    reserves the product for the comment's author. The write is refused if another comment of this
+    author has the reservation. In ``MARKING``, a scan writes the reservations of older comments.
     """
 
     OFF = "off"
@@ -87,8 +87,8 @@ class Maintenance:
     since: int = 0
     """The time of the latest announcement, in Unix seconds."""
     counted_table: str = ""
-    """The id of the table in which all comments are counted. A copy of this table has another
-    id."""
+    """The id of the table, if all its comments are counted; otherwise empty. A copy of the table
+    has another id, but contains the original's id here."""
     upgrading: bool = False
     """Whether an upgrade is adding missing keys to items."""
     one_per_person: OnePerPerson = OnePerPerson.OFF
@@ -115,14 +115,14 @@ class Maintenance:
 
     @property
     def counted(self) -> bool:
-        """Whether the table has counters. In mode stream, a rebuild creates them."""
+        """Whether the table has counters. In mode *stream*, only a rebuild creates them."""
         return self.mode is MaintenanceMode.TRANSACTIONAL or self.counted_table != ""
 
     @property
     def exact(self) -> bool:
         """Whether counts include every write that was acknowledged before the counts were read.
 
-        If this is True, a count of zero proves that no comment exists.
+        If this is True, a count of zero proves that the counted list is empty.
         """
         return self.mode is MaintenanceMode.TRANSACTIONAL and self.complete and not self.rebuilding
 
@@ -191,7 +191,10 @@ class MaintenanceStore:
 
     @property
     def latest(self) -> Maintenance | None:
-        """The contents that ``current`` read last, at any time ago; None before the first read."""
+        """The contents that ``current`` read last, however old they are.
+
+        None before the first read, and after ``forget``.
+        """
         return None if self._kept is None else self._kept[1]
 
     def forget(self) -> None:
@@ -199,7 +202,7 @@ class MaintenanceStore:
         self._kept = None
 
     async def announce(self, read: Maintenance, **changes: Any) -> Maintenance:
-        """Store the contents ``read`` with ``changes``, and return the new contents.
+        """Change the item from the contents ``read`` by ``changes``, and return the new contents.
 
         Raises ConflictError if the item has changed since it was read, and StoreRefusedError as
         ``check_alone`` does.
@@ -220,10 +223,10 @@ class MaintenanceStore:
 
 
 def check_alone(read: Maintenance, wanted: Maintenance) -> None:
-    """Raise StoreRefusedError if two of these commands would run at the same time.
+    """Raise StoreRefusedError if ``wanted`` begins a command while another command is running.
 
-    The commands are a rebuild, an upgrade, and a change of ``one_per_person``. Each must find its
-    own announcement in the item when it ends.
+    The commands are a rebuild, an upgrade, and a change of ``one_per_person``. When a command ends,
+    it must find its own announcement in the item.
     """
     begun = _runs(wanted) - _runs(read)
     if wanted.one_per_person is not read.one_per_person:
@@ -256,7 +259,7 @@ def _runs(state: Maintenance) -> set[_Run]:
 
 
 def unchanged_since(announced: Maintenance) -> dict[str, Any]:
-    """Return a check that makes a transaction fail after a later announcement."""
+    """Return an action that makes its transaction fail if the mode is no longer ``announced``."""
     return {"ConditionCheck": {"Key": KEY, **_as_read(announced)}}
 
 

@@ -50,7 +50,7 @@ KEPT_LOCATIONS = 200_000
 """Maximum rows and ranges in memory, of all products together: about 36 MB."""
 
 _SAMPLE = 8
-"""The number of rows in a product's first sample, from which their mean size is estimated."""
+"""The number of a product's newest rows that are read to estimate the mean size of its rows."""
 
 _WEIGHT = 0.2
 """The weight of a page's mean row size in the moving average of a product's row sizes."""
@@ -81,7 +81,7 @@ class _Recent:
 class StatisticsReader:
     """Reads statistics items.
 
-    ``run`` is ``Table.query``; ``seen`` receives the items that were read.
+    ``run`` is ``Table.query``. ``seen`` receives the product and its decoded items after each read.
     """
 
     def __init__(
@@ -98,7 +98,8 @@ class StatisticsReader:
     ) -> CommentStatistics:
         """Return a product's statistics by one Query (by more if it has over 1,000 languages).
 
-        A ``consistent`` read includes every acknowledged write, and costs twice the capacity.
+        A ``consistent`` read includes every acknowledged change of the counters, and costs twice
+        the capacity.
         """
         return (await self._read(product_id, SORT_KEYS, consistent=consistent, spend=spend))[0]
 
@@ -155,7 +156,7 @@ class ProductStatisticsProvider:
         self.locations: LRUCache[str, RowLocations] = LRUCache(KEPT_LOCATIONS, RowLocations.weight)
 
     async def inexact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
-        """Return statistics that may be some seconds old; None if no comments are counted.
+        """Return statistics that may be some seconds old; None without counted comments or rows.
 
         For a list of several products, the row size and the dates are those of the product with the
         most comments, and there are no row locations.
@@ -244,7 +245,7 @@ class ProductStatisticsProvider:
     async def _sample(
         self, product: str, spent: ExecutionStatistics, count: int, *, descending: bool
     ) -> Sequence[Row]:
-        """Read the first or the last rows of a product's comments, to learn sizes and dates."""
+        """Return a product's newest rows if ``descending`` is true, otherwise its oldest rows."""
         request = QueryRequest(
             ALL, ALL.partition_of({"product": product}), descending=descending, limit=count
         )
@@ -254,7 +255,7 @@ class ProductStatisticsProvider:
 
 
 def _shares(newest: Sequence[Row]) -> Mapping[str, float]:
-    """Estimate the shares of uncounted fields.
+    """Estimate, for each uncounted field, the share of rows with the value ``true``.
 
     A share is never 0 or 1, because a few rows cannot prove that no row or every row has the value.
     """
@@ -273,7 +274,7 @@ def _located(row: Row, product: str) -> LocatedRow:
     return LocatedRow(row.position, values, _bytes(row, product))
 
 
-# Cached: a product's rows have few different values, so the remembered rows can share the sets.
+# A product's rows have few different values. With the cache, rows with equal values share one set.
 @lru_cache(maxsize=10_000)
 def _values(product: str, language: str, rating: str) -> EqualityKey:
     return frozenset({"product": product, "language": language, "rating": rating}.items())
