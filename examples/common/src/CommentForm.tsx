@@ -19,7 +19,8 @@ export type Fault = { field?: readonly string[] | null; message: string };
 export function CommentForm({ onSend }: { onSend: (draft: Draft) => Promise<readonly Fault[]> }) {
   const [faults, setFaults] = useState<readonly Fault[]>([]);
   const [sending, setSending] = useState(false);
-  // An unchanged draft keeps its key. If only the response was lost, no second comment is added.
+  // An unchanged draft keeps its idempotency key. So if only the response was lost, sending the
+  // draft again adds no second comment.
   const [idempotencyKey, setKey] = useState(() => crypto.randomUUID());
 
   async function send(form: HTMLFormElement) {

@@ -46,7 +46,8 @@ export function AddComment(props: { connection: string; filter: Filter; viewer: 
   `);
 
   function send(draft: Draft): Promise<readonly Fault[]> {
-    // In the order OLDEST, a new comment is last. Its event inserts it if the end is loaded.
+    // In the order OLDEST, a new comment is last. If the list's end is loaded, LiveComments inserts
+    // the comment when its event arrives.
     const isShown = filter.orderBy === "NEWEST" && passes(filter, draft);
     return new Promise((resolve) =>
       commitAdd({

@@ -30,7 +30,8 @@ export function Storefront() {
       }
     `,
     { productId: PRODUCT_ID, ...shown },
-    // The store still has lists that were shown before. The subscription sends the later events.
+    // The store still has lists that were shown before, so they need no request. The subscription
+    // updates them.
     { fetchPolicy: "store-or-network" },
   );
   if (!product) return null;
