@@ -20,10 +20,10 @@ from schema.roots import Query
 
 REPRESENTATION: Mapping[object, ScalarDefinition] = {
     federation.Representation: strawberry.scalar(
-        name="_Any", description="An object of any subgraph: its `__typename` and its key."
+        name="_Any", description="Reference to an object of any subgraph: `__typename` and key."
     )
 }
-"""The scalar for the argument of ``_entities``, by its Python type."""
+"""Maps the Python type of ``_entities``' argument to its GraphQL scalar."""
 
 Entity = Annotated[
     Product | ProductGroup | Comment | Author,
@@ -36,9 +36,9 @@ extend schema @link(url: "https://specs.apollo.dev/federation/v2.0", import: ["@
 
 
 def subgraph_sdl(sdl: str) -> str:
-    """Return the SDL of the subgraph, for composition.
+    """Return the subgraph's SDL, from which a gateway composes its schema.
 
-    ``sdl`` is the SDL that all clients may see.
+    ``sdl`` is the SDL without Apollo's directives.
     """
     # Other subgraphs also define Relay's PageInfo. The directive must be on PageInfo's own
     # declaration: on an ``extend type`` it would apply only to the fields of the extension.
@@ -57,7 +57,7 @@ class Service:
 def federated(sdl: str | None) -> type[Query]:
     """Return the type Query with the fields that Apollo Federation requires of a subgraph.
 
-    ``sdl`` is None if clients must not see the schema.
+    ``sdl`` is the subgraph's SDL; None if clients must not see the schema.
     """
 
     def service() -> Service:

@@ -1,4 +1,4 @@
-"""Uploads of photos: forms that browsers send to the shop's bucket."""
+"""The GraphQL types of photo uploads: forms that browsers send to the shop's bucket."""
 
 from __future__ import annotations
 

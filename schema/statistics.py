@@ -111,8 +111,8 @@ class CommentStatistics:
     facets: Counted | None = strawberry.field(
         resolver=products.facets,
         graphql_type=CommentFacets | None,
-        description="Counts to show next to the filters of `Product.comments`, for the same "
-        "arguments. The server computes them from these statistics, without another read.",
+        description="Counts to show next to the filters of `Product.comments`. Pass the same "
+        "`rating` and `language`. The server computes the counts without another read.",
     )
 
 
@@ -151,8 +151,8 @@ class Trend:
     """The GraphQL type of ``dal.analytics.questions.Trend``."""
 
     points: list[TrendPoint] = strawberry.field(
-        description="Periods, earliest first. Maximum 400. Empty without comments, unless "
-        "`from` and `to` are both given."
+        description="Periods, earliest first. Maximum 400. Without comments, the list is empty "
+        "if `from` or `to` is omitted."
     )
     as_of: datetime = strawberry.field(description=_AS_OF)
     source: questions.Source = strawberry.field(

@@ -1,4 +1,4 @@
-"""Helpful votes, and the comments of a product that have the most."""
+"""The GraphQL types of helpful votes, and of a product's comments with the most votes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from schema.types import USER_ERRORS, UserError
 
 
 @strawberry.type(
-    description="The positive and the critical comment of a product with the most helpful "
-    "votes. Only the 40 comments with the most votes are considered."
+    description="A product's positive comment and critical comment with the most helpful votes. "
+    "Both are chosen from the product's 40 comments with the most votes."
 )
 class ProductHighlights:
     """The GraphQL type of ``dal.model.votes.Highlights``."""
@@ -57,8 +57,8 @@ class VoteMutation:
     mark_helpful: votes.VotePayload | None = strawberry.mutation(
         resolver=votes.mark_helpful,
         graphql_type=MarkHelpfulPayload | None,
-        description="Mark another user's comment as helpful: a vote of the signed-in user. A "
-        "second vote for the same comment changes nothing. A blocked user cannot vote.",
+        description="Mark another user's comment as helpful. The vote belongs to the signed-in "
+        "user. A second vote for the same comment changes nothing. A blocked user cannot vote.",
     )
     unmark_helpful: votes.VotePayload | None = strawberry.mutation(
         resolver=votes.unmark_helpful,

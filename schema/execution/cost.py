@@ -43,18 +43,18 @@ from schema.execution.compiled.coercion import nodes_of
 from schema.execution.selections import fields_of, fragments_of
 
 UNIT_BYTES = 4096
-"""Bytes that one RCU reads with strong consistency. An eventually consistent read costs half a
-unit.
+"""Bytes that one read capacity unit (RCU) reads with strong consistency. An eventually consistent
+read of as many bytes costs half a unit.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/provisioned-capacity-mode.html"""
 
 ROW_BYTES = 500
 """The usual size of a row, in bytes."""
 
 _ROWS_READ = 40
-"""The usual number of rows that a page reads, and that its plan lists."""
+"""The usual number of rows that a page reads. ``QueryPlan.rows`` lists these rows."""
 
 _FILTERS = ("rating", "language", "status")
-"""Filter arguments. The rows of different values are in different partitions."""
+"""Filter arguments. Rows with different ratings, for example, are in different partitions."""
 
 _LOOK_UPS = {
     "Query.nodes": "ids",
@@ -64,13 +64,13 @@ _LOOK_UPS = {
 """Fields that return one object for each value of an argument."""
 
 _RATINGS_OF_PAGE = 2
-"""A page that is sorted by rating usually has comments with at most this number of ratings."""
+"""The number of different ratings on a page that is sorted by rating, usually at most."""
 
 _SIZING = frozenset(
     {"first", "last", "after", "kind", "orderBy", "planBy", *_FILTERS, *_LOOK_UPS.values()}
 )
-"""Arguments on which the cost depends. They decide how many rows are read, from how many
-partitions, and after which cursor."""
+"""Arguments on which the cost depends. They decide how many rows are read, and in how many
+requests."""
 
 _MAX_KEPT = 50
 
@@ -84,13 +84,13 @@ class Reads:
     """The usual reads of a field.
 
     - ``requests``: number of requests to DynamoDB.
-    - ``unit``: RCU that each request consumes for each started 4 KB.
+    - ``unit``: RCU that a request consumes for each started 4 KB.
     - ``paged``: whether the field reads as many rows as the client requests, and not one row.
     - ``further``: number of extra requests for a page with the argument ``after`` or ``last``.
-    - ``questions``: number of questions to the analytics store.
-    - ``together``: whether all such fields of one object share one request.
+    - ``questions``: number of queries to the analytics store.
+    - ``together``: whether one request reads all fields of the object that have this mark.
     - ``rows``: usual length of a list that no argument limits.
-    - ``looks_up``: if an argument has this value, each row costs the capacity of one look-up more.
+    - ``looks_up``: value of an argument for which each row costs ``unit`` more RCU.
     """
 
     requests: float = 1
@@ -105,9 +105,11 @@ class Reads:
 
 @dataclass(slots=True)
 class Cost:
-    """The expected cost of an operation: requests, read capacity, and values in its result.
+    """The expected cost of an operation.
 
-    ``questions`` is the number of questions to the analytics store.
+    ``requests`` and ``rcu`` are requests to DynamoDB and the read capacity units that they consume.
+    ``values`` is the number of values in the result, and ``questions`` the number of queries to the
+    analytics store.
     """
 
     requests: float = 0
@@ -139,7 +141,9 @@ class Cost:
 
 
 class PredictedCosts:
-    """The predicted costs of an operation. Variables of equal sizes share one prediction.
+    """Predicts the cost of an operation for given variables, and caches the predictions.
+
+    Variables that request the same numbers of rows share one prediction.
 
     ``reads`` has the reads of each field by ``Type.field``. The key ``Type.first.second`` overrides
     the reads of the field ``second`` directly below ``Type.first``.
@@ -214,10 +218,11 @@ def predicted(
 
 @dataclass(frozen=True, slots=True)
 class _Within:
-    """How often an object occurs in the result.
+    """The place of a selection in the operation.
 
-    ``field`` is the field that returns the object. For a connection, ``size`` is the number of
-    requested rows, and ``read`` the number of rows that are read.
+    ``field`` is the field above, as ``Type.field``, and ``times`` is how often its object occurs in
+    the result. For a connection, ``size`` is the number of requested rows, and ``read`` the number
+    of rows that are read.
     """
 
     field: str = ""
@@ -245,7 +250,7 @@ class _Prediction:
     def add(
         self, parent: GraphQLNamedType, selections: Iterable[SelectionNode], within: _Within
     ) -> None:
-        """Add the cost of the fields that are selected from an object."""
+        """Add the cost of the fields that ``selections`` select from the type ``parent``."""
         read_together = False
         for named, selected in fields_of(selections, self._fragments):
             owner = (self._schema.get_type(named) if named else None) or parent
@@ -318,16 +323,16 @@ class _Prediction:
 
 
 def _partitions(arguments: Mapping[str, Any], lists: float = 1) -> float:
-    """Return the maximum number of partitions that a page of ``lists`` merged lists reads.
+    """Return the maximum number of partitions that a page reads, if it merges ``lists`` lists.
 
     More than MAX_SEGMENTS partitions count as MAX_SEGMENTS, because the data-access layer refuses
-    such a page.
+    a page with more.
     """
     given = ((name, arguments.get(name)) for name in _FILTERS)
     sizes = {name: len(set(map(str, one))) for name, one in given if isinstance(one, list)}
     order_by = arguments.get("orderBy")
-    # Two stages: comments with votes, and comments without votes. The first stage reads
-    # one further partition of each list.
+    # A page with the most helpful comments first is read in two stages: comments with votes, and
+    # comments without votes. The first stage reads one further partition of each list.
     helpful = order_by == Order.MOST_HELPFUL
     if _ordered(order_by) and not helpful:
         ratings = 1 if "rating" in arguments else _RATINGS_OF_PAGE
@@ -336,13 +341,16 @@ def _partitions(arguments: Mapping[str, Any], lists: float = 1) -> float:
 
 
 def _full_pages(arguments: Mapping[str, Any]) -> int:
-    """Return how many rows a plan without statistics reads in all; 0 for any other plan."""
+    """Return how many rows a page reads if ``planBy`` ignores statistics; 0 for other plans."""
     rows = int(_partitions(arguments)) * _size(arguments)
     return rows if _without_statistics(arguments.get("planBy")) else 0
 
 
 def _size(arguments: Mapping[str, Any]) -> int:
-    """Return the number of rows that a list requests. The resolver refuses an invalid number."""
+    """Return the number of rows that the client requests of a list, at least 0 and at most 100.
+
+    The resolver refuses numbers outside of this range.
+    """
     size = arguments.get("first", arguments.get("last", DEFAULT_SIZE))
     return min(MAX_ROWS, max(0, size)) if isinstance(size, int) else DEFAULT_SIZE
 
@@ -354,9 +362,10 @@ such a type has a type in ``ofType``."""
 
 @lru_cache(maxsize=2)
 def introspected_rows(schema: GraphQLSchema) -> Mapping[str, float]:
-    """Return the average length of each list of introspection, by type and field.
+    """Return the average length of each list of introspection, by ``Type.field``.
 
-    ``ofType`` is not a list. Its number is the fraction of types in which it is not null.
+    ``__Type.ofType`` is not a list. Its number is the fraction of types in which the field is not
+    null.
     """
     types = schema.type_map.values()
     owners = [

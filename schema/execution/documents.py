@@ -48,7 +48,7 @@ from schema.execution.visibility import is_impersonal, is_public
 merging.MAX_COMPLEXITY_BUDGET = MAX_COMPARISONS
 
 _ABORTED = "Validation aborted."
-"""graphql-core's error message for a document with more than MAX_COMPARISONS."""
+"""graphql-core's error message for a document that needs more than MAX_COMPARISONS steps."""
 
 _TOO_MANY = (
     "The document selects too many fields and fragments of the same object: "
@@ -81,7 +81,7 @@ _charge: ContextVar[Callable[[float], object] | None] = ContextVar("charge", def
 
 @contextmanager
 def charging(charge: Callable[[float], object]) -> Iterator[None]:
-    """In the ``with`` block, call ``charge`` with the CPU seconds of the work on each document."""
+    """In the ``with`` block, call ``charge`` with the CPU seconds of each block of ``charged``."""
     token = _charge.set(charge)
     try:
         yield
@@ -93,10 +93,10 @@ def charging(charge: Callable[[float], object]) -> Iterator[None]:
 def charged() -> Iterator[None]:
     """Charge the CPU time of the ``with`` block to the request's client. The block must not await.
 
-    Garbage collection is off in the block. Parsing and validation create 20,000 objects, and so
-    many objects would start several collections. These would take a third of the block's time and
-    free nothing, because all the objects are in use. A collection of all generations takes up to
-    0.3 s, because it also visits the objects of other clients.
+    Garbage collection is off in the block. Parsing and validation create 20,000 objects, which
+    would start several collections. The collections would take a third of the block's time and free
+    nothing, because all the objects are in use. A collection of all generations takes up to 0.3 s,
+    because it also visits the objects of other clients.
     """
     charge, collects = _charge.get(), gc.isenabled()
     began = 0.0 if charge is None else thread_time()
@@ -113,7 +113,7 @@ def charged() -> Iterator[None]:
 
 
 class CheckedOperation:
-    """One operation of a valid document. It is compiled after ``plainly`` executions."""
+    """One operation of a checked document. It is compiled after ``plainly`` executions."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class CheckedOperation:
 
     @cached_property
     def costs(self) -> PredictedCosts:
-        """The operation's predicted costs, by the sizes of its variables."""
+        """Predicts the cost of the operation for given variables."""
         return PredictedCosts(*self._of, self._reads)
 
     @cached_property
@@ -152,13 +152,13 @@ class CheckedOperation:
 
     @cached_property
     def public(self) -> bool:
-        """Whether every client gets the same result, unless the result has errors."""
+        """Whether every client gets the same result. Errors can differ between clients."""
         return is_public(*self._of)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedDocument:
-    """A parsed document and its errors."""
+    """A parsed document and its validation errors."""
 
     document: DocumentNode
     errors: list[GraphQLError]
@@ -169,7 +169,8 @@ class CheckedDocument:
     def operation(self, name: str | None) -> CheckedOperation:
         """Return the operation with this name. Without a name, return the only operation.
 
-        Raises GraphQLError if there is no such operation.
+        Raises GraphQLError if there is no such operation, or if ``name`` is missing and the
+        document has several operations.
         """
         if name is None and len(self.operations) > 1:
             raise GraphQLError(
@@ -208,7 +209,10 @@ class DocumentCache:
         self._trusted = _room(TRUSTED_BYTES)
 
     def checked(self, text: str) -> CheckedDocument:
-        """Return a document, or raise GraphQLError if it cannot be parsed."""
+        """Return a document with its validation errors.
+
+        Raises GraphQLError if the document is too long, is nested too deeply or cannot be parsed.
+        """
         found = self._trusted.get(text) or self._kept.get(text)
         if found is None:
             with charged():
@@ -218,8 +222,8 @@ class DocumentCache:
     def trusted(self, text: str) -> CheckedDocument:
         """Return a document, and cache it as a trusted document.
 
-        Each operation is compiled when it is first executed. Raises GraphQLError if the document
-        cannot be parsed.
+        Each operation is compiled when it is first executed. Raises GraphQLError in the same cases
+        as ``checked``.
         """
         found = self._trusted.get(text)
         if found is None:

@@ -111,9 +111,9 @@ def log_faults(faults: list[GraphQLError]) -> None:
 def client_errors(faults: list[GraphQLError], *, introspection: bool) -> list[GraphQLError]:
     """Return a result's errors in the form that its client may see, limited in number and length.
 
-    Without ``introspection``, one sentence replaces all errors if one of them is GraphQL's own
-    error about the document or its variables. Without this replacement, a tool that guesses names
-    could learn from the number of errors, and from the suggestions in them, which names exist.
+    Introspection may be off, and one of the errors may be GraphQL's own error about the document or
+    its variables. Then one sentence replaces all errors. Otherwise a tool that guesses names could
+    learn which names exist, from the number of errors and from the suggestions in them.
     """
     if not introspection and any(map(_reveals_schema, faults)):
         faults = [GraphQLError(_WITHHELD)]
@@ -130,8 +130,9 @@ def client_error(error: GraphQLError) -> GraphQLError:
     if original is None or isinstance(original, GraphQLError):
         message = message.replace("not to be None.", "not to be null.")
     if code == ErrorCode.INTERNAL:
-        message = "The server failed on this field. The server's log has the reason under the "
-        "request id."
+        message = (
+            "The server failed on this field. The server's log has the reason under the request id."
+        )
         extensions["requestId"] = correlation_id.get()
     if isinstance(original, AnalyticsFailedError):
         message = AWAY

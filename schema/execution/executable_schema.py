@@ -44,9 +44,10 @@ the result."""
 
 @dataclass
 class SizedResult(ExecutionResult):
-    """A result with its predicted number of values; None if no cost was predicted.
+    """A result, with its predicted number of values and the operation.
 
-    ``operation`` is the requested operation; None if the document does not have it.
+    ``values`` is None if no cost was predicted. ``operation`` is None if the document is invalid or
+    does not have the requested operation.
     """
 
     values: float | None = None
@@ -70,7 +71,7 @@ class RefusedSubscriptionError(Exception):
 
 
 class ExecutableSchema(Schema):
-    """Strawberry's schema, with a cache of documents and limits of operations.
+    """Strawberry's schema, with a cache of documents and limits for operations.
 
     ``reads`` has the reads of each field, by ``Type.field``. Without ``introspection``, clients
     cannot see the schema. Without ``explain``, the schema lacks the fields and arguments marked by
@@ -139,10 +140,10 @@ class ExecutableSchema(Schema):
     ) -> AsyncGenerator[EventResult, None]:
         """Return an iterator of a subscription's results, one for each event.
 
-        The execution for an event fails with an error in the event's result after ``seconds``.
-        ``context`` creates a new context for each event. Raises RefusedSubscriptionError if the
-        subscription cannot begin. The iterator raises SlowListenerError if the client receives the
-        events too slowly.
+        If the execution for an event takes longer than ``seconds``, the event's result has an
+        error. ``context`` creates a new context for each event. Raises RefusedSubscriptionError if
+        the subscription cannot begin. The iterator raises SlowListenerError if the client receives
+        the events too slowly.
         """
         try:
             operation, values = self._subscription(query, variables or {}, name)
@@ -158,7 +159,10 @@ class ExecutableSchema(Schema):
     def _subscription(
         self, text: str, variables: Mapping[str, Any], name: str | None
     ) -> tuple[CheckedOperation, VariableValues]:
-        """Return the operation and its coerced variables. Raise an error to refuse the request."""
+        """Return the operation and its coerced variables.
+
+        Raises GraphQLError or RefusedSubscriptionError if the subscription cannot begin.
+        """
         checked = self.documents.checked(text)
         operation = checked.operation(name)
         errors = checked.errors or faults_of_variables(variables)
@@ -259,7 +263,7 @@ class _Execution:
     async def result(
         self, text: str, name: str | None, allowed: Iterable[OperationType]
     ) -> ExecutionResult:
-        """Execute the request, and log its errors.
+        """Execute the request, log bugs of the server, and return the result.
 
         The errors in the result are not yet in the form that clients may see.
         """

@@ -1,4 +1,4 @@
-"""Errors about values that a client sent. They name the argument or variable and the expected type.
+"""Errors about values from clients. Each error names the argument or variable and its type.
 
 graphql-core's own messages do not name the argument, and show values as Python literals.
 """
@@ -45,7 +45,7 @@ _FORMS = {
     "Decimal": ', such as "12.50"',
     "CurrencyCode": ', such as "EUR"',
 }
-"""For each scalar, the words that a message adds after the scalar's name."""
+"""Words that a message adds after the name of a scalar, to explain its form."""
 
 
 class ValueRule(ValuesOfCorrectTypeRule):
@@ -120,7 +120,8 @@ def _message(
 ) -> str:
     """Return the message for an invalid input value.
 
-    ``place`` is the variable or argument, and ``path`` leads to the invalid part in its value.
+    ``place`` is the name of the variable or argument. ``path`` leads to the invalid part in its
+    value, ``value`` is this part, and ``error`` is graphql-core's error.
     """
     for key in path:
         nullable: Any = get_nullable_type(type_)
@@ -154,7 +155,7 @@ def _literal_at(node: ValueNode, path: Sequence[str | int]) -> ValueNode:
 
 
 def _shown(value: object) -> str:
-    """Return a value as the client wrote it, shortened to 60 characters."""
+    """Return a value as a message shows it, shortened to 60 characters."""
     if value is Undefined:
         return "nothing"
     if isinstance(value, dict | ObjectValueNode):

@@ -1,8 +1,8 @@
-"""Walks over a document's selections: finds its fields and fragments, and measures their number.
+"""Finds the fields and fragments that a document selects, and counts them.
 
-The time of each walk grows only with the length of the text, although a document of one kilobyte
-can spread its fragments a billion times. The time of GraphQL's validation can grow with the square
-of the text's length, so the server measures a document before it validates the document.
+The time of GraphQL's validation can grow with the square of the document's length. So the server
+first counts, and refuses a document that exceeds a limit. A document of one kilobyte can spread its
+fragments a billion times, but the time of counting grows only with the length of the document.
 """
 
 from collections import defaultdict
@@ -60,10 +60,9 @@ def fields_of(
 ) -> Iterator[tuple[str | None, FieldNode]]:
     """Yield each field, with the type condition of the innermost fragment around the field.
 
-    For a field without such a condition, yield ``of``.
-
-    Call ``faults_of`` first, because it refuses fragments that spread themselves. Unknown fragments
-    are skipped, because validation reports them.
+    The type condition is the name of a type. If no fragment around the field has a condition, yield
+    ``of`` instead. Call ``faults_of`` first: it refuses fragments that spread themselves. Unknown
+    fragments are skipped, because validation reports them.
     """
     for selection in selections:
         match selection:
@@ -149,7 +148,7 @@ def _number(count: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The size of a selection, including its fragments."""
+    """The size of a selection, with the fragments that it spreads."""
 
     levels: int = 0
     fields: int = 0
@@ -172,7 +171,7 @@ _SPREAD = Extent(spreads=1)
 class _Measure:
     """Measures the selections of a document. Each fragment is measured once.
 
-    No fragment may spread itself, because then the measurement would not end.
+    Before, ensure that no fragment spreads itself: the measurement of such a fragment never ends.
     """
 
     def __init__(self, fragments: Fragments) -> None:
@@ -215,7 +214,7 @@ class _Measure:
         """Return how many pairs of fields have the same response key, in ``sets`` and below them.
 
         GraphQL's validation compares each pair, so the number of pairs is limited. This function
-        itself visits each field once.
+        compares no pairs, and visits each field once for each spread.
         https://spec.graphql.org/October2021/#sec-Field-Selection-Merging
         """
         by_key: defaultdict[str, list[FieldNode]] = defaultdict(list)

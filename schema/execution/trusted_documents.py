@@ -1,7 +1,8 @@
 """Trusted documents: documents that clients request by id. Each is checked at registration.
 
-All limits apply to trusted documents. If an operation has variables, its cost is predicted at each
-request. Otherwise its cost is predicted once, at registration.
+All limits apply to trusted documents. The cost of an operation without variables is checked at
+registration. If an operation has variables, the cost depends on them and is checked at each
+request.
 """
 
 from collections.abc import Mapping
@@ -57,7 +58,7 @@ class TrustedDocuments:
     def text(self, document_id: str) -> str | None:
         """Return the text of the document with this id; None for an unknown id.
 
-        The text is checked and cached.
+        Also check the document, and keep it in the cache of trusted documents.
         """
         text = self._by_id.get(document_id.removeprefix(_PREFIX))
         if text is not None:
@@ -76,7 +77,7 @@ class TrustedDocuments:
         if document_id.startswith(_PREFIX) and document_id != _PREFIX + hash_of(text):
             return "its id is not the SHA-256 of its text."
         if text not in self._texts and self._characters + len(text) > TRUSTED_CHARACTERS:
-            return f"all documents together have {TRUSTED_CHARACTERS:,} characters at most."
+            return f"all documents together may have {TRUSTED_CHARACTERS:,} characters at most."
         return self._fault_of_text(text)
 
     def _fault_of_text(self, text: str) -> str | None:

@@ -43,8 +43,8 @@ PUBLIC: Mapping[str, str] = {
     "ProductRank": "product count rank",
     "PageInfo": "hasNextPage hasPreviousPage startCursor endCursor",
 }
-"""The public fields of each type. ``plan`` is not public, because it describes one read and not the
-data."""
+"""The public fields of each type, by the type's name. ``plan`` is not public, because it describes
+one read and not the data."""
 
 _PUBLIC = frozenset(f"{owner}.{name}" for owner, names in PUBLIC.items() for name in names.split())
 
@@ -71,8 +71,8 @@ def is_public(
 ) -> bool:
     """Return whether every client gets the same result from an operation of a valid document.
 
-    A selection of ``node`` or ``nodes`` is public if it has only public fields. If such
-    an object is private, a request without a user gets an error, which caches do not keep.
+    A selection of ``node`` or ``nodes`` is public if it has only public fields. If the object is
+    private, a request without a user gets an error, and caches do not keep errors.
     """
     if operation.operation is not OperationType.QUERY or schema.query_type is None:
         return False

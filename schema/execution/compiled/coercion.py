@@ -1,8 +1,8 @@
 """Coercion: converts variables, arguments and leaf values to their types in the schema.
 
-graphql-core works out in every request how to convert them. This module prepares functions for the
-conversion once for each operation. It leaves unusual values, and all error messages, to
-graphql-core.
+graphql-core decides in every request how to convert each value. This module decides it once for
+each operation, and returns functions that convert the values of a request. graphql-core still
+handles invalid and unusual values, and writes all error messages.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -61,9 +61,9 @@ def arguments_of(
 ) -> Callable[[VariableValues], dict[str, Any]]:
     """Return a function that coerces a field's arguments.
 
-    The function raises GraphQLError for an invalid value. Constants are coerced only once, except
-    lists and input objects: a resolver may change these, so each request gets new ones. Variables
-    are coerced before the function is called.
+    The function takes the operation's coerced variables, and raises GraphQLError for an invalid
+    value. Usually, constants are coerced only once. If a constant is a list or an input object,
+    all arguments are coerced in each call, because a resolver may change the list or the object.
     """
 
     def coerced(variables: VariableValues) -> dict[str, Any]:
@@ -111,8 +111,9 @@ def variables_of(
 ) -> Callable[[Mapping[str, Any]], VariableValues | None]:
     """Return a function that coerces an operation's variables.
 
-    The function returns None if graphql-core must coerce the variables, because a default is
-    needed, a value needs a conversion, or a value is missing or invalid.
+    The function takes the variables of a request. It returns None if graphql-core must coerce them:
+    if a variable needs its default, if a value needs a conversion, or if a value is invalid or a
+    required value is missing.
     """
     declared = []
     for node in definitions:
@@ -148,22 +149,25 @@ _EXACT: dict[Any, tuple[type, str]] = {
     GraphQLBoolean: (bool, ""),
     GraphQLInt: (int, _INT),
 }
-"""For each of GraphQL's own scalars: the Python class of the values that need no conversion, and
-a further condition on these values, as Python text."""
+"""For each of GraphQL's own scalars except Float: the Python class of the values that need no
+conversion. The text is a Python expression that must also be true for such a value."""
 
 
 class AnomalyError(Exception):
-    """A value is not of the usual class, so graphql-core's executor must handle it."""
+    """A leaf value is null, an exception or awaitable, so graphql-core must complete the value."""
 
 
 def exact_class(type_: GraphQLOutputType) -> type | None:
-    """Return the Python class whose values all need no conversion for a GraphQL type, or None."""
+    """Return the Python class that a GraphQL type uses without a conversion, for example ``str``.
+
+    Return None if there is no such class. Int has none, because it excludes large integers.
+    """
     exact, condition = _EXACT.get(get_nullable_type(type_), (None, ""))
     return None if condition else exact
 
 
 def usual_value(type_: Any, name: str) -> str:
-    """Return the text of a Python condition: whether the variable ``name`` needs no conversion."""
+    """Return a Python expression that is true if the variable ``name`` needs no conversion."""
     conditions = [] if is_non_null_type(type_) else [f"{name} is None"]
     type_, item = get_nullable_type(type_), f"{name}_"
     exact, condition = _EXACT.get(type_, (None, ""))
@@ -192,8 +196,9 @@ class Leaf:
     def result(self, value: Any) -> Any:
         """Return the converted value.
 
-        For an unusual value, raise AnomalyError, or the exception of the scalar's conversion.
-        After any exception, graphql-core executes the selection set of the field's object.
+        Raises AnomalyError if the value or the result is null, an exception or awaitable. Raises
+        the scalar's exception if the scalar cannot convert the value. After any exception,
+        graphql-core executes the selection set of the field's object.
         """
         if type(value) is not self._last_class:
             if value is None or value is Undefined or isinstance(value, Exception):

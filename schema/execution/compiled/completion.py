@@ -1,10 +1,10 @@
-"""Resolves fields and completes them: reads a field's value, and turns the value into a result.
+"""Resolves and completes fields: gets a field's value, and converts the value to a result.
 
-A field's value is an attribute of its object, the return value of a Strawberry field's function, or
-the return value of the GraphQLField's own resolver. Strawberry's resolver calls the same function,
-but works out in every request how to call it. This module completes usual values in the same way as
-graphql-core's ``complete_value``. graphql-core completes all other values: null, exceptions, and
-values of an unusual class.
+A field's value is an attribute of its object, or the return value of the field's function. If
+possible, this module calls the function directly. Strawberry's resolver calls the same function,
+but decides in every request how to call it. This module completes usual values in the same way as
+graphql-core's ``complete_value``. graphql-core completes all other values: exceptions, null in
+non-null fields, and values of an unusual class.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -46,7 +46,10 @@ _BACK = GraphQLCoreConverter.DEFINITION_BACKREF
 
 
 def attribute_of(schema: GraphQLSchema, definition: GraphQLField) -> str | None:
-    """Return the name of the attribute that contains a field's value; None if no attribute does."""
+    """Return the name of the attribute with a field's value.
+
+    Return None if the value is not simply an attribute of the field's object.
+    """
     field = _strawberry_field(schema, definition)
     if field is None or not field.is_basic_field or definition.args:
         return None
@@ -59,10 +62,10 @@ def attribute_of(schema: GraphQLSchema, definition: GraphQLField) -> str | None:
 
 
 def _strawberry_field(schema: GraphQLSchema, definition: GraphQLField) -> StrawberryField | None:
-    """Return Strawberry's field.
+    """Return the Strawberry field from which a GraphQLField was made.
 
-    Return None if Strawberry has no such field, or if Strawberry must do more than read an
-    attribute or call a function.
+    Return None if there is no such field, or if Strawberry must do more than read an attribute or
+    call a function.
     """
     field = definition.extensions.get(_BACK)
     if type(field) is not StrawberryField or definition.resolve is None:
@@ -85,7 +88,7 @@ def by_graphql(field: Field) -> Resolve:
 
 
 def call_directly(schema: GraphQLSchema, compiled: Field) -> bool:
-    """Make a compiled field call its resolver's function directly, without Strawberry.
+    """Let a compiled field call its resolver's function without Strawberry, and return True.
 
     If Strawberry must do more, for example convert an argument, change nothing and return False.
     """
@@ -126,9 +129,9 @@ def call_directly(schema: GraphQLSchema, compiled: Field) -> bool:
 def _conversions(
     schema: GraphQLSchema, definition: GraphQLField, field: StrawberryField
 ) -> Mapping[str, tuple[str, bool]] | None:
-    """Return the Python name of each argument, and whether the argument is a list of leaf values.
+    """Return each argument's Python name, and whether the argument is a list, by GraphQL name.
 
-    The caller copies such a list for every call. Return None if Strawberry must convert an
+    The caller passes a copy of each list to the resolver. Return None if Strawberry must convert an
     argument, for example to an object.
     """
     conversions = {}
@@ -151,7 +154,7 @@ def _conversions(
 
 
 class ForeignCompletion:
-    """Completes values of any type by graphql-core's executor."""
+    """Completes values of any type: calls graphql-core's executor, except for a nullable null."""
 
     def __init__(self, field: Field, type_: GraphQLOutputType) -> None:
         self.field = field
@@ -175,7 +178,7 @@ class LeafCompletion(ForeignCompletion):
         self._exact = exact_class(type_)
 
     def complete(self, executor: Executor[Any], value: Any, path: PlainPath) -> Any:
-        """Return the result."""
+        """Return the result of a value. A value of the usual class is its own result."""
         if type(value) is self._exact:
             return value
         return super().complete(executor, value, path)
@@ -210,7 +213,7 @@ class ObjectCompletion(ForeignCompletion):
 
 
 class AbstractCompletion(ForeignCompletion):
-    """Completes values of an interface or a union, each as a value of its object type."""
+    """Completes values of an interface or a union: finds each value's object type first."""
 
     def __init__(
         self, field: Field, type_: GraphQLOutputType, objects: Mapping[str, Complete]
@@ -279,8 +282,8 @@ class ListCompletion(ForeignCompletion):
                     awaited[index] = result
                 results.append(result)
         except Exception:
-            # The error makes the whole list null. The list's awaitables are still awaited, in the
-            # background.
+            # The error makes the whole list null. The awaitables in the list are still awaited, in
+            # the background.
             left = value[len(results) + 1 :]
             unsettled = [*awaited.values()]
             unsettled += [item for item in left if executor.is_awaitable(item)]
@@ -292,8 +295,7 @@ class ListCompletion(ForeignCompletion):
     def _of_item(self, executor: Executor[Any], item: Any, path: PlainPath) -> Any:
         """Return the result of an item, or an awaitable of it.
 
-        ``complete`` calls this method only if the item's class differs from that of the item
-        before.
+        ``complete`` calls this method for awaitable items, and when the class of the items changes.
         """
         if executor.is_awaitable(item):
             return self._items.of_awaitable(executor, item, path)

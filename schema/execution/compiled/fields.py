@@ -1,9 +1,9 @@
 """Fields and selection sets as Python functions, which are called for every object.
 
-The function of a selection set first reads the leaf fields that are attributes. This has no side
-effects, and no resolver has been called yet. So if one of the values is unusual, graphql-core can
-still execute the whole set for the object. Then the function executes the other fields in the order
-of the document. It handles errors and awaitables in the same way as graphql-core's
+The function of a selection set first reads the leaf fields that are attributes. Reading them has no
+side effects. So if one of the values is unusual, for example null in a non-null field, graphql-core
+can still execute the whole set for the object. Then the function executes the other fields in the
+order of the document. It handles errors and awaitables in the same way as graphql-core's
 ``Executor.execute_field``.
 """
 
@@ -29,9 +29,9 @@ PLAIN: frozenset[type] = frozenset({dict, list, str, int, float, bool, type(None
 """Classes of results that are never awaitable."""
 
 PlainPath = tuple[Any, str | int, str | None]
-"""A path as a tuple of the three members of graphql-core's ``Path``. Every field and list item
-has a path, but few paths are read. So paths are tuples, which are created faster than a
-``Path``; ``path_of`` converts them."""
+"""A path in the response: the path of the parent, the key or index, and the parent type's name.
+graphql-core's ``Path`` has the same three members, but a tuple is created faster. Few paths are
+ever read; ``path_of`` converts these."""
 
 Resolve = Callable[[Executor[Any], "Field", Any, PlainPath], Any]
 """Returns the value of a field for an object, or an awaitable of it."""
@@ -63,13 +63,14 @@ FIELD_INSTRUMENTS: ContextVar[FieldInstruments | None] = ContextVar(
 
 
 def observed(type_name: str, name: str, result: Awaitable[Any]) -> Awaitable[Any]:
-    """Return an awaitable of a field's result, which the observer awaits if there is one."""
+    """Return an awaitable of a field's result. If the request has an observer, it observes that."""
     instruments = FIELD_INSTRUMENTS.get()
     return result if instruments is None else instruments.field(type_name, name, result)
 
 
 Complete = Callable[[Executor[Any], Any, PlainPath], Any]
-"""Returns the result of a value, or an awaitable of it, or raises the field's error."""
+"""Converts a field's value to the field's result. Returns the result, or an awaitable of it. Raises
+the field's error."""
 
 
 class Slot:
@@ -82,16 +83,16 @@ class Slot:
         self.details = details
 
     def failed(self, executor: Executor[Any], error: Exception, path: PlainPath) -> None:
-        """Record an error.
+        """Record an error, and return None as the result.
 
-        If the type is non-null, raise the error, so that the parent becomes null.
+        If the type is non-null, raise the error instead, so that the parent becomes null.
         """
         executor.handle_field_error(error, self.type, self.details, path_of(path))
 
     async def of_awaitable(
         self, executor: Executor[Any], value: Awaitable[Any], path: PlainPath
     ) -> Any:
-        """Await a value and return its result."""
+        """Await a field's value, and return the result of the value."""
         try:
             result = self.complete(executor, await value, path)
             if type(result) not in PLAIN and executor.is_awaitable(result):
@@ -103,7 +104,7 @@ class Slot:
     async def of_result(
         self, executor: Executor[Any], result: Awaitable[Any], path: PlainPath
     ) -> Any:
-        """Await a result and return it."""
+        """Await a result and return it. If awaiting raises an error, call ``failed``."""
         try:
             return await result
         except Exception as error:  # noqa: BLE001 - as above
@@ -115,7 +116,10 @@ class Field(Slot):
 
     resolve: Resolve
     expression: str | None = None
-    """A Python expression for the value. It uses the names ``source`` and ``function``."""
+    """A Python expression for the field's value, with the names ``source`` and ``function``.
+
+    None if ``resolve`` returns the value.
+    """
     function: Callable[..., Any] | None = None
 
     def __init__(
@@ -171,7 +175,7 @@ _OF_FIELD = {
     "parent_type": "parent_type",
 }
 _OF_EXECUTOR = {"context": "context_value", "fragments": "fragment_definitions"}
-"""Attributes of GraphQLResolveInfo that have another name in the executor."""
+"""Attributes of GraphQLResolveInfo that have another name in ``Field`` or in the executor."""
 
 
 class ResolveInfo:
@@ -243,7 +247,10 @@ Selected = str | Leaf | Field | Execute
 def selection_of(
     object_type: GraphQLObjectType, grouped: GroupedFieldSet, selected: Sequence[Selected]
 ) -> Selection:
-    """Return the function of a selection set. ``selected`` has the same order as ``grouped``."""
+    """Return the function of a selection set.
+
+    ``selected`` has the compiled form of each field, in the order of ``grouped``.
+    """
 
     def by_executor(executor: Executor[Any], source: Any, path: PlainPath | None) -> Any:
         before = None if path is None else path_of(path)
@@ -282,15 +289,15 @@ def selection_of(
 
 @lru_cache(maxsize=500)
 def _code(text: str) -> CodeType:
-    """Return the compiled code of a text.
+    """Return the code object of a Python text.
 
-    The code is cached, because many documents select the same fields.
+    The code objects are cached, because many documents select the same fields.
     """
     return compile(text, "<selection>", "exec")
 
 
 def serially(selections: Sequence[Selection]) -> Selection:
-    """Return the function of a mutation's root. It executes the fields one after another."""
+    """Return the function of a mutation's root, which executes the fields one after another."""
 
     async def selection(executor: Executor[Any], source: Any, path: PlainPath | None) -> Any:
         results: dict[str, Any] = {}

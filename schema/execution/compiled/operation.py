@@ -1,6 +1,7 @@
-"""Compiles an operation of a validated document, and executes it with graphql-core's results.
+"""Compiles the operations of a validated document, and executes them.
 
-graphql-core itself executes the operations that the compiler does not support.
+The results are the same as those of graphql-core. graphql-core itself executes the operations that
+the compiler does not support.
 """
 
 from collections.abc import AsyncIterable, Mapping, Sequence
@@ -83,8 +84,8 @@ compiled."""
 class CompiledOperation:
     """One operation of a valid document.
 
-    graphql-core executes it the first ``plainly`` times, or always if ``plainly`` is infinite.
-    Later executions are compiled, if the compiler supports the operation.
+    graphql-core executes the operation the first ``plainly`` times, or always if ``plainly`` is
+    infinite. Then the operation is compiled, if the compiler supports it.
     """
 
     def __init__(
@@ -134,7 +135,7 @@ class CompiledOperation:
         if self._left > 0 or self._conditions is None or root_type is None:
             return None
         of = tuple([values.coerced.get(name) for name in self._conditions])
-        if None in of:  # a variable is missing: graphql-core raises the error
+        if None in of:  # a variable is missing or null: graphql-core raises the error
             return None
         found = self._selections.get(of)
         if found is None:
@@ -225,10 +226,10 @@ def _details(schema: GraphQLSchema, fragment: FragmentDefinitionNode) -> Fragmen
 
 
 class _LateExecutor(StrawberryGraphQLCoreExecutionContext):
-    """Strawberry's executor, but it is initialised only when a missing attribute is read.
+    """Strawberry's executor, with a short ``__init__``.
 
-    Most requests need only the attributes that ``__init__`` sets here. The whole initialisation
-    takes as long as completing ten objects.
+    Most requests need only the attributes that this ``__init__`` sets. When code reads another
+    attribute, the whole executor is initialised, which takes as long as completing ten objects.
     """
 
     def __init__(
