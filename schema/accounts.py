@@ -70,8 +70,8 @@ class User(Node):
         description=(
             "Display name of the user. Below an order, the name when the order was placed. For "
             "the signed-in user, the name in the JWT, except below `OrganizationUser.user`. In "
-            "all other cases, the name on the user's newest published comment. The user name if "
-            "there is no such name."
+            "all other cases, the name on the user's newest published comment. If there is no "
+            "such name, the user name."
         ),
     )
     profile: model.Profile | None = strawberry.field(
@@ -233,7 +233,7 @@ class OrganizationUser(Node):
 
 @strawberry.type(description="A page of memberships of organisations.")
 class OrganizationUserConnection(Connection[OrganizationUser]):
-    """The GraphQL type of ``dal.query.pagination.Page`` of an organisation's users."""
+    """The GraphQL type of ``dal.query.pagination.Page`` of memberships."""
 
 
 @strawberry.type(
@@ -285,8 +285,8 @@ class AddOrganizationUserPayload:
         description="The new user of the organisation; null on errors."
     )
     organization_user_edge: Edge[OrganizationUser] | None = strawberry.field(
-        description="The user's edge, to insert into a cached list. The list is sorted by user "
-        "name."
+        description="The user's edge. Insert the edge into cached lists of `Organization.users`, "
+        "which are sorted by user name. Null on errors."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
@@ -324,8 +324,8 @@ class OrganizationMutation:
     create_organization: organizations.OrganizationPayload | None = strawberry.mutation(
         resolver=organizations.create_organization,
         graphql_type=CreateOrganizationPayload | None,
-        description="Create an organisation. The signed-in user becomes an admin of the "
-        "organisation, unless the user is staff.",
+        description="Create an organisation. A signed-in user who is not staff becomes an admin "
+        "of the organisation.",
     )
     add_organization_user: organizations.OrganizationUserPayload | None = strawberry.mutation(
         resolver=organizations.add_organization_user,

@@ -176,7 +176,7 @@ def _rows(count: float) -> Reads:
 
 READS: Mapping[str, Reads] = {
     "Query.node": _KEY,
-    "Query.nodes": _KEY,  # the predicted cost has these reads for each id
+    "Query.nodes": _KEY,  # for each id
     "Query.comment": _KEY,
     "Query.moderationQueue": Reads(
         QUEUE_REQUESTS + 1, 0.5, paged=True, looks_up=QueueKind.REPORTED
@@ -200,13 +200,13 @@ READS: Mapping[str, Reads] = {
     "Product.url": _OF_PRODUCT,
     "Product.comments": _PAGE,
     "Product.statistics": _OF_PRODUCT,
-    "Product.group": Reads(together=True),  # the group's item, besides the details
+    "Product.group": Reads(together=True),  # the group, in addition to the product's details
     "ProductGroup.products": _rows(USUAL_MEMBERS),
     "ProductGroup.comments": Reads(USUAL_MEMBERS, 0.5, paged=True),
     "ProductGroup.comments.totalCount": Reads(USUAL_MEMBERS),
     "ProductGroup.comments.jsonLd": Reads(USUAL_MEMBERS),
     "ProductGroup.statistics": Reads(USUAL_MEMBERS),
-    "Product.isKnown": Reads(unit=0.5, together=True),  # newest comment, besides the details
+    "Product.isKnown": Reads(unit=0.5, together=True),  # and the newest comment
     "Product.mostRecentPositive": _ROW,
     "Product.mostRecentNegative": _ROW,
     "Product.lastCommentedAt": _ROW,
@@ -288,11 +288,11 @@ READS: Mapping[str, Reads] = {
     "TrendPoint.ratings": _rows(5),
 }
 """The usual reads of each field, and the usual length of the field's list. The server predicts
-the cost of operations from this table. A field that
-is not in the table is predicted to read nothing.
+the cost of operations from this table. A field that is not in the table is predicted to read
+nothing.
 
 The key of a field is ``Type.field``. The key ``Type.first.second`` is for the field ``second``
-directly below ``Type.first``. There it replaces the usual key of ``second``."""
+directly below ``Type.first``, and overrides the usual key of ``second`` there."""
 
 
 def build_schema(
@@ -344,9 +344,10 @@ def _with_types(
 
 
 def _describe_arguments(schema: GraphQLSchema) -> None:
-    """Describe each argument that its resolver does not describe.
+    """Add a description to each argument that its resolver does not describe.
 
-    Remove each default of null from arguments and input fields, because only Python needs it.
+    Also remove the default null from arguments and input fields, because only the Python functions
+    need this default.
     """
     for owner in schema.type_map.values():
         if isinstance(owner, GraphQLInputObjectType):

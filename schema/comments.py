@@ -88,7 +88,8 @@ class Reply:
 
     text: str = strawberry.field(description="Plain text, not HTML. Maximum 2,000 characters.")
     created_at: datetime = strawberry.field(
-        description="Time at which the shop wrote the reply. A new reply has a new time."
+        description="Time at which the shop wrote the reply. If the shop replaces the reply, the "
+        "time changes."
     )
 
 
@@ -139,8 +140,8 @@ class Comment(Node):
     rating: int = strawberry.field(description="Rating from 1 to 5.")
     language: str = strawberry.field(description="Language, as a BCP 47 tag.")
     created_at: datetime = strawberry.field(
-        description="Time at which the comment was added, which never changes. Lists in date "
-        "order are sorted by this time."
+        description="Time at which the comment was added. It never changes. Lists in date order "
+        "are sorted by this time."
     )
     updated_at: datetime | None = strawberry.field(
         description="Time of the last edit; null if the comment was never edited."
@@ -183,12 +184,12 @@ class CommentConnection(Connection[Comment]):
     """The GraphQL type of ``dal.query.pagination.Page`` of comments."""
 
     event_cursor: str | None = strawberry.field(
-        description="Event cursor of the moment before the server read the page. Pass it as "
-        "`after` to `commentEvents` to receive all later changes without reading the list "
-        "again. A change during the read may be on the page and also arrive as an event. A "
-        "comment that was added just before the read may be missing both on the page and in the "
-        "events, because lists may lag behind writes for a moment. Null for a group, and if the "
-        "server offers no subscriptions."
+        description="Event cursor from just before the server read the page. Pass it as `after` "
+        "to `commentEvents` to receive all later changes without reading the list again. A "
+        "change during the read may be on the page and also arrive as an event. Lists may lag "
+        "behind writes for a moment. So a comment that was added just before the read may be "
+        "missing both on the page and in the events. Null for a group, and if the server offers "
+        "no subscriptions."
     )
 
     total_count: int | None = strawberry.field(
@@ -217,30 +218,30 @@ class Product(Node):
     product_id: strawberry.ID = strawberry.field(description="The shop's product id.")
     is_known: bool | None = strawberry.field(
         resolver=products.is_known,
-        description="Whether the product has published comments, or the shop has set its title, "
-        "picture, URL or group.",
+        description="Whether the product has published comments, or the shop has set the "
+        "product's title, picture, URL or group.",
     )
     title: str | None = strawberry.field(
         resolver=products.title, description="Title; null if the shop has set none."
     )
     picture_url: str | None = strawberry.field(
         resolver=products.picture_url,
-        description="HTTPS URL of the product's picture, or its path on this server. Null if "
-        "the shop has set none.",
+        description="HTTPS URL of the product's picture, or the picture's path on this server. "
+        "Null if the shop has set none.",
     )
     url: str | None = strawberry.field(
         resolver=products.url,
-        description="HTTPS URL of the product in the shop, or its path on this server. Null if "
-        "the shop has set none.",
+        description="HTTPS URL of the product's page in the shop, or the page's path on this "
+        "server. Null if the shop has set none.",
     )
     comments: pagination.Page[model.Comment] | None = strawberry.field(
         resolver=products.comments,
         graphql_type=CommentConnection | None,
         description="Published comments on the product, filtered and sorted. A cursor stays "
-        "valid when the filters change. When `orderBy` changes, a cursor fails with BAD_CURSOR, "
-        "except between NEWEST and OLDEST. In a list sorted by rating or votes, a comment may "
-        "be missing or appear on two pages if its rating or votes change while you read the "
-        "pages. Every other comment appears on exactly one page.",
+        "valid if the filters change, or if `orderBy` changes between NEWEST and OLDEST. If "
+        "`orderBy` changes otherwise, the cursor fails with BAD_CURSOR. In a list sorted by "
+        "rating or votes, a comment may be missing or appear on two pages if its rating or votes "
+        "change while you read the pages. Every other comment appears on exactly one page.",
     )
     statistics: counts.CommentStatistics | None = strawberry.field(
         resolver=products.statistics,
@@ -268,7 +269,7 @@ class Product(Node):
     highlights: Highlights | None = strawberry.field(
         resolver=votes.highlights,
         graphql_type=Annotated["ProductHighlights", strawberry.lazy("schema.votes")] | None,  # noqa: F821 - a cyclic import
-        description="The positive and the critical comment with the most helpful votes.",
+        description="The positive comment and the critical comment with the most helpful votes.",
     )
     last_commented_at: datetime | None = strawberry.field(
         resolver=products.last_commented_at,
@@ -306,7 +307,7 @@ class ProductRank:
 
 @strawberry.type(description="A page of the leaderboard.")
 class LeaderboardConnection(Connection[ProductRank]):
-    """The GraphQL type of ``dal.query.pagination.Page`` of products' ranks."""
+    """The GraphQL type of ``dal.query.pagination.Page`` of ranked products."""
 
 
 show_enum(
@@ -333,11 +334,11 @@ class CommentEvent:
     """The GraphQL type of ``dal.live.changes.CommentEvent``."""
 
     kind: changes.CommentEventKind = strawberry.field(
-        description="Kind of event. It determines which of the other fields are set.",
+        description="Kind of event. The kind determines which of the other fields are set.",
     )
     cursor: str = strawberry.field(
-        description="Event cursor. To resume after this event, pass it as `after` to "
-        "`commentEvents`. It is not the cursor of a row."
+        description="Event cursor, which is not the cursor of a row. To resume after this event, "
+        "pass it as `after` to `commentEvents`."
     )
     comment_edge: pagination.Edge[model.Comment] | None = strawberry.field(
         graphql_type=Edge[Comment] | None,
@@ -397,7 +398,7 @@ class DeleteCommentPayload:
     )
     product: Product | None = strawberry.field(
         description="The product that the comment was about. To update displayed counts, select "
-        "its `statistics`. Null on errors."
+        "the product's `statistics`. Null on errors."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 

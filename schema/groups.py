@@ -1,4 +1,4 @@
-"""Groups of products as clients see them."""
+"""The GraphQL type of groups of products."""
 
 from __future__ import annotations
 

@@ -228,8 +228,8 @@ class ApproveCommentPayload:
 
     comment: Comment | None = strawberry.field(description="The published comment; null on errors.")
     comment_edge: Edge[Comment] | None = strawberry.field(
-        description="The comment's edge, to insert into a cached list. Lists in date order are "
-        "sorted by the comment's `createdAt`."
+        description="The comment's edge. Insert the edge into cached lists; lists in date order "
+        "are sorted by `createdAt`. Null on errors."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
@@ -260,7 +260,7 @@ class DecideCommentsPayload:
 class BlockedUser:
     """The GraphQL type of ``dal.model.standings.Block``."""
 
-    username: str = strawberry.field(description="User name: the user's id.")
+    username: str = strawberry.field(description="User name, which is the user's id.")
     reason: str = strawberry.field(description="The moderator's reason. Maximum 200 characters.")
     at: datetime = strawberry.field(name="blockedAt", description="Time of the block.")
     by: str | None = strawberry.field(
@@ -332,16 +332,15 @@ class ModerationMutation:
         graphql_type=ReportCommentPayload | None,
         description="Report another user's published comment to the moderators. A user's second "
         "report of the same comment changes nothing. After several reports, by default 5, the "
-        "comment is hidden until a moderator decides, unless a moderator has already approved "
-        "this version of the comment.",
+        "comment is hidden until a moderator decides. If a moderator has already approved this "
+        "version of the comment, it stays visible.",
     )
     block_user: blocks.BlockPayload | None = strawberry.mutation(
         resolver=blocks.block_user,
         graphql_type=BlockUserPayload | None,
-        description="Block a user. New comments of the user, and edits of titles, texts and "
-        "photos, then wait for a moderator, and the user cannot vote. Published comments stay "
-        "published. If the user is already blocked, a new reason replaces the old one. Only for "
-        "moderators.",
+        description="Block a user. The user's new comments and edits of titles, texts and photos "
+        "then wait for a moderator. The user cannot vote. Published comments stay published. If "
+        "the user is already blocked, a new reason replaces the old one. Only for moderators.",
     )
     unblock_user: blocks.UnblockPayload | None = strawberry.mutation(
         resolver=blocks.unblock_user,

@@ -1,4 +1,4 @@
-"""The GraphQL types of a page's plan: the reads of the page, and the considered indexes."""
+"""The GraphQL types of a page's plan: what the server read, and which indexes it considered."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ show_enum(
         trace.RowOutcome.SHOWN: "Returned on the page.",
         trace.RowOutcome.FILTERED: "Dropped, because the row does not match a filter that the "
         "index does not cover.",
-        trace.RowOutcome.AROUND: "Matches the filters, but is outside the page, or another "
-        "segment returned the same row. The server reads rows outside the page for a pagination "
-        "flag, or in case the page needs more rows.",
+        trace.RowOutcome.AROUND: "Matches the filters, but is not shown: the row is outside the "
+        "page, or another segment returned the same row. The server reads rows outside the page "
+        "for a pagination flag, or because the page might need more rows.",
         trace.RowOutcome.HEAD: "The list's head item, such as an organisation, which the "
         "server reads in the same Query as the rows.",
     },
@@ -35,7 +35,7 @@ show_enum(
     name="PlanPurpose",
 )
 REASONS = {code.name: code.value for code in ReasonCode}
-"""The sentence of each reason code. The HTML pages translate these sentences."""
+"""The sentence of each reason code, by the code's name. The HTML pages translate the sentences."""
 
 show_enum(
     ReasonCode,
@@ -73,8 +73,7 @@ class RowReading:
     """The GraphQL type of ``dal.query.trace.RowRead``."""
 
     position: str = strawberry.field(
-        description="Position of the row in the list. It is the end of the sort key, usually "
-        "time and id."
+        description="Position of the row in the list: the end of its sort key, usually time and id."
     )
     segment: int = strawberry.field(
         description="Index of the row's segment in `segments`, starting at 0."
@@ -125,8 +124,8 @@ class PlanAlternative:
         description="Key ranges to read; empty if the index cannot answer the query.",
     )
     expected_rows: float | None = strawberry.field(
-        description="Estimated number of rows that the first Queries of its key ranges "
-        "return; null without an estimate."
+        description="Estimated number of rows that the first Query of each key range returns, "
+        "as a sum; null without an estimate."
     )
     estimated_capacity: float | None = strawberry.field(
         description="Estimated read capacity units; null without an estimate."
@@ -167,8 +166,8 @@ class QueryPlan:
         description="Index that the server read in the first step, or `table`."
     )
     segments: list[SegmentReading] = strawberry.field(
-        description="Segments of the page's plan. The server read those that are not `skipped`, "
-        "and merged their rows into the page."
+        description="Segments of the page's plan. The server read the segments that are not "
+        "`skipped`, and merged their rows into the page."
     )
     requests: int = strawberry.field(description="Number of DynamoDB requests.")
     items_read: int = strawberry.field(
@@ -217,8 +216,8 @@ class QueryPlan:
         resolver=plans.full_pages,
         graphql_type=ReadFigures | None,
         description="Cost of reading a full page from every partition of the index that covers "
-        "the most filters. For each partition from which the server read a full page, the cost is "
-        "measured; otherwise it is estimated. Null if the page was read without a plan.",
+        "the most filters. If the server did read a full page of a partition, this part of the "
+        "cost is measured; otherwise it is estimated. Null if the page was read without a plan.",
     )
     ideal: trace.ReadFigures | None = strawberry.field(
         resolver=plans.ideal,

@@ -94,8 +94,8 @@ class Query:
     moderation_queue: pagination.Page[Any] = strawberry.field(
         resolver=moderation.queue,
         graphql_type=ModerationQueueConnection | None,
-        description="Comments that wait for a moderator, or published comments with reports. "
-        "The comment that has waited longest is first. Only for moderators.",
+        description="Comments that wait for a moderator (PENDING), or published comments with "
+        "reports (REPORTED). The comment that has waited longest is first. Only for moderators.",
     )
     blocked_users: pagination.Page[standings.Block] | None = strawberry.field(
         resolver=blocks.blocked_users,
@@ -112,8 +112,8 @@ class Query:
     leaderboard: pagination.Page[model.ProductRank] | None = strawberry.field(
         resolver=product_resolvers.leaderboard,
         graphql_type=LeaderboardConnection | None,
-        description="Products sorted by their number of comments rated 5, highest first, in one "
-        "language or in all. A new comment may be missing for some seconds.",
+        description="Products sorted by their number of comments rated 5, highest number first. "
+        "Counts comments in one language or in all. A new comment may be missing for some seconds.",
     )
     viewer: model.User | None = strawberry.field(
         resolver=users.viewer,
@@ -188,8 +188,8 @@ class Subscription:
     comment_events: AsyncIterator[changes.CommentEvent] = strawberry.subscription(
         resolver=comments.comment_events,
         graphql_type=CommentEvent | None,
-        description="Events of a product's list of comments: the list that `Product.comments` "
-        "returns for these arguments. "
-        "To read the list only once, pass the first page's `eventCursor` as `after`. Available "
-        "by WebSocket (`graphql-transport-ws`) and by server-sent events.",
+        description="Changes of a product's list of comments, such as a new comment. The "
+        "arguments select the same list as in `Product.comments`. Read the list first, and pass "
+        "the `eventCursor` of its first page as `after`: then no change is missed. Available by "
+        "WebSocket (`graphql-transport-ws`) and by server-sent events.",
     )

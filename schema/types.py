@@ -34,7 +34,7 @@ _CODE = re.compile(r"[A-Z]{3}")
 
 
 def shown_instant(instant: datetime) -> str:
-    """Return the text of ``instant.isoformat()``. For UTC, orjson makes it in half the time."""
+    """Return a time as ``instant.isoformat()`` does. For UTC, orjson needs half as much time."""
     if type(instant) is datetime and instant.tzinfo is UTC:
         return orjson.dumps(instant)[1:-1].decode()
     return instant.isoformat()
@@ -88,7 +88,7 @@ SCALARS: Mapping[object, ScalarDefinition] = {
 def show_enum(
     kind: type[Enum], description: str, values: Mapping[Any, str], *, name: str | None = None
 ) -> None:
-    """Make an enum of the domain a GraphQL enum. Describe the enum and each of its values."""
+    """Turn a Python enum into a GraphQL enum. ``values`` has the description of each value."""
     # An input type that was defined earlier may have defined the enum already.
     if not hasattr(kind, "__strawberry_definition__"):
         strawberry.enum(kind)
@@ -112,7 +112,8 @@ show_enum(
 class Node:
     """Relay's Node interface.
 
-    Each type that implements the interface names, in ``shows``, the class of its domain objects.
+    In each type that implements the interface, ``shows`` is the class of the objects that the type
+    exposes.
     """
 
     shows: ClassVar[type]
@@ -197,5 +198,5 @@ class UserError:
     )
     existing_id: strawberry.ID | None = strawberry.field(
         description="Global `id` of the comment or submission that the user already has on the "
-        "product. Null unless the code is `ALREADY_COMMENTED`."
+        "product. Set for the code `ALREADY_COMMENTED`; otherwise null."
     )
