@@ -23,8 +23,8 @@ NEXT_ADDRESS_SECONDS = 0.25
 yet (RFC 8305)."""
 
 IDLE_SECONDS = 12.0
-"""A connection that was idle for so many seconds is not used again, because the endpoint may close
-it while a request is sent. The next request closes it instead."""
+"""A connection that was idle for this many seconds is not used again, because the endpoint may
+close it at any moment. The next request closes the connection instead."""
 
 _KEPT_HEADERS = (b"x-amz-crc32", b"content-type")
 
@@ -48,9 +48,9 @@ class HttpConnection(asyncio.Protocol):
         self._response: asyncio.Future[HttpResponse] | None = None
 
     def send(self, request: bytes) -> Awaitable[HttpResponse]:
-        """Send a request.
+        """Send a request, and return an awaitable of the response.
 
-        Raise ConnectionError if the connection ends before the response is complete.
+        The awaitable raises ConnectionError if the connection ends before the response is complete.
         """
         self._response = asyncio.get_running_loop().create_future()
         self._headers: dict[bytes, bytes] = {}
@@ -159,8 +159,8 @@ class ConnectionPool:
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(CONNECT_SECONDS):
             addresses = await loop.getaddrinfo(self._host, self._port, type=SOCK_STREAM)
-            # start_connection implements RFC 8305, for which uvloop's create_connection lacks
-            # asyncio's option happy_eyeballs_delay.
+            # start_connection implements RFC 8305. uvloop's create_connection does not, because it
+            # lacks the option happy_eyeballs_delay.
             sock = await start_connection(addresses, happy_eyeballs_delay=NEXT_ADDRESS_SECONDS)
             name = None if self._tls is None else self._host
             _, connection = await loop.create_connection(

@@ -43,8 +43,8 @@ class CircuitBreaker:
 
     The circuit opens after FAILURES failed calls in a row and OUTAGE_SECONDS without a success, so
     a short restart of DynamoDB does not open it. The first successful probe closes the circuit. The
-    start of a probe sets the time of the next probe. So a probe without a response, or one whose
-    client disconnects, does not prevent the next probe, and no "half-open" state is needed.
+    start of a probe sets the time of the next probe, even if the probe never ends. So no
+    "half-open" state is needed.
     """
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class CircuitBreaker:
         return self._next_probe is not None
 
     def admit(self) -> None:
-        """Raise CircuitOpenError if a call must fail at once."""
+        """Raise CircuitOpenError if a call must fail at once. An admitted call may be the probe."""
         if self._next_probe is None:
             return
         if time.monotonic() < self._next_probe:
@@ -104,8 +104,8 @@ class Gate:
     async def call(self, operation: str, send: Send[Response]) -> Response:
         """Send one call and return its response. Raises DalError.
 
-        If the caller is cancelled after a write was sent, the write continues, because its outcome
-        must be known.
+        If the caller is cancelled after a write was sent, the write continues, because an aborted
+        write may or may not have happened.
         """
         if operation not in WRITES:
             async with self._free:

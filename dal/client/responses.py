@@ -22,7 +22,7 @@ _CONTENDED = (
 _EXPIRED = errors.CredentialsExpiredError, "The AWS credentials have expired: renew them."
 
 _DAMAGED = ("database disk image is malformed", "file is not a database")
-"""SQLite's messages for a damaged file. The embedded engine's error then contains one of them."""
+"""SQLite's messages for a damaged file. The embedded engine's error message contains one."""
 
 _CONDITION_FAILED = "ConditionalCheckFailedException"
 """Error code of a failed condition, if a single item was written without a transaction.
@@ -53,7 +53,7 @@ _BY_CODE: dict[str, tuple[type[errors.DalError], str]] = {
     "TransactionInProgressException": _CONTENDED,
     "UnknownOperationException": (
         errors.UnknownOperationError,
-        "This endpoint does not support an operation of DynamoDB that is needed.",
+        "This endpoint does not support a DynamoDB operation that Marginalia needs.",
     ),
     "ExpiredIteratorException": (
         errors.IteratorExpiredError,
@@ -126,18 +126,18 @@ _REQUIRED: Mapping[str, Mapping[str, type]] = {
     "DescribeTable": {"Table": dict},
     "UpdateTimeToLive": {"TimeToLiveSpecification": dict},
 }
-"""The members that the response to each operation must have, and their types. GetItem's response
-has no ``Item`` if the item is missing, but it always reports the consumed capacity, because the
-client's requests ask for it. If the client did not require the capacity, an empty object from a
-proxy would look like a missing item."""
+"""The members that the response to each operation must have, and their types. If an item is
+missing, GetItem's response has no ``Item``. An empty object from a proxy would look the same. So
+the client's requests let DynamoDB report the consumed capacity, and the client requires it."""
 
 
 def parse_response(
     operation: str, status: int, body: bytes, checksum: bytes, *, has_capacity: bool
 ) -> dict[str, Any]:
-    """Return a successful response. Raise StoreUnavailableError if it is malformed or incomplete.
+    """Return the parsed body of a successful response.
 
-    With ``has_capacity`` False, the response may lack the consumed capacity.
+    Raises StoreUnavailableError if the status is not 200, or if the body is malformed or
+    incomplete. With ``has_capacity`` False, the body may lack the consumed capacity.
     """
     if status != HTTPStatus.OK:
         raise _malformed(f"its status is {status}")
@@ -198,9 +198,9 @@ def check_sdk_response(
 ) -> None:
     """Raise DalError for an error or an incomplete response.
 
-    botocore calls this function before it parses a response. This function also parses the response
-    to a Query or a Scan, in half the time of botocore's parser, and replaces its body by ``{}``, so
-    that botocore does not parse the rows again.
+    botocore calls this function before it parses a response. The response to a Query or a Scan is
+    parsed here, in half the time of botocore's parser. Its body is then replaced by ``{}``, so that
+    botocore does not parse the rows again.
     """
     status, body = response_dict["status_code"], response_dict["body"]
     headers = response_dict["headers"]
@@ -226,7 +226,7 @@ def dal_error(response: Mapping[str, Any]) -> errors.DalError:
 
     A cancelled transaction has a reason for each action. If one reason is a failed condition, the
     error is ConditionFailedError, and the caller handles it. Otherwise the first code or reason in
-    ``_BY_CODE`` determines the error. The client retries conflicts and throttling.
+    ``_BY_CODE`` determines the error. If there is none, the message and the status determine it.
     """
     code = response["Error"]["Code"]
     reasons = [reason.get("Code", "None") for reason in response.get("CancellationReasons", [])]
@@ -266,8 +266,8 @@ def unreachable(
 ) -> errors.StoreUnavailableError:
     """Return the error for a request that has no response.
 
-    ``failure`` is the cause, if it is known. If the endpoint's certificate is not trusted, the
-    error's message says so.
+    ``failure`` is the cause, if it is known. If the cause is a certificate that is not trusted, the
+    error has a message about the certificate.
     """
     while failure is not None:
         if reason := getattr(failure, "verify_message", ""):

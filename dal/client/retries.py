@@ -106,12 +106,14 @@ async def retry(
 ) -> Response:
     """Repeat ``attempt`` until it succeeds, and return its response.
 
-    Throttling, lost responses, conflicts and expired credentials are retried until the deadline. At
-    the deadline, the error of the latest lost response is raised, or else the latest error. All
-    other errors are raised at once. An open circuit is retried only if the caller has no deadline.
-    If the response to a write was lost and a later attempt fails, the write may have happened, so
-    the error is StoreUnavailableError. ConditionFailedError is raised unchanged, and the caller
-    interprets it.
+    Throttling, lost responses, conflicts and expired credentials are retried until the deadline.
+    All other errors are raised at once. CircuitOpenError is retried only if the caller has no
+    deadline.
+
+    At the deadline, the latest error is raised. But if the response to any attempt was lost,
+    StoreUnavailableError is raised. If the response to a write was lost and a later attempt fails,
+    StoreUnavailableError is raised too, because the write may have happened. ConditionFailedError
+    is raised unchanged, and the caller interprets it.
     """
     left = time_left(None if waits() else DEADLINE)
     if left == 0:
@@ -135,7 +137,7 @@ async def retry(
 
 
 class _Attempts(Generic[Response]):
-    """The attempts at one request. They determine the error that is raised at the end."""
+    """Makes the attempts at one request, and determines the error that is raised at the end."""
 
     def __init__(
         self, attempt: Callable[[], Coroutine[Any, Any, Response]], operation: str
@@ -179,7 +181,8 @@ class _Attempts(Generic[Response]):
     def outcome(self, error: errors.DalError) -> errors.DalError:
         """Return the error to raise after the last attempt.
 
-        If an attempt at a write had no response, the error is the error of that attempt.
+        If an attempt at a write had no response, return the error of that attempt, except after a
+        failed condition.
         """
         if self._operation not in WRITES or isinstance(error, errors.ConditionFailedError):
             return error
@@ -213,10 +216,11 @@ def _is_transient(error: BaseException) -> bool:
 async def retry_on_conflict(
     attempt: Callable[[], Coroutine[Any, Any, Response]], deadline: float | None = None
 ) -> Response:
-    """Repeat ``attempt`` until it raises no ConflictError, and return its response.
+    """Repeat ``attempt`` while it raises ConflictError, and return its response.
 
     Raises the latest ConflictError after ``deadline`` seconds, or at the deadline of the current
-    request if that is earlier. The default of ``deadline`` is DEADLINE.
+    request if that is earlier. The default of ``deadline`` is DEADLINE. Other errors are raised at
+    once.
     """
     most, began = time_left(DEADLINE if deadline is None else deadline), time.monotonic()
     assert most is not None  # noqa: S101 - None means no limit

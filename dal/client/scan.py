@@ -1,4 +1,4 @@
-"""Scans the whole table, for maintenance only. The scan segments are read in parallel."""
+"""Scans the whole table, for maintenance only. Reads the segments of the scan in parallel."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from time import time
@@ -18,10 +18,11 @@ Progress: TypeAlias = Callable[[int], None]
 async def scan_pages(
     table: Table, segment: int, start: Item | None = None
 ) -> AsyncIterator[tuple[Sequence[Item], Item | None]]:
-    """Yield each page of a scan segment with the page's last key, or None at the end.
+    """Yield each page of a scan segment, with the key of the page's last item.
 
-    The scan begins after the key ``start``, or at the segment's beginning if it is None. Reads are
-    consistent. An item that exists during the whole scan is yielded once.
+    The key of the last page is None. The scan begins after the key ``start``, or at the segment's
+    beginning if ``start`` is None. Reads are consistent. An item that exists during the whole scan
+    is yielded once.
     """
     while True:
         async with table.read_pace.turn():
@@ -35,7 +36,7 @@ async def scan_pages(
 async def scan_all(table: Table, seen: Progress, take: Callable[[Sequence[Item]], None]) -> None:
     """Pass every item of the table to ``take``, one page at a time.
 
-    ``seen`` reports the progress.
+    ``seen`` receives the number of items so far, after each page.
     """
     count = 0
 
@@ -55,7 +56,7 @@ class ResumableScan:
     The table stores the progress of each scan segment in one item. The item's PK is ``work``, and
     its SK is ``SEGMENT#<number>/<SCAN_SEGMENTS>``. Its attribute ``last`` (M) is the last processed
     key. At the end of the scan segment, the item has ``done`` (BOOL) instead. The item expires
-    ``kept_seconds`` after the last page.
+    ``kept_seconds`` after its last change.
     """
 
     def __init__(self, table: Table, work: str, kept_seconds: int) -> None:
@@ -70,7 +71,7 @@ class ResumableScan:
     async def run(
         self, process: Callable[[Sequence[Item]], Awaitable[None]], progress: Progress
     ) -> None:
-        """Pass every page of the table that no earlier run has processed to ``process``.
+        """Pass each page of the table to ``process``, except those that an earlier run processed.
 
         A page is processed twice if an interruption comes before the page's progress is stored.
         ``progress`` receives only the items of this run.

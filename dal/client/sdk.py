@@ -102,7 +102,7 @@ async def open_sdk(
     """Open the SDK's client of an AWS service.
 
     If ``embedded`` is true, the client has fixed settings. Otherwise it has this machine's AWS
-    settings.
+    settings. Raises StoreRefusedError if these settings do not work.
     """
     config = Config(
         retries={"total_max_attempts": 1, "mode": "standard"},
@@ -113,8 +113,8 @@ async def open_sdk(
         **settings,
     )
     if embedded:
-        # Read no AWS profile and no settings file of this machine: the embedded engine must work
-        # with any.
+        # Read no AWS profile and no settings file of this machine, because invalid settings must
+        # not affect the embedded engine.
         nothing: tuple[Any, ...] = (None, [], os.devnull, None)
         botocore = _VerifiedSession(
             {"profile": (None, [], None, None), "config_file": nothing, "credentials_file": nothing}
@@ -145,7 +145,7 @@ async def open_sdk(
 
 
 class S3:
-    """For one S3 bucket: signs upload forms, reads the ETags of files, and copies files."""
+    """The client of one S3 bucket: signs upload forms, reads files' ETags, and copies files."""
 
     def __init__(self, client: Any, bucket: str) -> None:
         self._client = client
@@ -171,7 +171,10 @@ class S3:
         return form["url"], form["fields"]
 
     async def tag(self, key: str) -> str | None:
-        """Return the ETag of a file; None if the file is missing."""
+        """Return the ETag of a file; None if the file is missing.
+
+        Raises StoreUnavailableError if the bucket cannot be used.
+        """
         try:
             found = await self._client.head_object(Bucket=self._bucket, Key=key)
         except ClientError as error:
@@ -185,7 +188,10 @@ class S3:
         return str(found["ETag"]).strip('"')
 
     async def copy(self, source: str, tag: str, target: str) -> bool:
-        """Copy a file. Return False if the source is missing or no longer has this ETag."""
+        """Copy a file. Return False if ``source`` is missing or no longer has the ETag ``tag``.
+
+        Raises StoreUnavailableError if the bucket cannot be used.
+        """
         try:
             await self._client.copy_object(
                 Bucket=self._bucket,
@@ -210,7 +216,7 @@ class S3:
 
 @asynccontextmanager
 async def open_s3(bucket: str) -> AsyncIterator[S3]:
-    """Open the SDK's client of S3 with this machine's AWS settings."""
+    """Open the SDK's client of an S3 bucket with this machine's AWS settings."""
     # With the virtual addressing style, a form's URL is the address of the bucket's region. S3's
     # global address would redirect browsers.
     config = Config(

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from dal.errors import StoreRefusedError
 
 WHOLE_IMAGES = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
-"""The StreamSpecification of a stream whose records contain the item before and after the
+"""The StreamSpecification of a stream in which each record contains the item before and after the
 change."""
 
 DESCRIBE_EVERY, _DESCRIBE_BURST = 0.5, 4
@@ -113,14 +113,14 @@ class Streams:
         """How far the service's clock is ahead of this machine's clock."""
 
     def now(self) -> datetime:
-        """Return the current time of the service's clock, to the second.
+        """Return the current time of the service's clock, accurate to about a second.
 
-        It is this machine's time, corrected by the date in the service's latest response.
+        The time is this machine's time, corrected by the date in the service's latest response.
         """
         return datetime.now(UTC) + self._ahead
 
     async def describe(self, arn: str) -> StreamDescription:
-        """Return a stream with all its shards. This sends one request per 100 shards."""
+        """Return a stream's status and all its shards. Sends one request per 100 shards."""
         shards: list[Shard] = []
         arguments = {"StreamArn": arn}
         while True:

@@ -29,8 +29,8 @@ from dal.table.items import Action, Item, key_of
 logger = logging.getLogger(__name__)
 
 _CAPACITY = {"ReturnConsumedCapacity": "TOTAL"}
-"""Asks DynamoDB to report the consumed capacity. A response that reports a capacity comes from
-DynamoDB: a proxy may respond with an empty object instead."""
+"""Lets DynamoDB report the consumed capacity. The client also uses the report to recognise
+DynamoDB's responses, because a proxy may respond with an empty object."""
 
 # The maximum numbers of keys in BatchGetItem, and of items in BatchWriteItem:
 # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
@@ -118,7 +118,7 @@ class Table:
         return self._id
 
     async def query(self, request: QueryRequest) -> QueryResponse:
-        """Send one Query. It is eventually consistent unless ``request.consistent`` is set."""
+        """Send one Query and return its rows. ``request.consistent`` makes the read consistent."""
         return _rows(await self.call("query", **query_arguments(request)))
 
     async def count(self, request: QueryRequest, spend: Spend) -> int:
@@ -183,9 +183,11 @@ class Table:
         """Execute all ``actions`` in one transaction, or none of them.
 
         A single Put or Delete is sent without a transaction, at half the cost. Raises DalError, in
-        particular ConditionFailedError with the indexes of the actions whose conditions failed,
-        StoreUnavailableError if the write was not sent or its outcome is unknown, and
-        NoTransactionsError if the endpoint does not support transactions.
+        particular:
+
+        - ConditionFailedError, with the indexes of the actions with a failed condition.
+        - StoreUnavailableError, if the write was not sent or its outcome is unknown.
+        - NoTransactionsError, if the endpoint does not support transactions.
 
         After a lost response, this method sends the write again. The condition of the second
         attempt can then fail because the first attempt succeeded. A request token does not always
@@ -288,7 +290,7 @@ class Table:
         return retry(attempt, operation)
 
     def once(self, operation: str, **arguments: Any) -> Coroutine[Any, Any, dict[str, Any]]:
-        """Send an operation on this table, without retries. Raises DalError."""
+        """Send an operation without retries. ``arguments`` name the table. Raises DalError."""
         return self._gate.call(operation, partial(self._send, operation, arguments))
 
     @property
@@ -329,7 +331,7 @@ def _rows(response: dict[str, Any]) -> QueryResponse:
 
 
 def _capacity(response: dict[str, Any]) -> float:
-    """Return the capacity that a response reports; ``nan`` if the response reports no capacity."""
+    """Return the capacity that a response reports; ``nan`` if it reports none."""
     capacity = response.get("ConsumedCapacity")
     return nan if capacity is None else float(capacity["CapacityUnits"])
 

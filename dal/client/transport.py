@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 
 class Credentials(NamedTuple):
-    """The keys that sign requests. ``token`` is None unless the keys are temporary."""
+    """The keys that sign requests. ``token`` is None for permanent keys."""
 
     access_key: str
     secret_key: str
@@ -36,8 +36,8 @@ class Sdk(Service, Protocol):
     """Whether every response reports its consumed capacity. Amazon and the embedded engine report
     it."""
     required: bool
-    """True if only the SDK can be used: a proxy is set, which the wire does not support, or
-    credentials are missing, for which the SDK raises an error."""
+    """Whether the SDK must send every operation: if a proxy is set, which the wire does not
+    support, or if credentials are missing, for which the SDK raises the error."""
     certificates: str | None
     """The file with the trusted certificate authorities; None means the system's authorities."""
 
@@ -60,8 +60,8 @@ _NO_ITEMS = {"Items": [], "Count": 0, "ScannedCount": 0, "ConsumedCapacity": {"C
 class EmbeddedSdk:
     """The ``Sdk`` of the embedded engine. It ignores the machine's AWS settings.
 
-    The AWS SDK is imported for the first operation that the wire cannot send. Pages do not need it,
-    and the import takes a third of the server's start.
+    The AWS SDK is imported for the first operation that the wire cannot send. Pages do not need the
+    SDK, and the import takes a third of the server's start.
     """
 
     region = EMBEDDED_REGION
@@ -89,9 +89,9 @@ class EmbeddedSdk:
         """Send an operation. Raises DalError.
 
         A Scan of segment 0 reads the whole table in the order of its keys, and the other segments
-        are empty. The engine's own scan segments are not used. They are in the order of hashes, and
-        end early if the last item that was read is deleted meanwhile. A scan in the order of keys
-        can continue after any key, and is equally fast.
+        are empty. The engine's own scan segments are not used: they end early if the item of the
+        last key is deleted during the scan. A scan in the order of keys can continue after any key,
+        and is equally fast.
         """
         if operation == "scan":
             if arguments.get("Segment", 0) > 0:

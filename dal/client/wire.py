@@ -47,8 +47,9 @@ _OPERATIONS = {
 async def open_wire(sdk: Sdk) -> AsyncIterator[Service]:
     """Open the wire to the SDK's endpoint.
 
-    The wire cannot be used without credentials, behind a proxy, or for an endpoint whose URL has a
-    path or a query string. In these cases, yield the SDK itself.
+    The wire cannot be used without credentials, behind a proxy, or for an endpoint URL with a path
+    or a query string. In these cases, yield the SDK itself. Raises StoreRefusedError if the URL or
+    the file of certificates is invalid.
     """
     url = urlsplit(sdk.endpoint_url)
     if sdk.required or url.path not in {"", "/"} or url.query:

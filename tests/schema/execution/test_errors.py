@@ -114,6 +114,7 @@ async def test_an_internal_error_is_hidden_from_the_client_and_logged_once(
     with caplog.at_level(logging.ERROR):
         (error,) = (await run(COMMENTS, product="42"))["errors"]
     assert error["extensions"]["code"] == "INTERNAL"
+    assert error["message"].endswith("under the request id.")
     assert "secret" not in str(error)
     assert len(caplog.records) == 1
     assert "secret" in caplog.text
