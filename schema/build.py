@@ -323,7 +323,7 @@ def build_schema(
 def _with_types(
     *, introspection: bool, federation: bool, explain: bool, kind: type[ExecutableSchema]
 ) -> ExecutableSchema:
-    """Return a schema that ``build_schema`` copies, because converting all types takes 70 ms."""
+    """Return a cached schema, which ``build_schema`` copies. Converting all types takes 70 ms."""
     query, scalars = Query, SCALARS
     if federation:
         query = federated(subgraph_sdl(build_schema().as_str()) if introspection else None)

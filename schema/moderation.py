@@ -250,8 +250,8 @@ class DecideCommentsPayload:
     """The GraphQL type of ``resolvers.moderation.DecisionsPayload``."""
 
     ids: list[strawberry.ID] = strawberry.field(
-        description="Global `id`s of the comments whose decisions took effect, as in the input. "
-        "Each decision that failed has an error in `userErrors`."
+        description="Global `id`s, as in the input, of the comments for which the decision took "
+        "effect. Each decision that failed has an error in `userErrors`."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 

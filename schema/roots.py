@@ -190,6 +190,6 @@ class Subscription:
         graphql_type=CommentEvent | None,
         description="Changes of a product's list of comments, such as a new comment. The "
         "arguments select the same list as in `Product.comments`. Read the list first, and pass "
-        "the `eventCursor` of its first page as `after`: then no change is missed. Available by "
+        "the `eventCursor` of its first page as `after` to receive all later changes. Available by "
         "WebSocket (`graphql-transport-ws`) and by server-sent events.",
     )

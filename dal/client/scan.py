@@ -18,9 +18,9 @@ Progress: TypeAlias = Callable[[int], None]
 async def scan_pages(
     table: Table, segment: int, start: Item | None = None
 ) -> AsyncIterator[tuple[Sequence[Item], Item | None]]:
-    """Yield each page of a scan segment, with the key of the page's last item.
+    """Yield each page of a scan segment, with the key at which the page ends.
 
-    The key of the last page is None. The scan begins after the key ``start``, or at the segment's
+    For the last page, the key is None. The scan begins after the key ``start``, or at the segment's
     beginning if ``start`` is None. Reads are consistent. An item that exists during the whole scan
     is yielded once.
     """

@@ -1,4 +1,4 @@
-"""The AWS SDK: sends any operation of DynamoDB, uses S3, and reads this machine's AWS settings.
+"""The AWS SDK: sends requests to DynamoDB and S3, and reads this machine's AWS settings.
 
 No other module imports the SDK. For DynamoDB, botocore's own retries are off, because the module
 ``retries`` retries requests.

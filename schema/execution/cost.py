@@ -64,7 +64,7 @@ _LOOK_UPS = {
 """Fields that return one object for each value of an argument."""
 
 _RATINGS_OF_PAGE = 2
-"""The number of different ratings on a page that is sorted by rating, usually at most."""
+"""A page that is sorted by rating usually has at most this number of different ratings."""
 
 _SIZING = frozenset(
     {"first", "last", "after", "kind", "orderBy", "planBy", *_FILTERS, *_LOOK_UPS.values()}
@@ -85,12 +85,13 @@ class Reads:
 
     - ``requests``: number of requests to DynamoDB.
     - ``unit``: RCU that a request consumes for each started 4 KB.
-    - ``paged``: whether the field reads as many rows as the client requests, and not one row.
+    - ``paged``: whether the field reads as many rows as the client requests, instead of one row.
     - ``further``: number of extra requests for a page with the argument ``after`` or ``last``.
     - ``questions``: number of queries to the analytics store.
     - ``together``: whether one request reads all fields of the object that have this mark.
     - ``rows``: usual length of a list that no argument limits.
-    - ``looks_up``: value of an argument for which each row costs ``unit`` more RCU.
+    - ``looks_up``: value of an argument, such as REPORTED. With this value, each row costs ``unit``
+      RCU more.
     """
 
     requests: float = 1
@@ -107,9 +108,9 @@ class Reads:
 class Cost:
     """The expected cost of an operation.
 
-    ``requests`` and ``rcu`` are requests to DynamoDB and the read capacity units that they consume.
-    ``values`` is the number of values in the result, and ``questions`` the number of queries to the
-    analytics store.
+    ``requests`` is the number of requests to DynamoDB, and ``rcu`` the read capacity units that
+    they consume. ``values`` is the number of values in the result. ``questions`` is the number of
+    queries to the analytics store.
     """
 
     requests: float = 0

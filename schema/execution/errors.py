@@ -77,8 +77,8 @@ STORE_FAULTS = (
     errors.StoreFullError,
     errors.StoreDamagedError,
 )
-"""Errors whose messages are for operators. The messages name hosts and commands, so clients do
-not see them."""
+"""Errors with messages for operators. The messages name hosts and commands, so clients do not see
+them."""
 
 UNAVAILABLE = (
     "The data is temporarily unavailable: try again in a moment. Repeat a write with the same "
@@ -111,9 +111,9 @@ def log_faults(faults: list[GraphQLError]) -> None:
 def client_errors(faults: list[GraphQLError], *, introspection: bool) -> list[GraphQLError]:
     """Return a result's errors in the form that its client may see, limited in number and length.
 
-    Introspection may be off, and one of the errors may be GraphQL's own error about the document or
-    its variables. Then one sentence replaces all errors. Otherwise a tool that guesses names could
-    learn which names exist, from the number of errors and from the suggestions in them.
+    If ``introspection`` is false and one error is GraphQL's own error about the document or its
+    variables, one sentence replaces all errors. Without this replacement, a tool that guesses names
+    could learn which names exist, from the number of errors and from the suggestions in them.
     """
     if not introspection and any(map(_reveals_schema, faults)):
         faults = [GraphQLError(_WITHHELD)]

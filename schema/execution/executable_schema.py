@@ -46,8 +46,8 @@ the result."""
 class SizedResult(ExecutionResult):
     """A result, with its predicted number of values and the operation.
 
-    ``values`` is None if no cost was predicted. ``operation`` is None if the document is invalid or
-    does not have the requested operation.
+    ``values`` is None if no cost was predicted. ``operation`` is None if the document cannot be
+    parsed, or does not have the requested operation.
     """
 
     values: float | None = None

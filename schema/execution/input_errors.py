@@ -1,4 +1,4 @@
-"""Errors about values from clients. Each error names the argument or variable and its type.
+"""Errors about invalid values from clients. Each error names the argument or the variable.
 
 graphql-core's own messages do not name the argument, and show values as Python literals.
 """

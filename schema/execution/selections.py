@@ -171,7 +171,7 @@ _SPREAD = Extent(spreads=1)
 class _Measure:
     """Measures the selections of a document. Each fragment is measured once.
 
-    Before, ensure that no fragment spreads itself: the measurement of such a fragment never ends.
+    Check first that no fragment spreads itself: the measurement of such a fragment never ends.
     """
 
     def __init__(self, fragments: Fragments) -> None:

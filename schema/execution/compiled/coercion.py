@@ -111,9 +111,9 @@ def variables_of(
 ) -> Callable[[Mapping[str, Any]], VariableValues | None]:
     """Return a function that coerces an operation's variables.
 
-    The function takes the variables of a request. It returns None if graphql-core must coerce them:
-    if a variable needs its default, if a value needs a conversion, or if a value is invalid or a
-    required value is missing.
+    The function takes the variables of a request. It returns None if graphql-core must coerce
+    these variables: a variable needs its default, a value needs a conversion, a value is invalid,
+    or a required value is missing.
     """
     declared = []
     for node in definitions:
@@ -150,7 +150,7 @@ _EXACT: dict[Any, tuple[type, str]] = {
     GraphQLInt: (int, _INT),
 }
 """For each of GraphQL's own scalars except Float: the Python class of the values that need no
-conversion. The text is a Python expression that must also be true for such a value."""
+conversion, and a further condition on these values, as Python text. The text may be empty."""
 
 
 class AnomalyError(Exception):
@@ -160,7 +160,8 @@ class AnomalyError(Exception):
 def exact_class(type_: GraphQLOutputType) -> type | None:
     """Return the Python class that a GraphQL type uses without a conversion, for example ``str``.
 
-    Return None if there is no such class. Int has none, because it excludes large integers.
+    Return None if there is no such class. Int has none, because GraphQL's Int excludes large
+    integers.
     """
     exact, condition = _EXACT.get(get_nullable_type(type_), (None, ""))
     return None if condition else exact

@@ -129,7 +129,7 @@ def call_directly(schema: GraphQLSchema, compiled: Field) -> bool:
 def _conversions(
     schema: GraphQLSchema, definition: GraphQLField, field: StrawberryField
 ) -> Mapping[str, tuple[str, bool]] | None:
-    """Return each argument's Python name, and whether the argument is a list, by GraphQL name.
+    """Map each argument's GraphQL name to its Python name, and to whether it is a list.
 
     The caller passes a copy of each list to the resolver. Return None if Strawberry must convert an
     argument, for example to an object.
@@ -154,7 +154,7 @@ def _conversions(
 
 
 class ForeignCompletion:
-    """Completes values of any type: calls graphql-core's executor, except for a nullable null."""
+    """Completes values of any type with graphql-core's executor."""
 
     def __init__(self, field: Field, type_: GraphQLOutputType) -> None:
         self.field = field

@@ -63,7 +63,10 @@ FIELD_INSTRUMENTS: ContextVar[FieldInstruments | None] = ContextVar(
 
 
 def observed(type_name: str, name: str, result: Awaitable[Any]) -> Awaitable[Any]:
-    """Return an awaitable of a field's result. If the request has an observer, it observes that."""
+    """Return an awaitable of a field's result.
+
+    If the request has an observer, the observer awaits ``result``. Otherwise return ``result``.
+    """
     instruments = FIELD_INSTRUMENTS.get()
     return result if instruments is None else instruments.field(type_name, name, result)
 
