@@ -202,8 +202,9 @@ class CommentConnection(Connection[Comment]):
     json_ld: str | None = strawberry.field(
         resolver=json_ld.of_page,
         description="JSON-LD for search engines: a schema.org `Product` with its "
-        "`AggregateRating`, and the page's comments as `Review`s. Search engines expect the web "
-        "page to show the same comments. Null if the page has no comments. " + _JSON_LD,
+        "`AggregateRating`, and the page's comments as `Review`s. For a group, one `Product` for "
+        "each product with comments on the page. Search engines expect the web page to show the "
+        "same comments. Null if the page has no comments. " + _JSON_LD,
     )
 
 
