@@ -1,11 +1,11 @@
-"""Bulk writes: write many objects over the stored ones, and report what changed.
+"""Bulk writes: write many objects over the stored objects, and report what changed.
 
-``BulkWriter`` writes comments together with their counters, which are exact after each transaction.
-It sorts the comments by product and language, so that each transaction changes few counters.
-Transactions on the same counters run one after another. Of all other transactions, AT_ONCE run in
-parallel. Each comment is written on condition that its item has not changed since it was read. So
-the counters equal the comments in the table even after an interruption. In the maintenance mode
-``stream``, each comment is a separate write, and the follower changes the counters.
+``BulkWriter`` writes comments and their counters in the same transactions. So the counters stay
+exact even if the process is killed. The comments are sorted by product and language, so that each
+transaction changes few counters. Transactions on the same product run one after another. Otherwise
+up to AT_ONCE transactions run in parallel. A transaction fails if another request has changed one
+of its comments meanwhile. In the maintenance mode ``stream``, each comment is a separate write, and
+a follower of the table's stream changes the counters.
 """
 
 import asyncio
@@ -30,21 +30,21 @@ from dal.statistics.counter_transaction import CounterTransactions
 from dal.table.items import Item, key_of
 
 AT_ONCE = 2
-"""Number of transactions that one call runs in parallel."""
+"""Maximum transactions that one call of ``BulkWriter.put`` runs in parallel."""
 
 _ITEMS_AT_ONCE = 400
-"""Number of items that are read together. Those that differ are written before the next read."""
+"""Number of stored items that ``overwrite`` reads at once, to compare them with the new items."""
 
 
 class Outcome(NamedTuple):
-    """The numbers of new, changed and unchanged objects of a bulk write."""
+    """The result of a bulk write: the numbers of new, changed and unchanged objects."""
 
     new: int = 0
     changed: int = 0
     unchanged: int = 0
     refused: tuple[str, ...] = ()
-    """Ids of comments that were not written, because the table allows one comment per person and
-    product, and the author has another comment."""
+    """Ids of comments that were not written, because the author has another comment on the product,
+    and the table allows only one."""
 
     def plus(self, other: "Outcome") -> "Outcome":
         """Return the sum of both outcomes."""
@@ -57,7 +57,7 @@ class Outcome(NamedTuple):
 
     @property
     def total(self) -> int:
-        """The number of objects that the table has after the write: all except the refused ones."""
+        """The number of given objects that the table now stores: all except the refused ones."""
         return self.new + self.changed + self.unchanged
 
 
@@ -82,8 +82,9 @@ def compared(old: object, new: object) -> Outcome:
 async def overwrite(table: Table, objects: Sequence[Sequence[Item]]) -> Outcome:
     """Write the items of each object, except items that equal the stored items.
 
-    An object counts as new if its first item is new. If two items have the same key, the last one
-    is written. After a DalError, some of the items may have been written.
+    An object counts as new if its first item is new. Otherwise, it counts as changed if any of its
+    items is new or changed. If two items have the same key, the last one is written. After a
+    DalError, some of the items may have been written.
     """
     items = {_key(item): item for one in objects for item in one}
     outcomes: dict[tuple[str, str], Outcome] = {}
@@ -105,22 +106,22 @@ def _key(item: Item) -> tuple[str, str]:
 
 
 class BulkWriter:
-    """Writes many comments. Several calls may run at once."""
+    """Writes many comments. Several calls of ``put`` may run at once."""
 
     def __init__(self, table: Table, writes: CounterTransactions) -> None:
         self._table = table
         self._writes = writes
         self._reads = True
-        """Whether to read comments before writing them. It becomes False if a read finds no stored
-        comment of a batch. It becomes True again if a write fails."""
+        """Whether to read the stored comments before a write. If a read finds none of a batch's
+        comments, the next batches are written without a read, until a write fails."""
 
     async def put(self, rows: Iterable[CommentRow]) -> Outcome:
         """Write comments over the stored comments with the same ids.
 
-        If two rows have the same id, the result is that of loading one row after the other. An
-        unchanged comment costs a read. The first unchanged comment after a batch of new comments
-        also costs a failed transaction, because the comment was not read before. After a DalError,
-        some of the comments may have been written.
+        If two rows have the same id, the result is the same as if they were loaded one after the
+        other. An unchanged comment costs only a read. But the first stored comment after a batch of
+        new comments also costs a failed transaction, because it was not read before. After a
+        DalError, some of the comments may have been written.
         """
         latest: dict[str, LoadedComment] = {}
         for row in map(loaded, rows):
@@ -132,7 +133,7 @@ class BulkWriter:
             outcome = NOTHING
             async with gate:
                 for batch in chain:
-                    # The wait may take minutes, so the comments are read after it.
+                    # The wait for a turn may take minutes, so the comments are read after the wait.
                     async with self._table.pace.turn():
                         outcome = outcome.plus(await self._put(batch))
             return outcome
@@ -172,9 +173,9 @@ class BulkWriter:
     async def _changes(
         self, rows: Sequence[LoadedComment], *, read: bool
     ) -> list[tuple[LoadedComment, CommentChange]]:
-        """Return the rows that must be written, each with its change.
+        """Return the rows that differ from the stored comments, each with its change.
 
-        Without ``read``, all comments count as new.
+        Without ``read``, nothing is compared, and all rows count as new comments.
         """
         now = datetime.now(UTC)
         if not read:
@@ -193,9 +194,10 @@ class BulkWriter:
         return [(row, change) for (row, _), change in zip(changes, whole, strict=True)]
 
     async def _refused(self, changes: Sequence[CommentChange]) -> Collection[str]:
-        """Return the ids of the comments whose authors have another comment on the product.
+        """Return the ids of comments to refuse: their authors have another comment on the product.
 
-        Also set ``elsewhere`` in each change: whether its stored comment has no reservation.
+        Also set ``elsewhere`` in each change that affects reservations. It is True if the
+        reservation of the stored comment is missing or belongs to another comment.
         """
         moves = [change for change in changes if change.naming]
         after = [one for change in moves if (one := stored(change.image)) is not None]
@@ -208,18 +210,19 @@ class BulkWriter:
 
 
 def _differs(old: Item, new: Item) -> bool:
-    """Return whether an item must be written.
+    """Return whether a comment's new item differs from the stored item.
 
-    A difference in the entity's ``marks`` does not count.
+    The attributes in ``COMMENT.marks`` are not compared, because ``encode`` does not write them.
     """
     return new != {name: value for name, value in old.items() if name not in COMMENT.marks}
 
 
 def chains(rows: Iterable[LoadedComment]) -> list[list[list[LoadedComment]]]:
-    """Return chains of batches. A batch has the comments of about one transaction.
+    """Divide comments into batches, and return lists (chains) of these batches.
 
-    All comments on a product are in the same chain, because they change the same counters. The
-    batches of a chain are written one after another.
+    A batch has about as many comments as fit in one transaction. The batches of a chain are written
+    one after another. All comments on a product are in the same chain, because they change the same
+    counters. Products with few comments share a batch.
     """
     found: list[list[list[LoadedComment]]] = []
     room = 0
@@ -241,14 +244,17 @@ def chains(rows: Iterable[LoadedComment]) -> list[list[list[LoadedComment]]]:
 
 
 def _actions(of_product: Sequence[LoadedComment]) -> int:
-    """Return the number of actions that write these comments, including a rebuild's counters."""
+    """Return the number of actions that write comments on a product, without reservations.
+
+    Each language needs two actions: one for its counter, and one for the counter of a rebuild.
+    """
     return len(of_product) + 2 * len({one.comment.language for one in of_product})
 
 
 def transactions(changes: Iterable[CommentChange], *, names: bool) -> Iterator[list[CommentChange]]:
     """Yield groups of changes, in order. Each group fits in one transaction.
 
-    ``names`` is the argument of ``TransactionBatch``.
+    ``names``: whether the writes include reservations.
     """
     taken: list[CommentChange] = []
     batch = TransactionBatch(names=names)

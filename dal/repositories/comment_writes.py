@@ -1,4 +1,4 @@
-"""Writes of comments. Each write is conditional on the item that was read."""
+"""Writes comments. A write fails if the comment's item has changed since it was read."""
 
 import asyncio
 import logging
@@ -35,7 +35,7 @@ from dal.table.items import Item, further_units
 _log = logging.getLogger(__name__)
 
 _REMOVAL_SECONDS = 1.0
-"""Seconds that the deletion of a comment waits for the removal of its reports and votes."""
+"""Maximum seconds that ``delete`` waits until a comment's case, reports and votes are deleted."""
 
 Written: TypeAlias = Edge[Comment] | Submission
 """The result of a write: a published comment with its position, or a submission."""
@@ -44,16 +44,16 @@ Stored: TypeAlias = Comment | Submission
 
 Review: TypeAlias = Callable[[Comment | None, Comment], ReviewCause | None]
 """A function that receives a comment before and after an edit. The first argument is None if the
-comment was not published before the edit. The function returns the cause for which the edited
-comment must wait for a moderator; None if it need not wait."""
+comment was not published before the edit. The function returns why the edited comment must wait for
+a moderator, or None if it may be published."""
 
 _OF_THE_RULE = frozenset({ReviewCause.SETTING, ReviewCause.WORDS})
-"""The causes that depend on the server's rule. If the rule does not apply to the new text, an edit
-ends the wait."""
+"""The causes that come from the server's settings (see ``Moderation``). If a comment waits for one
+of these causes, an edit publishes it, provided that the settings allow the new text."""
 
 
 class CommentWriter:
-    """Writes comments. Each write calls ``written`` with the products whose counters it changes."""
+    """Writes comments. Each write calls ``written`` with the products of the changed counters."""
 
     def __init__(
         self,
@@ -78,13 +78,15 @@ class CommentWriter:
     ) -> Written:
         """Store a new comment once. With a ``cause`` it becomes a submission that waits for review.
 
-        The id of a comment with an idempotency key is a hash of its author and the key. So a second
-        add with the same key returns the first comment, in its present state. Raises
-        IdempotencyKeyReusedError if the second add has other contents, and NotFoundError if the
-        first comment was deleted. If ``dated`` is False, the comment gets the time of the write.
-        Raises AlreadyExistsError if another comment has the same id. Raises AlreadyCommentedError
-        if the table allows one comment per person and product, and the author has another comment
-        on the product.
+        With an idempotency key, the comment's id is a hash of its author and the key. So a second
+        add with the same key returns the first comment, in its present state. It raises
+        IdempotencyKeyReusedError if it has other contents, and NotFoundError if the first comment
+        was deleted.
+
+        If ``dated`` is False, the comment's date is the time of the write. Raises
+        AlreadyExistsError if another comment has the same id. Raises AlreadyCommentedError if the
+        table allows one comment per person and product, and the author has another comment on the
+        product.
         """
         mark: Item = {}
         if idempotency_key is not None:
@@ -124,10 +126,10 @@ class CommentWriter:
 
         - ``review`` returns a cause for the new text.
         - A moderator has rejected the comment.
-        - The comment already waits, for a cause that ``_OF_THE_RULE`` does not contain.
+        - The comment already waits for a cause outside ``_OF_THE_RULE``, such as reports.
 
-        Otherwise the edited comment is published. Raises NotFoundError if there is no such
-        comment, and ConflictError if other requests keep changing it.
+        Otherwise the edited comment is published. Raises NotFoundError if the comment does not
+        exist, and ConflictError if other requests keep changing it.
         """
 
         def edited(item: Item, one: Stored) -> CommentChange:
@@ -138,9 +140,10 @@ class CommentWriter:
         return written(await self.rewrite(comment_id, edited))
 
     async def delete(self, comment_id: str, check: Callable[[Stored], None]) -> Stored:
-        """Delete a comment or a submission, and return it.
+        """Delete a comment or a submission, with its case, reports and votes, and return it.
 
-        ``check`` may raise an error to refuse the deletion.
+        ``check`` may raise an error to refuse the deletion. Raises NotFoundError and ConflictError
+        as ``update`` does.
         """
         gone: list[Stored] = []
 
@@ -156,9 +159,9 @@ class CommentWriter:
     async def reply(self, comment_id: str, text: str | None) -> tuple[Comment, bool]:
         """Set the shop's reply to a published comment. ``text`` None removes the reply.
 
-        Return the comment, and whether the reply has changed: an equal reply is not written again.
-        Raises NotFoundError if there is no such published comment, and ConflictError if other
-        requests keep changing it.
+        Return the comment, and whether the reply has changed. An equal reply is not written again.
+        Raises NotFoundError if the comment is not published, and ConflictError if other requests
+        keep changing it.
         """
         changed = False
 
@@ -186,14 +189,19 @@ class CommentWriter:
     async def rewrite(
         self, comment_id: str, step: Callable[[Item, Stored], CommentChange | None]
     ) -> Stored | None:
-        """Change an item by ``step``. Return the new comment or submission; None if it is deleted.
+        """Change a comment's item by ``step``. Return the new comment or submission.
 
-        ``step`` receives the item, read consistently, and its comment or submission. ``step``
-        returns the change, or None to write nothing. If another request changes the item meanwhile,
-        ``step`` is called again. A change without further actions also hides or lists the comment's
-        open case. Raises NotFoundError if there is neither a comment nor a submission, and
-        ConflictError if other requests keep changing the item. Raises ConditionFailedError if the
-        comment's item is unchanged, but the condition of another action of the change fails.
+        ``step`` receives the item, read consistently, and its comment or submission. It returns the
+        change, or None to write nothing. If another request changes the item before the write,
+        ``step`` is called again. The result is None if the change deletes the comment. If ``step``
+        returns None, the result is the comment as it was read.
+
+        If the change publishes or unpublishes the comment, the same transaction lists or hides its
+        open case. Changes with further actions (``beside``) must write the case themselves.
+
+        Raises NotFoundError if there is neither a comment nor a submission, and ConflictError if
+        other requests keep changing the item. Raises ConditionFailedError if the comment's item is
+        unchanged, but the condition of a further action fails.
         """
         elsewhere = False
 
@@ -205,8 +213,8 @@ class CommentWriter:
                 raise errors.NotFoundError("Comment not found.")
             try:
                 change = step(item, one)
-            # The viewer may not see the comment, so the reported cost must not show that the
-            # comment exists.
+            # ``step`` hides the comment from this viewer. So the reported cost must not show that
+            # the comment exists.
             except errors.NotFoundError:
                 note_hidden(further_units(item))
                 raise
@@ -233,8 +241,8 @@ class CommentWriter:
     async def _other(self, comment: Comment, item: Item | None) -> Stored:
         """Return the author's other comment. Raise ConflictError if that comment was deleted.
 
-        ``item`` is the item that names the other comment, from the error of the failed write.
-        ``item`` is None if the endpoint does not return items with the error.
+        ``item`` is the reservation of the other comment, from the error of the failed write. If the
+        endpoint does not return items with errors, ``item`` is None, and the reservation is read.
         """
         item = item or await self._table.get(commented_key(comment))
         others = await named(self._table, [item] if item else [])
@@ -247,8 +255,8 @@ class CommentWriter:
     async def _remove_reactions(self, comment_id: str) -> None:
         """Delete the case, the reports and the votes of a deleted comment.
 
-        A long removal continues after the response and after the request's deadline. If it fails,
-        ``verify`` removes the rest.
+        This method waits for _REMOVAL_SECONDS at most. A longer removal continues in the
+        background. If it fails, `marginalia stats verify` removes the rest.
         """
         with deadline(Deadline()):
             removal = asyncio.create_task(remove_reactions(self._table, comment_id))
@@ -270,7 +278,10 @@ class CommentWriter:
         await asyncio.wait([removal], timeout=_REMOVAL_SECONDS)
 
     async def _added_before(self, comment: Comment, *, keyed: bool) -> Written:
-        """Return the comment or submission that an earlier attempt of the same add stored."""
+        """Return the comment or submission that an earlier attempt of the same add stored.
+
+        Raise an error if the stored item is another comment, or if the comment was deleted.
+        """
         item = await self._table.get(comment_key(comment.comment_id))
         if item is not None and keyed:
             idempotency.check_same(item, comment)
@@ -298,7 +309,7 @@ def written(one: Stored | None) -> Written:
 
 
 def version(one: Stored) -> datetime:
-    """Return the version of a comment: the time of its last edit, or of its creation."""
+    """Return the version of a comment: the time of its last edit, or its date if never edited."""
     return one.updated_at or one.created_at
 
 

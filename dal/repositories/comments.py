@@ -31,8 +31,9 @@ from dal.table.ranges import between
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Selects comments of a product. None does not filter. An empty set selects no comment.
+    """Selects comments of a product and of its variants.
 
+    A filter that is None selects all comments; an empty set of ratings or languages selects none.
     ``created_from`` is inclusive, ``created_before`` exclusive.
     """
 
@@ -46,13 +47,13 @@ class Selection:
     has_photos: bool = False
     """Whether to select only comments with photos."""
     order: Order | None = None
-    """The order of the list. None is by date."""
+    """The order of the list. None means by date."""
     variants: frozenset[str] = frozenset()
-    """Further products whose comments are in the list."""
+    """The ids of further products. Their comments are selected too."""
 
     @property
     def product_ids(self) -> frozenset[str]:
-        """All products whose comments are selected."""
+        """The ids of the product and its variants."""
         return self.variants | {self.product_id}
 
     def query(self) -> Query:
@@ -75,7 +76,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class AuthorSelection:
-    """Selects comments of an author.
+    """Selects comments of an author. A date that is None does not filter.
 
     ``created_from`` is inclusive, ``created_before`` exclusive.
     """
@@ -94,7 +95,7 @@ _query_of = lru_cache(maxsize=500)(Selection.query)
 
 
 class CommentRepository(CommentWriter):
-    """Reads published comments, and writes all comments."""
+    """Reads published comments. Writes published and unpublished comments."""
 
     def __init__(
         self,
@@ -133,21 +134,21 @@ class CommentRepository(CommentWriter):
     async def page_of_author(self, selection: AuthorSelection, cut: Slice) -> Page[Comment]:
         """Return one page of an author's comments.
 
-        The page is eventually consistent, because the index is global.
+        The page is eventually consistent, because it comes from a global index.
         """
         return await self._by_author.read(selection.query(), cut)
 
     async def newest_of_author(self, username: str) -> Comment | None:
-        """Return an author's newest comment, by one Query of one row; None without comments."""
+        """Return an author's newest comment, by one Query of one row; None if there is none."""
         page = await self.page_of_author(AuthorSelection(username), Slice(limit=1))
         return page.nodes[0] if page.edges else None
 
     async def counted_page(
         self, selection: Selection, cut: Slice, since: Hashable = None
     ) -> Page[Comment]:
-        """Return one page with its ``total_count``.
+        """Return one page with the ``total_count`` of the selection.
 
-        If counting fails, the error is in ``total_count``, and the page is still returned.
+        If the count fails, ``total_count`` is the error, and the page is still returned.
         """
         spent: list[float] = []
 
@@ -158,7 +159,8 @@ class CommentRepository(CommentWriter):
                 return error
 
         page, total = await both(self.page(selection, cut, since), total_or_error())
-        # other requests may share the page, but they did not request the total
+        # Other requests may share the page, but they did not request the total. So the cost of the
+        # total is added to a copy of the page's statistics.
         stats = replace(page.stats)
         for capacity in spent:
             stats.spend(capacity)
@@ -170,12 +172,11 @@ class CommentRepository(CommentWriter):
         return page.nodes[0] if page.edges else None
 
     async def total(self, selection: Selection, spend: Spend | None = None) -> int | None:
-        """Return the number of comments of a selection.
+        """Return the number of comments of a selection, including every acknowledged write.
 
-        The number includes every acknowledged write.
-
-        Return None if the counters may be out of date, or if they do not count by a filter of the
-        selection: dates, ``verified_only`` and ``has_photos``.
+        Return None if the counters may be out of date, or do not contain the number: for example,
+        if the selection has dates, ``verified_only`` or ``has_photos``. ``spend`` receives the RCU
+        of each Query.
         """
         query = _query_of(selection)
         if query.within.empty:
@@ -204,11 +205,11 @@ class CommentRepository(CommentWriter):
         return await self._statistics.read_with_details(product_id)
 
     async def get(self, comment_id: str) -> Comment | None:
-        """Return a comment by its id, read consistently."""
+        """Return a comment by its id, read consistently; None if it is not published."""
         return _shown(await self._table.get(comment_key(comment_id)))
 
     async def get_many(self, comment_ids: Sequence[str]) -> dict[str, Comment]:
-        """Return the comments with these ids that exist, by id.
+        """Return the published comments among ``comment_ids``, by id.
 
         The method sends one request per 100 ids.
         """
@@ -217,10 +218,10 @@ class CommentRepository(CommentWriter):
 
 
 def _shown(item: Item | None) -> Comment | None:
-    """Return the comment of an item, if it is published.
+    """Return the comment of an item; None if it is not published.
 
-    The reported cost of an unpublished comment is the cost of a missing comment, so that the cost
-    does not show that the comment exists.
+    For an unpublished comment, the reported cost is that of a missing comment. So the cost does not
+    show that the comment exists.
     """
     comment = comment_in(item)
     if comment is None and item is not None:

@@ -1,9 +1,9 @@
 """Leaderboards: the products with the most comments rated 5, overall or in one language (AP11).
 
-A product is on a leaderboard while it has a comment rated 5. Products with the same count are
+A leaderboard lists all products that have a comment rated 5. Products with the same count are
 sorted by descending id. A rank is a product's place on the leaderboard, so two products never have
-the same rank. A cursor contains no rank, because ranks change with other products' comments. To
-find the ranks of a later page, the server counts the products before the page.
+the same rank. A cursor contains no rank, because a comment on another product may change the rank.
+To find the ranks of a later page, the server counts the products before the page.
 """
 
 from dataclasses import replace
@@ -22,7 +22,7 @@ RANKED = 1_000
 """The number of products that have ranks: the top 1,000."""
 
 RANKS_BYTES = 100 * RANKED
-"""The approximate bytes of these products' rows. Counting them reads these bytes, for 12.5 RCU."""
+"""The approximate bytes of the rows of all ranked products. To count these rows costs 12.5 RCU."""
 
 
 class LeaderboardRepository:
@@ -36,8 +36,8 @@ class LeaderboardRepository:
     async def page(self, language: str | None, cut: Slice, *, ranked: bool) -> Page[ProductRank]:
         """Return one page of a leaderboard, with ranks only if ``ranked`` is set.
 
-        The product with the most comments rated 5 is first. Pages that begin beyond the top RANKED
-        products have no ranks.
+        ``language`` None means all languages together. The product with the most comments rated 5
+        is first. Pages that begin after the top RANKED products have no ranks.
         """
         filters = {} if language is None else {"language": frozenset({language})}
         page = await self._pages.read(query_of(filters), cut)

@@ -1,8 +1,9 @@
-"""Finds the comment that a person has on a product, by the person's reservation.
+"""Finds a user's comment on a product by the user's reservation of the product.
 
-A reservation is an item with the id of the comment that a person has on a product. A reservation
-can remain after its comment was deleted, because some seconds pass until every server has read that
-the table allows only one comment per person. The next add removes such a reservation.
+A reservation is an item with the id of the only comment that the user may have on the product.
+Some seconds pass until every server has read that the table allows only one comment per user. In
+this time, a server may delete a comment without its reservation. The next write that reads this
+reservation removes it.
 """
 
 from collections.abc import Sequence
@@ -22,10 +23,10 @@ Key = tuple[str, str]
 
 
 async def named(table: Table, items: Sequence[Item]) -> dict[Key, Comment | Submission]:
-    """Return the comment of each reservation, by the reservation's key.
+    """Return the comments of the reservations ``items``, by the reservations' keys.
 
-    If a reservation is for a deleted comment, remove it and raise ConflictError, so that the caller
-    tries again.
+    A reservation is stale if its comment was deleted, or now has another author or product. If
+    there are stale reservations, remove them and raise ConflictError, so that the caller retries.
     """
     keys = {item[NAMED]["S"]: comment_key(item[NAMED]["S"]) for item in items}
     held = {one["PK"]["S"]: one for one in await table.get_many([*keys.values()])}
@@ -53,9 +54,10 @@ async def named(table: Table, items: Sequence[Item]) -> dict[Key, Comment | Subm
 async def others_of(
     table: Table, comments: Sequence[Comment | Submission]
 ) -> dict[str, Comment | Submission]:
-    """Return the other comments of the authors on the same products, by the ids in ``comments``.
+    """Return the stored comments that prevent ``comments`` from being written.
 
-    Raises ConflictError as ``named`` does.
+    The result maps the id of a comment in ``comments`` to another comment of the same author on the
+    same product. Raises ConflictError as ``named`` does.
     """
     keys = {pair(commented_key(one)): commented_key(one) for one in comments}
     there = await named(table, await table.get_many([*keys.values()]))
@@ -68,7 +70,7 @@ async def others_of(
 
 
 async def unnamed_among(table: Table, comments: Sequence[Comment | Submission]) -> set[str]:
-    """Return the partition keys of those comments that have no reservation."""
+    """Return the partition keys of those ``comments`` that have no reservation."""
     keys = {pair(commented_key(one)): commented_key(one) for one in comments}
     items = await table.get_many([*keys.values()])
     there = {item[NAMED]["S"] for item in items}
@@ -78,12 +80,14 @@ async def unnamed_among(table: Table, comments: Sequence[Comment | Submission]) 
 
 
 def same_owner(key: Item, held: Item | None) -> Action:
-    """Return the check that the comment's item ``held`` still has the same author and product.
+    """Return a check, for a transaction, that a comment's author and product have not changed.
 
-    If ``held`` is None, the check is that the table still has no item with this key.
+    ``held`` is the comment's item as it was read. If ``held`` is None, the check is that the table
+    still has no item with the key ``key``.
 
-    An unpublished comment stores its product in ``data``, so ``data`` is compared. The item of a
-    published comment has its author and its product in the keys of indexes.
+    The check compares the keys of indexes. They contain the author, and for a published comment
+    also the product. An unpublished comment has its product in ``data``, so the check also compares
+    ``data``.
     """
     owner = (BY_AUTHOR.partition_key, ALL.partition_key, STATE)
     if held is None:

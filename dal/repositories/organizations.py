@@ -23,7 +23,7 @@ from dal.repositories.bulk_write import Outcome, overwrite
 from dal.table.items import ABSENT, PRESENT, Action, Item, key_of, unchanged
 
 _ADMINS_AMONG = 1_000
-"""Number of users that one Query reads to find an admin."""
+"""Number of users that one Query reads to find another admin."""
 
 _NO_ADMIN = "You are not an admin of this organisation any more: reload it."
 
@@ -40,21 +40,21 @@ class OrganizationRepository:
         self._users = PageReader(executor, ORGANIZATION_USER.decode_row, descending=False)
 
     async def get(self, name: str) -> Organization | None:
-        """Return an organisation by its name."""
+        """Return an organisation by its name; None if it does not exist."""
         item = await self._table.get(organization_key(name))
         return decode_organization(item) if item else None
 
     async def get_user(self, organization: str, username: str) -> OrganizationUser | None:
-        """Return one user of an organisation."""
+        """Return one user of an organisation; None if the organisation does not have the user."""
         item = await self._table.get(user_key(organization, username))
         return ORGANIZATION_USER.decode(item) if item else None
 
     async def users(self, organization: str, cut: Slice) -> Page[OrganizationUser]:
-        """Return one page of an organisation's users, by name (T1)."""
+        """Return one page of an organisation's users, sorted by name (T1)."""
         return await self._users.read(_users_of(organization), cut)
 
     async def of_user(self, username: str, cut: Slice) -> Page[OrganizationUser]:
-        """Return one page of a user's organisations, by name (T6).
+        """Return one page of a user's organisations, sorted by name (T6).
 
         The index is global, so the page is eventually consistent.
         """
@@ -63,17 +63,18 @@ class OrganizationRepository:
     async def with_users(
         self, organization: str, cut: Slice
     ) -> tuple[Organization | None, Page[OrganizationUser]]:
-        """Return an organisation and the first page of its users, in one Query (T1).
+        """Return an organisation and the first page of its users, by one Query (T1).
 
-        ``cut`` must start at the beginning of the list.
+        If the organisation does not exist, it is None in the result. ``cut`` must start at the
+        beginning of the list.
         """
         page = await self._users.read(_users_of(organization, head=True), cut)
         return (decode_organization(page.head) if page.head else None), page
 
     async def create(self, roster: Roster) -> None:
-        """Store a new organisation with its first users; AlreadyExistsError if the name is taken.
+        """Store a new organisation with its first users. Raise AlreadyExistsError if it exists.
 
-        There may be at most 90 users.
+        One transaction writes all items, so a roster has at most MAX_FIRST_USERS users.
         """
         try:
             await self._table.write([{"Put": {"Item": item, **ABSENT}} for item in _items(roster)])
@@ -87,14 +88,14 @@ class OrganizationRepository:
 
         ``by`` is the admin who adds the user; None for staff.
 
-        Raises NotFoundError if there is no such organisation, or if ``by`` is no longer an admin
+        Raises NotFoundError if the organisation does not exist, or if ``by`` is no longer an admin
         when the write happens. Raises AlreadyExistsError if the organisation has this user already.
         """
         organization = {"Key": organization_key(user.organization), **PRESENT}
         exists = errors.AlreadyExistsError(
             f"{user.username!r} is a user of this organisation already."
         )
-        if by == user.username:  # a transaction may have only one action on each item
+        if by == user.username:  # a transaction cannot both check and put this user's item
             raise exists
         checks = [] if by is None else [_check_admin(user.organization, by)]
         put = {"Put": {"Item": ORGANIZATION_USER.encode(user), **ABSENT}}
@@ -109,7 +110,7 @@ class OrganizationRepository:
         return Edge(user, user_position(user))
 
     async def set_plan(self, organization: Organization) -> None:
-        """Store an organisation's plan. Raise NotFoundError if it does not exist."""
+        """Store an organisation's plan. Raise NotFoundError if the organisation does not exist."""
         try:
             put = {"Put": {"Item": encode_organization(organization), **PRESENT}}
             await self._table.write([put])
@@ -120,16 +121,16 @@ class OrganizationRepository:
         """Remove a user from an organisation. The user's tickets stay.
 
         ``by`` is an admin, or the user who leaves; None for staff. The errors are those of
-        ``set_user_type``.
+        ``set_user_type``. The last admin cannot leave the organisation.
         """
         await self._change(organization, username, None, by)
 
     async def set_user_type(self, user: OrganizationUser, *, by: str | None) -> None:
         """Change the type of an organisation's user. ``by`` is an admin; None for staff.
 
-        Raises NotFoundError if there is no such user, or if ``by`` is no longer an admin when the
-        write happens. Raises InvalidArgumentError if ``by`` is the last admin and would become a
-        member. Raises ConflictError if other requests keep changing the user.
+        Raises NotFoundError if the organisation does not have the user, or if ``by`` is no longer
+        an admin when the write happens. Raises InvalidArgumentError if ``by`` is the last admin and
+        would become a member. Raises ConflictError if other requests keep changing the user.
         """
         await self._change(user.organization, user.username, user.type, by)
 
@@ -138,9 +139,11 @@ class OrganizationRepository:
     ) -> None:
         """Change the type of a user, or remove the user if ``new`` is None.
 
-        ``by`` is None for staff. Otherwise the write has the condition that ``by`` is still an
-        admin. If ``by`` is the changed user, the condition names another admin. So if two admins
-        remove each other at the same time, only one of them succeeds.
+        If ``by`` changes another user, the write fails if ``by`` is no longer an admin. If an admin
+        leaves or becomes a member, the write fails if another admin, found by an earlier read, is
+        no longer an admin. So an organisation keeps an admin even if two admins remove each other
+        at the same time. Writes of staff (``by`` is None), and of members who leave, have no such
+        condition.
         """
 
         async def attempt() -> None:
@@ -171,9 +174,9 @@ class OrganizationRepository:
     async def _staying(
         self, user: OrganizationUser, new: UserType | None, by: str | None
     ) -> str | None:
-        """Return the user who must still be an admin when the write happens.
+        """Return the name of the user who must still be an admin when the write happens.
 
-        None for staff, and for a member who leaves the organisation.
+        Return None if ``by`` is staff, or a member who leaves the organisation.
         """
         if by != user.username:
             return by
@@ -200,7 +203,7 @@ class OrganizationRepository:
             cut = replace(cut, after=page.page_info.end)
 
     async def put_many(self, rosters: Sequence[Roster]) -> Outcome:
-        """Write organisations with their users over the stored ones. Their names are distinct.
+        """Write organisations with distinct names, and their users, over the stored ones.
 
         Stored users who are missing in ``rosters`` stay.
         """

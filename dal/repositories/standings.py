@@ -1,4 +1,4 @@
-"""Standings: what users may write, and moderators' blocks of users."""
+"""Standings: restrictions of what users may write, such as a moderator's block of a user."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -36,7 +36,7 @@ class StandingRepository:
         """Return what a user may write about a product, by one BatchGetItem (AP19).
 
         The read is eventually consistent, so a new block takes effect some moments later. Without a
-        product, only the standing is read.
+        product, purchases are not read, and ``bought`` is False.
         """
         keys = [standing_key(username)]
         if product_id is not None:
@@ -46,7 +46,8 @@ class StandingRepository:
     async def block(self, username: str, reason: str, by: str | None) -> Block:
         """Block a user. ``by`` is the moderator; None if an operator's command blocks the user.
 
-        If the user is blocked for the same reason already, nothing changes.
+        If the user is already blocked for the same reason, nothing changes, and the older block is
+        returned.
         """
         block = Block(username, reason, datetime.now(UTC), by)
 
@@ -59,7 +60,7 @@ class StandingRepository:
         return (await self.rewrite(username, blocked)).block or block
 
     async def unblock(self, username: str) -> None:
-        """End the block of a user. Comments that already wait still need a moderator's decision."""
+        """End the block of a user. Comments that wait for a moderator continue to wait."""
         await self.rewrite(username, lambda standing: replace(standing, block=None))
 
     async def blocked(self, cut: Slice) -> Page[Block]:
@@ -96,5 +97,5 @@ class StandingRepository:
 
 def _block(row: Row) -> Block:
     block = STANDING.decode_row(row).block
-    assert block is not None  # noqa: S101 - the list has blocked users alone
+    assert block is not None  # noqa: S101 - the list has only blocked users
     return block

@@ -24,12 +24,15 @@ class UserRepository:
         self._table = table
 
     async def profile(self, username: str) -> Profile | None:
-        """Return a user's profile (A1), read consistently."""
+        """Return a user's profile (A1), read consistently; None if the user has no profile."""
         item = await self._table.get(_key(username))
         return None if item is None else _decode(item)
 
     async def update_profile(self, username: str, changes: Mapping[str, str]) -> Profile:
-        """Create or change a profile. Raise ConflictError if other requests keep changing it."""
+        """Create or change a profile, and return the new profile.
+
+        Raises ConflictError if other requests keep changing the profile.
+        """
 
         async def attempt() -> Profile:
             item = await self._table.get(_key(username))
@@ -47,14 +50,15 @@ class UserRepository:
         return await retry_on_conflict(attempt)
 
     async def put_profiles(self, profiles: Mapping[str, Profile]) -> Outcome:
-        """Write the profiles of users over the stored ones."""
+        """Write profiles by username. Each profile replaces the user's stored profile."""
         items = [[encode_profile(username, profile)] for username, profile in profiles.items()]
         return await overwrite(self._table, items)
 
     async def stored(self, username: str) -> bool:
-        """Return whether the user's partition has an item, by one Query of one row.
+        """Return whether the user's partition has any item, by one Query of one row.
 
-        Such items are a profile, an order, a purchase, a standing, or a reservation of a product.
+        The items of a user's partition are the profile, the orders, the proofs of purchase, the
+        standing, and the reservations of products.
         """
         request = QueryRequest(TABLE, _partition(username), limit=1, consistent=True)
         return bool((await self._table.query(request)).items)

@@ -1,7 +1,7 @@
-"""Votes: users mark comments of others as helpful, once each.
+"""Votes: users mark comments of other users as helpful, at most once per comment.
 
-A vote is one item, and the comment shows the number of its votes some seconds later. So a vote
-conflicts with no other vote and with no edit.
+Each vote is a separate item. The number of votes in the comment changes some seconds later (see
+``dal.statistics.helpful``). So a vote never conflicts with another vote or with an edit.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,12 +22,12 @@ from dal.table.index import QueryRequest, query_all
 from dal.table.items import ABSENT, PRESENT, Action
 
 _FIRST_ROWS, _FURTHER_ROWS = 12, 28
-"""Maximum rows that each of the two Queries for the highlights of a product reads."""
+"""Maximum rows of the first and of the second Query for the highlights of a product."""
 
 _HIGHLIGHTS = dict.fromkeys(POSITIVE, "most_helpful_positive") | dict.fromkeys(
     NEGATIVE, "most_helpful_critical"
 )
-"""The highlight to which a comment of a rating belongs."""
+"""Maps a rating to the highlight for which comments with this rating are candidates."""
 
 
 class VoteRepository:
@@ -42,8 +42,9 @@ class VoteRepository:
     ) -> Comment:
         """Store a user's vote, and return the comment with this vote.
 
-        ``check`` may refuse the user. A second vote changes nothing. Raises NotFoundError if the
-        comment is not published, and InvalidArgumentError if the comment is the user's own.
+        ``check`` may raise an error to refuse the user. A second vote changes nothing. Raises
+        NotFoundError if the comment is not published, and InvalidArgumentError if the comment is
+        the user's own.
         """
         comment = await self._comment(comment_id, username, check)
         item = encode_vote(Vote(comment_id, comment.product_id, username))
@@ -63,11 +64,11 @@ class VoteRepository:
         return comment._replace(votes=max(0, comment.votes - removed))
 
     async def marked(self, username: str, comments: Sequence[Comment]) -> set[str]:
-        """Return the ids of the comments that a user found helpful.
+        """Return the ids of those ``comments`` that a user has marked as helpful.
 
-        If there are several comments, all on one product, this takes one Query of the user's votes
-        on the product. Otherwise it takes one BatchGetItem for each 100 comments. Both kinds of
-        reads are eventually consistent.
+        For several comments on one product, one Query reads the user's votes on this product.
+        Otherwise one BatchGetItem is sent for each 100 comments. Both kinds of reads are eventually
+        consistent.
         """
         products = {comment.product_id for comment in comments}
         if len(products) > 1 or len(comments) == 1:
@@ -81,11 +82,11 @@ class VoteRepository:
         return found & ids
 
     async def highlights(self, product_id: str) -> Highlights:
-        """Return the positive and the critical comment with the most votes.
+        """Return a product's positive and critical comment with the most votes each.
 
-        Of several comments with the same number of votes, the newest is returned. If the first rows
-        lack one of the two comments, a second Query reads further rows. A comment that neither
-        Query reads is None in the result.
+        Of several comments with the same number of votes, the newest is returned. If the first
+        Query finds only one of the two comments or none, a second Query reads further rows. A
+        comment that neither Query finds is None in the result.
         """
         values = {"product": product_id}
         request = QueryRequest(HELPFUL, HELPFUL.partition_of(values), descending=True)
@@ -103,7 +104,7 @@ class VoteRepository:
         return found
 
     async def put_many(self, votes: Sequence[Vote]) -> Outcome:
-        """Write votes; the comments show their number some seconds later."""
+        """Write votes. The comments show the new numbers of votes some seconds later."""
         outcome = await overwrite(self._table, [[encode_vote(vote)] for vote in votes])
         for vote in votes:
             self._folds.note(vote.comment_id)
@@ -112,7 +113,7 @@ class VoteRepository:
     async def _comment(
         self, comment_id: str, username: str, check: Callable[[Permission], None]
     ) -> Comment:
-        """Return a comment that the user may vote for."""
+        """Return the comment, if the user may vote for it. The errors are those of ``mark``."""
         comment = await published(self._table, comment_id, username, check)
         if comment.username == username:
             raise errors.InvalidArgumentError(
@@ -121,11 +122,11 @@ class VoteRepository:
         return comment
 
     async def _write(self, comment_id: str, action: Action) -> bool:
-        """Write or delete a vote. Return whether this changed something."""
+        """Write or delete a vote. Return False if the vote existed already, or did not exist."""
         try:
             await self._table.write([action])
         except errors.ConditionFailedError:
             return False
-        finally:  # the outcome may be unknown
+        finally:  # after an error too, because the vote may have been written
             self._folds.note(comment_id)
         return True
