@@ -1,4 +1,7 @@
-"""Reads, writes and corrects cases: the reports of a comment and the moderators' decision on it."""
+"""Reads, writes and corrects cases. A case is open while reports of a comment wait for a moderator.
+
+The case also stores the moderators' latest decision on the comment.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -29,14 +32,14 @@ from dal.table.index import TABLE, QueryRequest
 from dal.table.items import ABSENT, Action, Item, unchanged
 
 _AT_ONCE = 100
-"""Number of comments in one BatchGetItem, DynamoDB's maximum."""
+"""Number of comments that one BatchGetItem reads. This is DynamoDB's maximum."""
 
 CHANGING = "Other requests keep changing this comment's case: try again in a moment."
 
 
 @dataclass(frozen=True, slots=True)
 class StoredCase:
-    """A case and the reports of its comment, as they were read."""
+    """A case and reports of its comment, as they were read."""
 
     case: Case
     reports: Sequence[Report]
@@ -51,9 +54,10 @@ class StoredCase:
         return sorted(filter(self.case.undecided, self.reports), key=attrgetter("at"))
 
     def put(self, case: Case) -> Action:
-        """Return an action that writes a case, if it has not changed since it was read.
+        """Return an action that stores ``case`` in place of the case that was read.
 
-        An empty case is deleted.
+        The action fails if the stored case has changed since then. If ``case`` is closed and has no
+        decision, the action deletes the stored case.
         """
         as_read = ABSENT if self.item is None else unchanged(self.item, ("data",))
         if case == Case(case.comment_id):
@@ -61,11 +65,11 @@ class StoredCase:
         return {"Put": {"Item": CASE.encode(case), **as_read}}
 
     def corrected(self, *, hidden: bool) -> Case:
-        """Return the case as it should be.
+        """Return the case that the reports require.
 
-        The case is open if a report is newer than the latest decision. Otherwise it is closed,
-        except if some reports were not read: then it stays as it is. ``hidden`` is whether the
-        comment is unpublished.
+        The case is open if one of ``reports`` is newer than the latest decision. Otherwise the case
+        is closed. But if some reports were not read, the case stays open or closed as it is. An
+        open case gets ``hidden``, which is True if the comment is not published.
         """
         opened_at = self.case.opened_at
         if self.undecided:
@@ -84,7 +88,7 @@ async def read_case(
     response = await table.query(request)
     case, item, reports = Case(comment_id), None, list[Report]()
     for one in response.items:
-        with suppress(*UNREADABLE):  # another program wrote the item
+        with suppress(*UNREADABLE):  # skip an item that another program wrote
             if is_report(one):
                 reports.append(decode_report(one))
             else:
@@ -105,10 +109,10 @@ async def write_case(table: Table, read: StoredCase, case: Case) -> None:
 async def correct_case(table: Table, comment_id: str, *, hidden: bool | None = None) -> int:
     """Open, close or hide the case of a comment, as ``StoredCase.corrected`` describes.
 
-    ``hidden`` is whether the comment is unpublished; with None, the case keeps its ``hidden``.
-    Return 1 if this adds the comment to the queue, -1 if it removes the comment, otherwise 0. If a
-    user reports the comment between the read and the write, the next read finds this report. Raises
-    ConflictError if other requests keep changing the case.
+    ``hidden`` is True if the comment is not published; with None, the case keeps its ``hidden``.
+    Return 1 if the comment was added to the queue, -1 if it was removed, otherwise 0. After each
+    write, the case is read again, until it needs no correction. Raises ConflictError if other
+    requests keep changing the case.
     """
     rows = 0
 
@@ -127,10 +131,12 @@ async def correct_case(table: Table, comment_id: str, *, hidden: bool | None = N
 
 
 async def with_cases(table: Table, changes: Sequence[CommentChange]) -> list[CommentChange]:
-    """Return changes that also hide or list the open cases of their comments.
+    """Return the changes, with added actions that hide or list the open cases of comments.
 
-    The queue does not list the case of a comment that is not published. A change with further
-    actions is returned unchanged, because these actions already write the case.
+    The queue lists an open case only while its comment is published. So if a change unpublishes or
+    publishes a comment, the returned change also hides or lists its open case. A change with
+    further actions (``beside``) is returned unchanged, because these actions already write the
+    case.
     """
     moved: dict[int, str] = {}
     for number, change in enumerate(changes):
@@ -152,17 +158,17 @@ async def with_cases(table: Table, changes: Sequence[CommentChange]) -> list[Com
 
 def _readable(items: Iterable[Item]) -> Iterator[tuple[Item, Case]]:
     for item in items:
-        with suppress(*UNREADABLE):  # another program wrote the item
+        with suppress(*UNREADABLE):  # skip an item that another program wrote
             yield item, case_in(item)
 
 
 class Cases:
     """Corrects cases after a scan, because a killed process can leave a wrong case.
 
-    This class opens the cases of comments with reports after the latest decision, and closes other
+    ``correct`` opens the cases of comments with reports after the latest decision, and closes other
     cases. It hides the cases of unpublished comments, and removes the cases, reports and votes of
-    deleted comments. ``opened`` counts the comments that are added to the queue, ``closed`` the
-    comments that leave it, and ``removed`` the deleted comments.
+    deleted comments. ``opened`` is the number of comments that were added to the queue, ``closed``
+    the number that were removed from the queue, and ``removed`` the number of deleted comments.
     """
 
     def __init__(self, table: Table) -> None:
@@ -187,7 +193,7 @@ class Cases:
                     self.removed += 1
                 elif stored(item) is not None:
                     hidden = comment_in(item) is None
-                    # Other requests keep changing the case, and these requests also correct it.
+                    # A conflict is ignored: the requests that change the case also correct it.
                     with suppress(errors.ConflictError):
                         rows = await correct_case(self._table, comment_id, hidden=hidden)
                         self.opened += rows > 0

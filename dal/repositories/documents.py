@@ -1,9 +1,9 @@
-"""Items that servers need themselves: trusted documents, and marks of finished work.
+"""Items for the server itself: trusted documents, and marks of finished work.
 
-A trusted document is a GraphQL text with the id that clients send instead of the text. All
-documents are in one partition. A server reads all documents when it starts, and needs one more read
-for a document that is added later. Each text is also stored by its SHA-256, so that a server finds
-a text without its id.
+A trusted document is the text of a GraphQL request, stored under an id. Clients send the id instead
+of the text. All documents are in one partition. A server reads all documents when it starts. It
+reads a document that is added later when a client first uses it. Each text is also stored under its
+SHA-256, so that a server can check a text without an id.
 """
 
 import re
@@ -26,21 +26,21 @@ _SHA_256 = re.compile("[0-9a-f]{64}")
 
 
 class DocumentRepository:
-    """Reads and writes trusted documents. Callers must not change the text of an id."""
+    """Reads and writes trusted documents. Callers must not store a new text under a used id."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
 
     async def put(self, texts: Mapping[str, str]) -> None:
-        """Store each text by its id and by its SHA-256."""
+        """Store each text under its id, which is its key in ``texts``, and under its SHA-256."""
         keys = [(_key(one), text) for one, text in texts.items()]
         keys += [(_key_of_text(text), text) for text in sorted(set(texts.values()))]
         await self._table.put_many([{**key, "data": {"S": text}} for key, text in keys])
 
     async def text(self, document_id: str) -> str | None:
-        """Return the text with an id or a SHA-256; None if there is none.
+        """Return the text of the document with an id or a SHA-256; None if it does not exist.
 
-        Raise InvalidArgumentError for an invalid id.
+        Raises InvalidArgumentError if the id is invalid.
         """
         item = await self._table.get(_key(document_id))
         if item is None and _SHA_256.fullmatch(document_id):
@@ -52,7 +52,7 @@ class DocumentRepository:
         return await self._table.get(_key_of_text(text)) is not None
 
     async def all(self) -> dict[str, str]:
-        """Return all texts by id, in the order of the ids."""
+        """Return the texts of all documents by id, sorted by id."""
         found = {}
         request = QueryRequest(TABLE, _PARTITION, _IDS, consistent=True)
         async for answer in query_all(self._table.query, request):
@@ -81,7 +81,7 @@ class MarkerRepository:
         self._table = table
 
     async def marked(self, name: str) -> bool:
-        """Return whether the work ``name`` has been done once for this table."""
+        """Return whether the work ``name`` was done before for this table."""
         return await self._table.get(_marker(name)) is not None
 
     async def mark(self, name: str) -> None:

@@ -31,7 +31,10 @@ from dal.table.ranges import between
 
 @dataclass(frozen=True, slots=True)
 class SubmissionSelection:
-    """Selects a user's submissions. ``created_from`` is inclusive, ``created_before`` exclusive."""
+    """Selects a user's submissions by date. A date that is None does not filter.
+
+    ``created_from`` is inclusive, ``created_before`` exclusive.
+    """
 
     username: str
     created_from: datetime | None = None
@@ -44,10 +47,10 @@ class SubmissionSelection:
 
 
 QUEUE_REQUESTS = QUEUE_SHARDS
-"""The number of Queries for a page of the queue, or for its length: one per shard."""
+"""The number of Queries that read a page of the queue, or count its rows: one per shard."""
 
 MOST_COUNTED = 500
-"""Maximum rows that are counted in each shard."""
+"""Maximum rows of the queue that are counted in each shard."""
 
 _EDITED = "The comment was edited since you read it: read it again, then decide."
 
@@ -69,8 +72,9 @@ class ModerationRepository:
     ) -> Submission | None:
         """Return a submission by its id, read consistently (AP17).
 
-        If ``sees`` returns False, return None. In this case the reported cost is the cost of a
-        missing comment. So the cost does not show that the submission exists.
+        Return None if no submission has this id, or if ``sees`` returns False for the submission.
+        In both cases, the reported cost is the cost of a missing comment. So the cost does not show
+        whether the submission exists.
         """
         item = await self._table.get(comment_key(comment_id))
         submission = submission_in(item)
@@ -88,7 +92,7 @@ class ModerationRepository:
         return await self._queue.read(query_of(_PENDING), cut)
 
     async def queue_length(self, kind: QueueKind) -> int | None:
-        """Return the number of rows of a queue; None if one of its shards has 500 or more."""
+        """Return the number of rows of a queue; None if a shard has MOST_COUNTED rows or more."""
         partitions = [QUEUE.partition_of({"state": kind}, shard) for shard in range(QUEUE.shards)]
         counts = await in_parallel(
             [
@@ -101,9 +105,9 @@ class ModerationRepository:
     async def approve(self, comment_id: str, seen: datetime, by: str) -> Edge[Comment]:
         """Publish a submission if its text still has the version ``seen``. ``by`` is the moderator.
 
-        If the comment is published already, the method only closes its case, if the case is open.
-        Raises NotFoundError if there is neither a submission nor a comment, and ConflictError if
-        the author has edited the text.
+        If the comment is already published, this method only closes its case, if open. Raises
+        NotFoundError if there is neither a submission nor a comment. Raises ConflictError if the
+        author has edited the text, or if other requests keep changing the comment.
         """
 
         async def attempt() -> Comment | None:
@@ -129,15 +133,16 @@ class ModerationRepository:
         approved = await retry_on_conflict(attempt)
         if approved is None:
             raise errors.ConflictError(_EDITED)
-        # A report that was made meanwhile may have read the case before the decision closed it.
+        # A report after the decision's time may have found the case still open, and so it changed
+        # nothing. The decision has closed the case since, so the case must be opened again.
         await correct_case(self._table, comment_id)
         return Edge(approved, comment_position(approved))
 
     async def _closed(self, item: Item, comment: Comment, decision: Decision) -> bool:
-        """Close the open case of a published comment. Return True also if there is none.
+        """Close the case of a published comment. Return True if the case is closed now.
 
-        Return False if the text is no longer the version that the moderator saw. Raises
-        ConflictError if another request changes the comment meanwhile.
+        Return False if the case is open, and the text is no longer the version that the moderator
+        saw. Raises ConflictError if another request changes the comment before the write.
         """
         case = await self._table.get(case_key(comment.comment_id))
         if case is None or case_in(case).opened_at is None:
@@ -155,10 +160,10 @@ class ModerationRepository:
         return True
 
     async def reject(self, comment_id: str, seen: datetime, by: str, reason: str) -> Submission:
-        """Reject a comment or a submission. Arguments and errors are those of ``approve``.
+        """Reject a comment or a submission, and return the rejected submission.
 
-        If the submission was already rejected with the same reason, it is returned unchanged. The
-        author can read ``reason``.
+        The author can read ``reason``. A submission that was already rejected with the same reason
+        is returned unchanged. The other arguments and the errors are those of ``approve``.
         """
 
         def step(item: Item, one: Stored) -> CommentChange | None:
@@ -175,7 +180,7 @@ class ModerationRepository:
 
 
 def _decided(item: Item, new: Stored, decision: Decision) -> CommentChange:
-    """Return the change of a comment's item to ``new``, together with the decision in the case."""
+    """Return the change that stores ``new`` in place of ``item``, and the decision in the case."""
     image = encode(new) | idempotency.kept_mark(item)
     case = CASE.encode(Case(new.comment_id, None, decision))
     return CommentChange(item, image, [{"Put": {"Item": case}}])

@@ -33,7 +33,7 @@ _OPEN = {"status": frozenset({OrderStatus.PLACED.value})}
 
 @dataclass(frozen=True, slots=True)
 class OrderSelection:
-    """Selects a user's orders by status and dates. None does not filter.
+    """Selects a user's orders by status and dates. A field that is None does not filter.
 
     ``created_from`` is inclusive, ``created_before`` exclusive.
     """
@@ -78,7 +78,10 @@ class OrderRepository:
         return await self._pages.read(query_of(_OPEN, between(created_from, created_before)), cut)
 
     async def get(self, order_id: str) -> Order | None:
-        """Return an order with its lines by its id, by one Query of an index, which may lag."""
+        """Return an order with its lines by its id; None if no order is found.
+
+        The read is one Query of a global index, so a new order may be missing for a moment.
+        """
         query = query_of({"order": frozenset({order_id})})
         page = await self._pages.read(query, Slice(limit=1))
         return page.nodes[0] if page.edges else None
@@ -106,10 +109,11 @@ class OrderRepository:
     ) -> Edge[Order]:
         """Change an order to its next status, by one conditional write.
 
-        ``owner`` is the user of the order. With None, the order may be any user's: an index, which
-        may lag, finds the order. Raises NotFoundError if there is no such order,
-        InvalidArgumentError if the status cannot follow the present one, and ConflictError if
-        another request has changed the order meanwhile.
+        ``owner`` is the user of the order. If ``owner`` is None, the order may belong to any user,
+        and ``get`` finds its owner. Raises NotFoundError if the order is not found,
+        InvalidArgumentError if ``status`` cannot follow the present status, and ConflictError if
+        another request changes the order meanwhile. If the order becomes DELIVERED, the same
+        transaction stores proofs of purchase.
         """
         if owner is None and (found := await self.get(order_id)) is not None:
             owner = found.username
@@ -123,8 +127,8 @@ class OrderRepository:
             )
         new = replace(old, status=status)
         try:
-            # The condition compares the whole item, because two keys depend on the status: the
-            # composite key, and ``PlacedId``, which exists only while the order is PLACED.
+            # The condition compares the whole item, because two index keys depend on the status:
+            # ``OrderStatusDate``, and ``PlacedId``, which exists only while the order is PLACED.
             put = {"Put": {"Item": ORDER.encode(new), **ORDER.unchanged(item)}}
             bought = [{"Put": {"Item": purchase}} for purchase in purchases(new)]
             await self._table.write([put, *bought])
@@ -137,9 +141,9 @@ class OrderRepository:
     async def put_many(self, orders: Sequence[Order]) -> Outcome:
         """Write orders. Each replaces the stored order with the same user and id.
 
-        If two orders have the same id, the last one is written. The proofs of purchase of a
-        replaced order stay. The user is part of an order's key. So if a file has the order with
-        another user, the first user's order stays too.
+        If two orders have the same user and id, the last one is written. An order with the same id
+        but another user is a separate order, because the user is part of the key. The proofs of
+        purchase of a replaced order stay.
         """
         items = [[ORDER.encode(order), *purchases(order)] for order in orders]
         return await overwrite(self._table, items)

@@ -1,9 +1,9 @@
-"""Uploads of photos: browsers send files to a bucket of S3, and comments get copies of them.
+"""Uploads of photos: browsers send files to an S3 bucket, and comments show copies of the files.
 
-A form uploads one file to ``uploads/<user>/<id>.<ext>``; ``<user>`` is a hash of the user's id.
+A form uploads one file to ``uploads/<user>/<id>.<ext>``. ``<user>`` is a hash of the user's id.
 When a comment is saved, the file is copied to ``photos/<user>/<id>-<ETag>.<ext>``, and the comment
-gets the address of the copy. So the author cannot replace a photo that a moderator has approved,
-and a rule of the bucket can delete everything below ``uploads/`` after a day.
+gets the address of the copy. So the author cannot replace a photo that a moderator has approved.
+The bucket may delete everything below ``uploads/`` after a day.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ CONTENT_TYPES: Mapping[str, str] = {
     "image/png": "png",
     "image/webp": "webp",
 }
-"""The media types of photos, and the endings of the files' names. SVG is missing, because it may
+"""Maps the accepted media types of photos to file extensions. SVG is not accepted, because it may
 contain scripts."""
 
 _SECONDS = 600
@@ -35,7 +35,7 @@ _SECONDS = 600
 _UPLOAD = re.compile(
     rf"uploads/([0-9a-f]{{32}}/[0-9a-f]{{32}})\.({'|'.join(CONTENT_TYPES.values())})"
 )
-"""The key of an upload: the user's folder, the id, and the ending of the file's name."""
+"""The key of an upload: ``uploads/<user>/<id>.<ext>``."""
 
 
 class NoUploadsError(DalError):
@@ -51,18 +51,21 @@ class FileStore(Protocol):
     async def upload_form(
         self, key: str, content_type: str, largest: int, seconds: int
     ) -> tuple[str, dict[str, str]]:
-        """Return the URL and the fields of a form that uploads one file."""
+        """Return the URL and the fields of a form that uploads one file.
+
+        ``largest`` is the file's maximum size in bytes. The form is valid for ``seconds``.
+        """
 
     async def tag(self, key: str) -> str | None:
         """Return the ETag of a file; None if the file is missing."""
 
     async def copy(self, source: str, tag: str, target: str) -> bool:
-        """Copy a file. Return False if the source no longer has this ETag."""
+        """Copy a file. Return False if the source no longer has the ETag ``tag``."""
 
 
 @dataclass(frozen=True, slots=True)
 class UploadForm:
-    """A form that uploads one photo: where to send it, and the fields before the file."""
+    """A form that uploads one photo to ``url``. The form sends ``fields`` before the file."""
 
     url: str
     fields: Mapping[str, str]
@@ -83,16 +86,16 @@ class PhotoUploads:
     def __init__(self, store: FileStore, url: str, form_url: str) -> None:
         self._store = store
         self.url = url.rstrip("/")
-        """The address of the bucket's files for readers."""
+        """The address from which browsers load the bucket's files."""
         self.form_url = form_url
-        """The address to which browsers send forms."""
+        """The address to which browsers send upload forms."""
 
     @classmethod
     async def open(cls, store: FileStore, url: str | None) -> "PhotoUploads":
-        """Return the uploads to a bucket. Without ``url``, photos have the bucket's own address.
+        """Return the ``PhotoUploads`` of a bucket.
 
-        Raise StoreRefusedError without AWS credentials, or if readers would not load photos by
-        https.
+        Browsers load photos from ``url``, or from the bucket's own address if ``url`` is None.
+        Raises StoreRefusedError if AWS credentials are missing, or if this address is not https.
         """
         form_url, _ = await store.upload_form("uploads/", "image/png", 1, 1)
         if not (url or form_url).startswith("https://"):
@@ -100,7 +103,7 @@ class PhotoUploads:
         return cls(store, url or form_url, form_url)
 
     async def forms(self, user_id: str, content_types: Sequence[str]) -> list[UploadForm]:
-        """Return a form for each of the types, for one user."""
+        """Return one upload form of the user for each content type."""
         expires_at = datetime.now(UTC) + timedelta(seconds=_SECONDS)
         forms = []
         for content_type in content_types:
@@ -111,10 +114,11 @@ class PhotoUploads:
         return forms
 
     async def published(self, user_id: str, photos: Sequence[Photo]) -> tuple[Photo, ...]:
-        """Return the photos. A photo that the user has uploaded gets the address of its copy.
+        """Copy the photos that the user has uploaded, and return all photos with final addresses.
 
-        The same upload always gets the same address, so that a retried request has the same
-        content.
+        An uploaded photo gets the address of its copy. Other photos keep their addresses. The same
+        file always gets the same address, so that a retried request has the same content. Raises
+        InvalidArgumentError for an address below ``uploads/`` that is not a file of this user.
         """
         reads = [self._published(user_id, number, one) for number, one in enumerate(photos)]
         return tuple(await in_parallel(reads))
@@ -136,10 +140,10 @@ class PhotoUploads:
         )
 
     def _may_be_upload(self, url: str) -> bool:
-        """Return whether an address may be that of an upload, perhaps in another spelling.
+        """Return whether a URL may point to an upload, for example if it is percent-encoded.
 
-        A photo with such an address must be refused, because its author could replace the file
-        after a moderator has approved the photo.
+        A photo with such a URL must be refused, because its author could replace the file after a
+        moderator has approved the photo.
         """
         given, ours = urlsplit(url), urlsplit(self.url)
         return given.hostname == ours.hostname and "/uploads/" in unquote(given.path)

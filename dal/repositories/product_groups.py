@@ -1,4 +1,4 @@
-"""Writes of product groups: moves products into a group, or out of it, in one transaction."""
+"""Moves products into a product group, or out of it, in one transaction."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -11,16 +11,17 @@ from dal.model import ProductDetails, ProductGroup
 from dal.table.items import ABSENT, Action, Item, key_of, unchanged
 
 MOVES_AT_ONCE = 30
-"""Maximum products of a transaction, because a transaction has at most 100 actions. Each product
-needs up to two: one for its details, and one for the group that it leaves."""
+"""Maximum products that one transaction moves. Each product needs up to two actions: one for its
+details, and one for the group that it leaves. DynamoDB allows 100 actions in a transaction."""
 
 
 async def move_products(table: Table, group: str, rows: Mapping[str, ProductDetails]) -> None:
     """Write the details of products that join or leave ``group``, and every group that changes.
 
-    ``group`` is the group that the products join, or that they leave without joining another.
-    A group without members has no item. Raises ConflictError if other writes interfere, and
-    InvalidArgumentError if the group would have too many products.
+    ``group`` is the group that the products join. If the products join no group, ``group`` is the
+    group that they leave. The item of a group that loses all members is deleted. Raises
+    ConflictError if other requests change the same items meanwhile, and InvalidArgumentError if the
+    group would have more than MAX_MEMBERS products.
     """
     items = await table.get_many([group_key(group), *map(details_key, rows)])
     before = details_in(items).values()
@@ -62,9 +63,10 @@ async def move_products(table: Table, group: str, rows: Mapping[str, ProductDeta
 def _changes(
     old: Mapping[tuple[str, str], Item], new: Iterable[Item], gone: Iterable[Item]
 ) -> Iterator[Action]:
-    """Yield actions that write ``new`` and delete ``gone`` items if the items still equal ``old``.
+    """Yield actions that write the items ``new`` and delete the items with the keys ``gone``.
 
-    Unchanged items need no action.
+    ``old`` has the items as they were read, by key. An action fails if the stored item has changed
+    since then. Items that are equal in ``old`` and ``new`` need no action.
     """
     for item in new:
         held = old.get(_name(item))

@@ -1,4 +1,4 @@
-"""The details and groups of products: title, picture, URL and variants, as the shop sets them."""
+"""Reads and writes the details that the shop sets for products: title, picture, URL and group."""
 
 import asyncio
 from collections.abc import Collection, Mapping
@@ -26,13 +26,13 @@ _ITEMS_AT_ONCE = 400
 """Number of products whose details are read together."""
 
 _AT_ONCE = 4
-"""Transactions of one call that run in parallel."""
+"""Maximum transactions that one call of ``put_many`` runs in parallel."""
 
 
 class ProductRepository:
-    """Reads and writes products' details.
+    """Reads and writes products' details, and reads groups.
 
-    The Query that reads a product's statistics also reads its details.
+    ``StatisticsReader`` can read a product's statistics and its details by one Query.
     """
 
     def __init__(self, table: Table) -> None:
@@ -49,18 +49,20 @@ class ProductRepository:
         return details_in(items)
 
     async def search(self, title: str, cut: Slice) -> Page[Product]:
-        """Return one page of the products with a title that begins with a text, by title.
+        """Return one page of the products with titles that begin with ``title``, sorted by title.
 
-        The index is global, so the page is eventually consistent.
+        The case of letters does not matter. The index is global, so the page is eventually
+        consistent.
         """
         start = fold_prefix(title)
         begins = Range(start, start + LAST_CHARACTER)
         return await self._titles.read(query_of({"initial": frozenset({start[:1]})}, begins), cut)
 
     async def update(self, product_id: str, changes: Mapping[str, str]) -> ProductDetails:
-        """Create or change details. Raise ConflictError if other requests keep changing them.
+        """Create or change a product's details, and return the new details.
 
-        Raises AlreadyExistsError if another program has stored an item with the same key.
+        Raises ConflictError if other requests keep changing them. Raises AlreadyExistsError if the
+        item with their key cannot be decoded, because another program has stored it.
         """
 
         async def attempt() -> ProductDetails:
@@ -87,15 +89,16 @@ class ProductRepository:
         return await retry_on_conflict(attempt)
 
     async def groups(self, group_ids: Collection[str]) -> dict[str, ProductGroup]:
-        """Return the groups that exist, by id, in one request per 100."""
+        """Return the existing groups among ``group_ids``, by id, in one request per 100 ids."""
         items = await self._table.get_many([group_key(one) for one in set(group_ids)])
         return groups_in(items)
 
     async def put_many(self, details: Mapping[str, ProductDetails]) -> Outcome:
         """Write the details of products over the stored ones.
 
-        A product whose ``group`` is None keeps its group. A transaction writes the details of
-        products that join or leave a group, and the members of the group.
+        If the new details have the ``group`` None, the product keeps its group. Products with a
+        group, and products that leave a group, are written in transactions together with the
+        groups. Raises the errors of ``move_products``; some products may have been written before.
         """
         gate, outcome = asyncio.Semaphore(_AT_ONCE), NOTHING
 
@@ -123,7 +126,7 @@ class ProductRepository:
                 elif written != UNCHANGED:
                     alone.append(item)
             await self._table.put_many(alone)
-            # A product may join a full group if another product leaves it in the same file.
+            # Products leave groups first, because they may make room for products that join.
             for moves in (leaving, joining):
                 await in_parallel(
                     [

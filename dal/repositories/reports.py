@@ -1,8 +1,9 @@
 """Reports of comments. A comment with enough reports waits for a moderator.
 
-Storing a report takes several steps, and each step can be repeated. If a process is killed between
-two steps, the comment's next report completes the remaining steps. If no report follows, ``verify``
-opens the case.
+The first report opens the comment's case, which the moderators' queue lists. After enough reports,
+the comment is unpublished until a moderator decides. Each of these steps can be repeated. If a
+process is killed between two steps, the next report of the comment completes the steps. If no
+report follows, `marginalia stats verify` opens the case.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,12 +40,12 @@ from dal.table.ranges import Range
 _REPORTED = {"state": frozenset({QueueKind.REPORTED.value})}
 
 _READ_ON = 20
-"""Minimum rows of a further read, after rows were dropped because their comments are not
-published."""
+"""Minimum rows of a further read for the same page. It follows if some rows of the first read were
+dropped, because their comments are not published."""
 
 
 class ReportRepository:
-    """Reads and writes reports. Pages of the queue are eventually consistent."""
+    """Reads and writes reports. Lists of reports and cases are eventually consistent."""
 
     def __init__(self, table: Table, writes: CommentWriter) -> None:
         self._table = table
@@ -60,11 +61,16 @@ class ReportRepository:
         review_at: int,
         check: Callable[[Permission], None] = lambda _: None,
     ) -> None:
-        """Store a user's report of a published comment once. ``check`` may refuse the user.
+        """Store a user's report of a published comment once.
 
-        After ``review_at`` reports the comment waits for a moderator, unless a moderator has
-        approved its text. Reports before the latest decision do not count. Raises NotFoundError if
-        the comment is not published, and InvalidArgumentError if the comment is the user's own.
+        ``check`` may raise an error to refuse the user. A second report by the same user is not
+        stored. After ``review_at`` reports the comment is unpublished until a moderator decides,
+        except if a moderator has approved its present text. Reports before the latest decision do
+        not count.
+
+        Raises NotFoundError if the comment is not published, and InvalidArgumentError if the
+        comment is the user's own. Raises ConflictError if other requests keep changing the comment
+        or its case.
         """
         comment = await published(self._table, comment_id, username, check)
         if comment.username == username:
@@ -82,7 +88,7 @@ class ReportRepository:
         await retry_on_conflict(partial(self._act, comment_id, review_at, added))
 
     async def reports(self, comment_id: str) -> CommentReports:
-        """Return the reports of a comment (AP16)."""
+        """Return up to MOST_READ reports of a comment, oldest first (AP16)."""
         stored = await read_case(self._table, comment_id, consistent=False)
         reports = sorted(stored.reports, key=lambda report: report.at)
         return CommentReports(reports, stored.complete)
@@ -95,13 +101,17 @@ class ReportRepository:
     async def put_many(self, reports: Sequence[Report]) -> Outcome:
         """Write reports. Each replaces the stored report of the same user and comment.
 
-        The comments stay published. ``verify`` opens the comments' cases, unless ``put_cases``
-        writes them.
+        The comments stay published. ``put_cases`` writes their cases. For reports without a case,
+        `marginalia stats verify` opens a case.
         """
         return await overwrite(self._table, [[encode_report(one)] for one in reports])
 
     async def put_cases(self, cases: Sequence[Case]) -> Outcome:
-        """Write cases. Each replaces the stored case of its comment. The comments do not change."""
+        """Write cases. Each replaces the stored case of its comment.
+
+        An open case is hidden if its comment is stored and not published. The comments themselves
+        do not change.
+        """
         opened = {one.comment_id: comment_key(one.comment_id) for one in cases if one.opened_at}
         items = await self._table.get_many([*opened.values()]) if opened else []
         held = {one.comment_id for item in items if (one := submission_in(item)) is not None}
@@ -113,8 +123,9 @@ class ReportRepository:
     async def _act(self, comment_id: str, review_at: int, added: Report | None) -> None:
         """Send a reported comment to review, or open its case, as the number of reports requires.
 
-        The new report ``added`` counts even if an eventually consistent read does not return it.
-        Raises ConflictError if the comment or the case changes meanwhile.
+        ``added`` is the new report; None if the user has reported the comment before. Only a
+        limited number of reports is read, but ``added`` always counts. Raises ConflictError if
+        another request changes the comment or the case meanwhile.
         """
         stored = await read_case(self._table, comment_id, review_at)
         if stored.case.decision is not None and not stored.complete:
@@ -136,17 +147,18 @@ class ReportRepository:
     async def _dated_after(self, decision: Decision, report: Report) -> Report:
         """Store a report again with a date after the decision, and return it.
 
-        The decision came between the report's first date and its first write, so it did not
-        consider the report.
+        The moderator decided after the report's first date, but before the report was stored. So
+        the decision did not consider the report, and the report must count.
         """
         dated = replace(report, at=decision.at + timedelta(microseconds=1))
         await self._table.write([{"Put": {"Item": encode_report(dated)}}])
         return dated
 
     async def _sent_to_review(self, stored: StoredCase, case: Case) -> bool:
-        """Send a comment to review, and hide its ``case``, unless its text was approved.
+        """Unpublish a comment until a moderator decides, and store its ``case`` as hidden.
 
-        Return True if the comment is now unpublished, or if it was deleted meanwhile.
+        If the latest decision approved the present text, nothing changes. Return True if the
+        comment is now unpublished, or if it was deleted meanwhile.
         """
 
         def step(item: Item, one: Stored) -> CommentChange | None:
@@ -166,7 +178,10 @@ class ReportRepository:
 
 
 class _PublishedRows:
-    """Reads rows of open cases whose comments are published. ``PageReader`` calls its methods."""
+    """Reads the rows of open cases, and drops the rows of comments that are not published.
+
+    ``PageReader`` calls the methods.
+    """
 
     def __init__(self, table: Table, executor: Executor) -> None:
         self._table, self._executor = table, executor
@@ -182,7 +197,7 @@ class _PublishedRows:
         count: int,
         plan_by: PlanBasis | None = None,
     ) -> list[Row]:
-        """Return the first ``count`` rows within ``span``."""
+        """Return the first ``count`` rows of published comments within ``span``."""
         found: list[Row] = []
         most = count
         while True:
@@ -199,13 +214,13 @@ class _PublishedRows:
     async def any(
         self, query: Query, span: Range, stats: ExecutionStatistics, *, descending: bool
     ) -> bool:
-        """Return whether there is a row within ``span``."""
+        """Return whether there is a row of a published comment within ``span``."""
         return bool(await self.first(query, span, stats, descending=descending, count=1))
 
     def entry(self, row: Row) -> QueueEntry:
-        """Return the queue's entry for a row that was read before."""
+        """Return the queue's entry for a row that ``first`` has returned."""
         case = CASE.decode_row(row)
-        assert case.opened_at is not None  # noqa: S101 - the queue has open cases alone
+        assert case.opened_at is not None  # noqa: S101 - the queue has only open cases
         return QueueEntry(case.opened_at, comment=self._comments[case.comment_id])
 
     async def _published(self, rows: list[Row]) -> Mapping[str, Comment]:

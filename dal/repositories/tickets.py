@@ -23,10 +23,10 @@ _OPEN = {"status": frozenset({TicketStatus.OPEN.value})}
 
 @dataclass(frozen=True, slots=True)
 class TicketSelection:
-    """Selects tickets of organisations or of one of their users. None does not filter.
+    """Selects tickets of organisations, or of a user of these organisations.
 
-    Several organisations are possible only with a username. ``created_from`` is inclusive,
-    ``created_before`` exclusive.
+    A filter that is None does not filter. ``organization`` may be a set of several organisations
+    only if ``username`` is given. ``created_from`` is inclusive, ``created_before`` exclusive.
     """
 
     organization: str | frozenset[str]
@@ -38,8 +38,8 @@ class TicketSelection:
     def query(self) -> Query:
         """Return the query of this selection.
 
-        A filter with both statuses is the same as no filter. The tickets of an organisation have a
-        partition for each status, so a query without a username always filters by status.
+        A filter with both statuses is the same as no filter. The index of an organisation's tickets
+        has a partition for each status. So a query without a username always filters by status.
         """
         names = self.organization
         filters = {"organization": frozenset({names}) if isinstance(names, str) else names}
@@ -63,7 +63,7 @@ class TicketRepository:
         self._pages = PageReader(executor, TICKET.decode_row, descending=True)
 
     async def get(self, ticket_id: str) -> Ticket | None:
-        """Return a ticket by its id, read consistently (T3)."""
+        """Return a ticket by its id, read consistently (T3); None if it does not exist."""
         item = await self._table.get(ticket_key(ticket_id))
         return TICKET.decode(item) if item else None
 
@@ -83,9 +83,10 @@ class TicketRepository:
     async def with_user(
         self, organization: str, username: str, cut: Slice
     ) -> tuple[OrganizationUser | None, Page[Ticket]]:
-        """Return a user and the first page of the user's tickets, newest first, in one Query (T2).
+        """Return a user and the first page of the user's tickets, newest first, by one Query (T2).
 
-        ``cut`` must start at the beginning of the list.
+        If the organisation does not have the user, the user is None in the result. ``cut`` must
+        start at the beginning of the list.
         """
         query = replace(TicketSelection(organization, username).query(), head=True)
         page = await self._pages.read(query, cut)
@@ -114,9 +115,10 @@ class TicketRepository:
         return Edge(ticket, ticket_position(ticket))
 
     async def close(self, ticket: Ticket) -> Edge[Ticket]:
-        """Close a ticket.
+        """Close an open ticket.
 
-        Of several requests at the same time, one succeeds, and the others raise ConflictError.
+        Raises ConflictError if ``ticket`` is closed, or if the stored ticket has changed since
+        ``ticket`` was read. So if several requests close a ticket at once, only one succeeds.
         """
         conflict = errors.ConflictError("This ticket was closed or changed meanwhile: reload it.")
         closed = replace(ticket, status=TicketStatus.CLOSED)
