@@ -28,7 +28,7 @@ def table_definition(name: str, indexes: Sequence[Index]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """How a table differs from the declared indexes. The indexes are in CreateTable's form."""
+    """How a table differs from the declared indexes. Missing indexes are in CreateTable's form."""
 
     missing: Sequence[dict[str, Any]]
     """Global indexes that the table does not have, or that are being created or deleted."""
@@ -36,11 +36,11 @@ class Differences:
     """Local indexes that the table does not have. DynamoDB creates them only together with the
     table: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html"""
     differing: Sequence[str]
-    """Indexes that have other keys than declared, or project fewer attributes."""
+    """The names of indexes that have other keys than declared, or project fewer attributes."""
 
     @property
     def lacking(self) -> list[str]:
-        """The names of all indexes that the table does not have."""
+        """The names of all indexes in ``missing_local`` and ``missing``."""
         return [one["IndexName"] for one in (*self.missing_local, *self.missing)]
 
 
@@ -66,10 +66,11 @@ def differences(description: Mapping[str, Any], indexes: Sequence[Index]) -> Dif
 
 
 def refuse_outdated(description: Mapping[str, Any], indexes: Sequence[Index]) -> None:
-    """Raise StoreRefusedError if a table does not have all declared indexes, keys and attributes.
+    """Raise StoreRefusedError if a table does not have all declared indexes.
 
-    An older version may have created the table, or an operator may have removed an index.
-    ``description`` is DescribeTable's ``Table``.
+    An index must have the declared keys and project the declared attributes. An older version may
+    have created the table, or an operator may have removed an index. ``description`` is
+    DescribeTable's ``Table``.
     """
     table, found = description["TableName"], differences(description, indexes)
     if found.lacking:
@@ -90,7 +91,10 @@ def string_attribute(name: str) -> dict[str, str]:
 
 
 def has_declared_keys(description: Mapping[str, Any]) -> bool:
-    """Return whether a table has this program's primary key."""
+    """Return whether a table has this program's primary key, ``PK`` and ``SK``.
+
+    ``description`` is DescribeTable's ``Table``.
+    """
     return bool(description["KeySchema"] == _key_schema(*TABLE_KEYS))
 
 
@@ -104,12 +108,15 @@ def _serves(index: Mapping[str, Any], declared: Mapping[str, Any]) -> bool:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return indexes' names as part of a sentence: ``the indexes all, byLang``."""
+    """Return the names of indexes as part of a sentence: ``the indexes all, byLang``."""
     return f"the index{'es' if len(names) > 1 else ''} {', '.join(names)}"
 
 
 def _defined(indexes: Iterable[Index]) -> list[dict[str, Any]]:
-    """Return the indexes in CreateTable's form. Declarations with the same name are one index."""
+    """Return the indexes in CreateTable's form.
+
+    Declarations with the same name describe one index. It projects the attributes of all of them.
+    """
     by_name: dict[str, list[Index]] = {}
     for index in indexes:
         if index.name is not None:

@@ -1,4 +1,4 @@
-"""``Index`` declares one kind of row in one index of the table. ``QueryRequest`` is one Query."""
+"""``Index`` declares one kind of row in an index of the table. ``QueryRequest`` is one Query."""
 
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -21,18 +21,21 @@ equal sort keys."""
 
 QUEUE_SHARDS = 8
 """Number of partitions of a list that contains rows of all users. Several partitions share the load
-of writes; a page reads all of them."""
+of writes. To read a page, all these partitions are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
     """One kind of row in one index; ``name`` is None for the table itself.
 
-    All rows of a partition have the same values of the ``partition`` fields. The partition key is
-    ``entity``, ``#`` and these values, joined by ``between``. Without fields it is ``entity``
-    alone. With several shards, ``#`` and the number of the shard follow. A sort key is ``label``,
-    the values of the ``prefix`` fields, each followed by ``#``, and the row's position. Rows with
-    the same prefix are sorted by ``order``.
+    A partition key is ``entity``, ``#``, and the values of the ``partition`` fields, joined by
+    ``between``: for example ``PRODUCT#p1/en`` for product and language. Without fields it is
+    ``entity`` alone. With several shards, ``#`` and the number of the shard follow, as in
+    ``PLACED#3``.
+
+    A sort key is ``label``, the values of the ``prefix`` fields, each followed by ``#``, and the
+    row's position: for example ``PLACED#2026-01-01T00:00:00.000000Z#o1`` for an order's status and
+    position. Rows with the same prefix are sorted by ``order``.
     """
 
     name: str | None
@@ -46,13 +49,14 @@ class Index:
     """The projected attributes, without the keys."""
     label: str = ""
     head: str = ""
-    """The label of the item that precedes the rows in each partition."""
+    """The label of the item that precedes the rows in each partition. Empty if no item does."""
     between: str = "/"
     shards: int = 1
     """The number of partitions (shards) with the same values of the ``partition`` fields. The hash
     of a row's id determines its shard."""
     covers: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """A sparse index holds only the rows that have these values of these fields."""
+    """For each of these fields, the values that a row must have to be in the index (a sparse
+    index). Empty if the index contains all rows."""
     packs: Mapping[str, Callable[[Item], str]] = field(default_factory=dict)
     """Fields inside a packed attribute, each with a function that returns its value from an
     item."""
@@ -73,7 +77,7 @@ class Index:
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The names of all attributes that the index's rows have."""
+        """The names of all attributes that this index contains: keys and projected attributes."""
         return tuple(
             dict.fromkeys((*TABLE_KEYS, self.partition_key, self.sort_key, *self.projects))
         )
@@ -93,7 +97,7 @@ class Index:
         return self.label + "".join(f"{escape(values[name])}#" for name in self.prefix)
 
     def keys_of(self, values: Mapping[str, str], position: str) -> Item:
-        """Return the two attributes of a row that are its keys in this index."""
+        """Return the partition key and the sort key of a row in this index, as attributes."""
         shard = zlib.crc32(position.rpartition("#")[2].encode()) % self.shards
         return {
             self.partition_key: {"S": self.partition_of(values, shard)},
@@ -107,7 +111,7 @@ class Index:
         return dict(zip(self.partition, map(unescape, parts), strict=True))
 
     def place_of(self, item: Item) -> tuple[str, dict[str, str]]:
-        """Return an item's position in this index, and the field values in its keys."""
+        """Return an item's position in this index, and the values of the fields in its keys."""
         rest = item[self.sort_key]["S"][len(self.label) :]
         *prefix, position = rest.split("#", len(self.prefix))
         held = dict(zip(self.prefix, map(unescape, prefix), strict=True))
@@ -118,7 +122,7 @@ TABLE = Index(None, *TABLE_KEYS, entity="", partition=(), order=())
 """The table itself, for Queries of items that have no declared index."""
 
 Spend: TypeAlias = Callable[[float], None]
-"""Receives the RCU of each Query that does not read rows of the page."""
+"""A function that receives the RCU of each Query, for example to add it to the cost of a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +159,9 @@ RunQuery: TypeAlias = Callable[[QueryRequest], Awaitable[QueryResponse]]
 
 
 async def query_all(run: RunQuery, request: QueryRequest) -> AsyncIterator[QueryResponse]:
-    """Yield a Query's responses, each with at most ``limit`` rows, until its range ends.
+    """Send a Query again until its range ends, and yield the responses.
 
-    The range ends with the response that has no last key. Earlier responses may have no rows.
+    Each response has at most ``limit`` rows, and may have none. The last response has no last key.
     """
     while True:
         response = await run(request)
@@ -168,7 +172,7 @@ async def query_all(run: RunQuery, request: QueryRequest) -> AsyncIterator[Query
 
 
 def query_arguments(request: QueryRequest) -> dict[str, Any]:
-    """Return Query's arguments without the table's name. They never contain a FilterExpression."""
+    """Return the arguments of a Query without the table's name. They have no FilterExpression."""
     condition, values = _sort_condition(request.range)
     names = {"#p": request.index.partition_key}
     if condition:
@@ -194,7 +198,7 @@ def _sort_condition(span: Range) -> tuple[str, dict[str, Item]]:
     """Return the part of a key condition that limits the sort key.
 
     DynamoDB allows one comparison of the sort key, and BETWEEN includes both bounds. So if a range
-    has two bounds and excludes one, the next string inside the range replaces the excluded bound.
+    has two bounds, each excluded bound is replaced by a string directly inside the range.
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.KeyConditionExpressions.html
     """
     low, high = span.low, span.high

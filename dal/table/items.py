@@ -19,7 +19,7 @@ PRESENT = {"ConditionExpression": "attribute_exists(PK)"}
 def primary_key(partition: str, sort: str | None = None) -> Item:
     """Return a primary key.
 
-    Without ``sort``, both keys are the same string: the item is the only item of its partition.
+    Without ``sort``, PK and SK are the same string. Such an item is alone in its partition.
     """
     return {"PK": {"S": partition}, "SK": {"S": partition if sort is None else sort}}
 
@@ -30,7 +30,7 @@ def key_of(item: Item) -> Item:
 
 
 def bytes_of(item: Item, names: Iterable[str]) -> int:
-    """Return the approximate size in bytes of an item's attributes with these names.
+    """Return the approximate size in bytes of an item's attributes with ``names``.
 
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
     """
@@ -48,7 +48,7 @@ def further_units(item: Item) -> int:
 
 
 def unchanged(item: Item, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return the condition that the item's named attributes have not changed.
+    """Return the condition that the stored item has the same attributes ``names`` as ``item``.
 
     An attribute that ``item`` does not have must still be absent.
     """

@@ -1,8 +1,9 @@
 """Ranges of positions and of sort keys.
 
-A position is a row's place in the total order of its list. It is the row's sort key without the
-index's label and prefix, such as a status, and it ends in the row's id. DynamoDB orders strings by
-their UTF-8 bytes and Python by code points, which is the same order.
+A position is a string that determines a row's place in its list, for example ``<createdAt>#<id>``.
+It ends in the row's id. A sort key is the index's label, a prefix (such as a status), and the
+position. DynamoDB orders strings by their UTF-8 bytes, and Python by code points. Both orders are
+the same.
 """
 
 from datetime import datetime
@@ -11,13 +12,16 @@ from typing import NamedTuple
 from dal.model.key_parts import LAST_CHARACTER, format_instant
 
 HEADS = ("", LAST_CHARACTER)
-"""The positions of a list's head item: below all rows, or above all rows."""
+"""The two possible positions of a list's head item: before all rows, or after all rows."""
 
 _LAST_BEFORE_SURROGATES, _AFTER_SURROGATES = 0xD7FF, 0xE000
 
 
 class Range(NamedTuple):
-    """A range of sort keys or positions. None is unbounded; ``open`` excludes the bound itself."""
+    """A range of sort keys or positions. A bound that is None does not limit the range.
+
+    ``low_open`` and ``high_open`` exclude the bounds themselves.
+    """
 
     low: str | None = None
     high: str | None = None
@@ -40,17 +44,23 @@ class Range(NamedTuple):
         return Range(low, high, low_open, not high_closed)
 
     def until(self, position: str, *, descending: bool) -> "Range":
-        """Return the part of this range from its start to ``position``, which is included."""
+        """Return the part of this range from its start to ``position``, including ``position``.
+
+        With ``descending``, the range starts at its high bound.
+        """
         return self & (Range(low=position) if descending else Range(high=position))
 
     def beyond(self, position: str, *, descending: bool) -> "Range":
-        """Return the part of this range after ``position``."""
+        """Return the part of this range after ``position``, in ascending or descending order."""
         if descending:
             return self & Range(high=position, high_open=True)
         return self & Range(low=position, low_open=True)
 
     def under(self, prefix: str) -> "Range":
-        """Return the sort keys for these positions: each has ``prefix`` before the position."""
+        """Return the range of sort keys for this range of positions.
+
+        A sort key is ``prefix``, followed by the position.
+        """
         if not prefix:
             return self
         low = prefix if self.low is None else prefix + self.low
@@ -73,7 +83,8 @@ UNBOUNDED = Range()
 def between(start: datetime | None, end: datetime | None) -> Range:
     """Return the positions from ``start`` (included) to ``end`` (excluded). None means unbounded.
 
-    A position is an instant and an id, so an instant alone sorts before all rows of that instant.
+    A position is an instant, ``#`` and an id. So an instant alone sorts before all positions with
+    this instant.
     """
     if start is None and end is None:
         return UNBOUNDED
@@ -87,11 +98,12 @@ def just_above(position: str) -> str:
 
 
 def just_below(position: str) -> str:
-    """Return a string that sorts before ``position``, with no possible key between the two.
+    """Return a string that sorts before ``position``, with no possible key between the two strings.
 
-    The result is ``position`` with its last character replaced by the character before it in
-    Unicode, and then U+10FFFF. A key between the two strings would contain U+10FFFF, which
-    identifiers never contain. Surrogates are skipped, because UTF-8 has no surrogates.
+    The last character of ``position`` is replaced by two characters: the previous character in
+    Unicode, and U+10FFFF. A key between the two strings would contain U+10FFFF, which identifiers
+    never contain. Surrogates are skipped, because UTF-8 has no surrogates. A last character U+0000
+    is only removed.
     """
     last = ord(position[-1])
     if last == 0:
