@@ -113,14 +113,15 @@ class BulkWriter:
         self._writes = writes
         self._reads = True
         """Whether to read the stored comments before a write. If a read finds none of a batch's
-        comments, the next batches are written without a read, until a write fails."""
+        comments, the next batches are written without a read, until a write fails. A table with
+        reservations is always read."""
 
     async def put(self, rows: Iterable[CommentRow]) -> Outcome:
         """Write comments over the stored comments with the same ids.
 
         If two rows have the same id, the result is the same as if they were loaded one after the
         other. An unchanged comment costs only a read. But the first stored comment after a batch of
-        new comments also costs a failed transaction, because it was not read before. After a
+        new comments may also cost a failed transaction, because it was not read before. After a
         DalError, some of the comments may have been written.
         """
         latest: dict[str, LoadedComment] = {}

@@ -309,7 +309,10 @@ def written(one: Stored | None) -> Written:
 
 
 def version(one: Stored) -> datetime:
-    """Return the version of a comment: the time of its last edit, or its date if never edited."""
+    """Return the version of a comment, which is the time of its last edit.
+
+    The version of a comment that was never edited is its date.
+    """
     return one.updated_at or one.created_at
 
 

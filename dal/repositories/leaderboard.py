@@ -1,9 +1,10 @@
 """Leaderboards: the products with the most comments rated 5, overall or in one language (AP11).
 
-A leaderboard lists all products that have a comment rated 5. Products with the same count are
-sorted by descending id. A rank is a product's place on the leaderboard, so two products never have
-the same rank. A cursor contains no rank, because a comment on another product may change the rank.
-To find the ranks of a later page, the server counts the products before the page.
+A leaderboard lists all products that have a comment rated 5. The leaderboard of a language counts
+only comments in this language. Products with the same count are sorted by descending id. A rank is
+a product's place on the leaderboard, so two products never have the same rank. A cursor contains no
+rank, because a comment on another product may change the rank. To find the ranks of a later page,
+the server counts the products before the page.
 """
 
 from dataclasses import replace

@@ -133,8 +133,8 @@ class ModerationRepository:
         approved = await retry_on_conflict(attempt)
         if approved is None:
             raise errors.ConflictError(_EDITED)
-        # A report after the decision's time may have found the case still open, and so it changed
-        # nothing. The decision has closed the case since, so the case must be opened again.
+        # A report that is newer than the decision may have found the case still open, and left it
+        # unchanged. Then the decision has closed the case, so the case must be opened again.
         await correct_case(self._table, comment_id)
         return Edge(approved, comment_position(approved))
 

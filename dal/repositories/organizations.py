@@ -72,9 +72,10 @@ class OrganizationRepository:
         return (decode_organization(page.head) if page.head else None), page
 
     async def create(self, roster: Roster) -> None:
-        """Store a new organisation with its first users. Raise AlreadyExistsError if it exists.
+        """Store a new organisation with its first users.
 
-        One transaction writes all items, so a roster has at most MAX_FIRST_USERS users.
+        One transaction writes all items, so a roster may have at most MAX_FIRST_USERS users. Raises
+        AlreadyExistsError if another organisation has this name.
         """
         try:
             await self._table.write([{"Put": {"Item": item, **ABSENT}} for item in _items(roster)])

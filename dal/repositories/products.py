@@ -126,7 +126,7 @@ class ProductRepository:
                 elif written != UNCHANGED:
                     alone.append(item)
             await self._table.put_many(alone)
-            # Products leave groups first, because they may make room for products that join.
+            # The products that leave groups are written first, to make room for those that join.
             for moves in (leaving, joining):
                 await in_parallel(
                     [

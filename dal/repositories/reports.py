@@ -1,9 +1,9 @@
-"""Reports of comments. A comment with enough reports waits for a moderator.
+"""Reports of comments. After enough reports, a comment is unpublished until a moderator decides.
 
-The first report opens the comment's case, which the moderators' queue lists. After enough reports,
-the comment is unpublished until a moderator decides. Each of these steps can be repeated. If a
-process is killed between two steps, the next report of the comment completes the steps. If no
-report follows, `marginalia stats verify` opens the case.
+The first report opens the comment's case, which the moderators' queue lists. If a process is killed
+after it has stored a report, the report's effect on the case or the comment may be missing. The
+next report of the comment then causes this effect. If no report follows, `marginalia stats verify`
+opens the case.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -40,8 +40,8 @@ from dal.table.ranges import Range
 _REPORTED = {"state": frozenset({QueueKind.REPORTED.value})}
 
 _READ_ON = 20
-"""Minimum rows of a further read for the same page. It follows if some rows of the first read were
-dropped, because their comments are not published."""
+"""Minimum rows of each further read for a page. Such a read is needed after rows were dropped,
+because their comments are not published."""
 
 
 class ReportRepository:
@@ -101,8 +101,8 @@ class ReportRepository:
     async def put_many(self, reports: Sequence[Report]) -> Outcome:
         """Write reports. Each replaces the stored report of the same user and comment.
 
-        The comments stay published. ``put_cases`` writes their cases. For reports without a case,
-        `marginalia stats verify` opens a case.
+        The comments stay published. The caller writes their cases by ``put_cases``. If a case is
+        missing, `marginalia stats verify` opens it.
         """
         return await overwrite(self._table, [[encode_report(one)] for one in reports])
 

@@ -122,7 +122,7 @@ class VoteRepository:
         return comment
 
     async def _write(self, comment_id: str, action: Action) -> bool:
-        """Write or delete a vote. Return False if the vote existed already, or did not exist."""
+        """Write or delete a vote by ``action``. Return False if its condition fails."""
         try:
             await self._table.write([action])
         except errors.ConditionFailedError:

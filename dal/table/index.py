@@ -49,7 +49,7 @@ class Index:
     """The projected attributes, without the keys."""
     label: str = ""
     head: str = ""
-    """The label of the item that precedes the rows in each partition. Empty if no item does."""
+    """The label of the item that precedes the rows in each partition. It may be empty."""
     between: str = "/"
     shards: int = 1
     """The number of partitions (shards) with the same values of the ``partition`` fields. The hash
@@ -64,12 +64,12 @@ class Index:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The fields whose values determine the partition and the prefix of a row."""
+        """The fields that determine the partition and the prefix of a row."""
         return self.partition + self.prefix
 
     @property
     def consistent(self) -> bool:
-        """Whether DynamoDB allows consistent reads. It does not for global indexes.
+        """Whether DynamoDB allows consistent reads: of the table and of local indexes only.
 
         https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.ReadConsistency.html
         """
@@ -87,7 +87,7 @@ class Index:
         return all(values[name] in held for name, held in self.covers.items())
 
     def partition_of(self, values: Mapping[str, str], shard: int = 0) -> str:
-        """Return the partition key of the rows with ``values``, in one shard."""
+        """Return the partition key of the rows with ``values`` in the shard number ``shard``."""
         parts = [escape(values[name]) for name in self.partition]
         key = f"{self.entity}#{self.between.join(parts)}" if parts else self.entity
         return f"{key}#{shard}" if self.shards > 1 else key
@@ -159,7 +159,7 @@ RunQuery: TypeAlias = Callable[[QueryRequest], Awaitable[QueryResponse]]
 
 
 async def query_all(run: RunQuery, request: QueryRequest) -> AsyncIterator[QueryResponse]:
-    """Send a Query again until its range ends, and yield the responses.
+    """Send Queries, one after another, until the range of ``request`` ends. Yield the responses.
 
     Each response has at most ``limit`` rows, and may have none. The last response has no last key.
     """
