@@ -49,7 +49,7 @@ class Index:
     """The projected attributes, without the keys."""
     label: str = ""
     head: str = ""
-    """The label of the item that precedes the rows in each partition. It may be empty."""
+    """The label of the item that precedes the rows in each partition. Empty if no item does so."""
     between: str = "/"
     shards: int = 1
     """The number of partitions (shards) with the same values of the ``partition`` fields. The hash
