@@ -102,7 +102,7 @@ class Filters:
 
     @property
     def dated(self) -> bool:
-        """Whether a first or last day is chosen. The server does not count comments by day."""
+        """Whether a first or last day is chosen."""
         return bool(self.since or self.until)
 
     @property
@@ -211,9 +211,9 @@ class Pager:
     def first(self) -> int | None:
         """The position of the page's first comment in the list, from 1; None if it is unknown.
 
-        The position is known on the first page, and on the last page if ``total`` is known. For
-        other pages, the address would have to contain the position, which becomes wrong when a
-        comment is added or deleted.
+        The position is known on the first page, and on the last page if ``total`` is known. The
+        addresses of other pages contain only a cursor. A position in an address would become wrong
+        when a comment is added or deleted.
         """
         if not self.info["hasPreviousPage"]:
             return 1

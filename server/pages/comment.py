@@ -43,8 +43,8 @@ _MOST: Mapping[str, int] = {
     "reply": MAX_REPLY,
     "report": MAX_EXPLANATION,
 }
-"""The API's maximum lengths of texts, in characters. If the API refuses a text that is not longer
-than the maximum, the text is blank."""
+"""The API's maximum lengths of texts, in characters. The API refuses a text that is longer, and a
+required text that is blank."""
 
 UNLISTED = gettext_noop(
     "We do not have a product with this number, so you cannot comment on it. Please"

@@ -52,7 +52,7 @@ _ARGUMENTS = {
 _OTHERWISE = gettext_noop("This link does not work. Start again from the home page.")
 
 SESSION_ENDED = gettext_noop("Your session has expired. Sign in again.")
-"""The message for a visitor whose cookie contains an invalid JWT, for any reason."""
+"""The message for an expired JWT, and for any other invalid JWT in the session's cookie."""
 
 _ELSEWHERE = gettext_noop("This JWT is for another server. Get one for this server.")
 

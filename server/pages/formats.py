@@ -20,9 +20,10 @@ _LEAST = 0.01
 _EAST_ASIAN = re.compile("[\u1100-\u115f\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff01-\uff60]")
 
 _FOLDS = (("wide", 900, 50), ("narrow", 380, 22))
-"""For each width of a window: its name, the maximum size of a text that is shown whole, and the
-characters in half a line. A longer text is folded: the page shows only its first lines, at least
-two lines fewer than a text of the maximum size has. So a fold always hides at least one line."""
+"""For each width of a window: its name, the maximum number of characters in a text that is shown
+whole, and the number of characters in half a line. A longer text is folded: the page shows only its
+first lines. For example, a text of 900 characters fills nine lines of a wide window, and the page
+shows seven lines of a longer text. So a fold always hides at least one line."""
 
 
 def number(value: float) -> str:
@@ -52,7 +53,7 @@ def share(part_and_whole: tuple[int, int]) -> str:
 def folded(text: str) -> str | None:
     """Return the widest window in which a text is folded: ``wide`` or ``narrow``.
 
-    Return None if the text is short. Its height is estimated from its characters: East Asian
+    Return None if the text is short. The text's height is estimated from its characters: East Asian
     characters have double width, and each line break adds half a line.
     """
     size = len(text) + (0 if text.isascii() else len(_EAST_ASIAN.findall(text)))

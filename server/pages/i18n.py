@@ -66,7 +66,7 @@ def negotiated(asked: str | None, kept: str | None, accepted: str) -> str:
     """Return the tag in ``LOCALES`` of the language for a request's page.
 
     ``asked`` is the language in the address, ``kept`` the language in the cookie, and ``accepted``
-    the Accept-Language header. The first of these that fits is used, in this order, else English.
+    the Accept-Language header. The result is the first of these that fits, or English if none fits.
     """
     wanted = [asked, kept, *by_weight(accepted)]
     return next((tag for one in wanted if one and (tag := offered(one))), SOURCE)
@@ -109,9 +109,9 @@ def _plural_forms(tag: str, one: str, many: str) -> Mapping[str, str]:
 
 
 def gettext_noop(message: str) -> str:
-    """Return ``message``. With this call, the catalogues contain the message of a constant.
+    """Return ``message``. The call marks the message of a constant for the catalogues.
 
-    The code that shows the constant calls ``gettext``.
+    The code that shows the constant calls ``gettext``, which translates the message.
     """
     return message
 

@@ -45,8 +45,8 @@ def _documents(directory: Path) -> tuple[dict[str, str], dict[str, str]]:
 
 
 DOCUMENTS: Mapping[str, str]
-"""Every document, with the field ``plan``, by the name of its file without the suffix, such as
-``author.comments``."""
+"""Every document by the name of its file without the suffix, such as ``author.comments``. Some
+documents have the field ``plan``."""
 
 PLAIN: Mapping[str, str]
 """The same documents without the field ``plan``, which only the schema of a server with

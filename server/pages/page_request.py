@@ -97,7 +97,7 @@ class PageRequest:
         return await run_document(self.view.schema, self.session.context, name, variables)
 
     async def form(self) -> dict[str, str]:
-        """Return the fields of a posted form. Lines end with line feeds.
+        """Return the fields of a posted form. Line breaks in values are line feeds.
 
         Raise PageFault if the body is too large, is not a form or has too many fields, or if a page
         of another site sent the form.
@@ -143,10 +143,10 @@ class PageRequest:
     async def shared(self, page: Callable[[], Coroutine[Any, Any, Response]]) -> Response:
         """Return ``page()`` for a visitor who is not signed in.
 
-        Simultaneous requests for the same address and language share one call, except requests
-        before and after a write of this process. So the page may depend only on the address, the
-        language and the stored data. Requests with the header If-None-Match or an invalid JWT do
-        not share a call, because their responses differ.
+        Simultaneous requests for the same address and language share one call. A request after a
+        write of this process does not share a call from before the write. The page may depend only
+        on the address, the language and the stored data. Requests with the header If-None-Match or
+        an invalid JWT do not share a call, because their responses differ.
         """
         if self.session.ended or "if-none-match" in self.http.headers:
             return await page()

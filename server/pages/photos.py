@@ -26,7 +26,7 @@ def rows_of(fields: Mapping[str, str]) -> tuple[PhotoRow, ...] | None:
 
 
 def rows_from(photos: Iterable[Mapping[str, str]]) -> tuple[PhotoRow, ...]:
-    """Return the rows of a form for a comment with these photos. The rows at the end are empty."""
+    """Return the rows of a form for these photos, and empty rows up to ``MAX_PHOTOS`` in total."""
     rows = [PhotoRow(one["url"], one["alt"]) for one in photos]
     return (*rows, *(PhotoRow() for _ in range(MAX_PHOTOS - len(rows))))
 

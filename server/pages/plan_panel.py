@@ -190,7 +190,7 @@ def _counted(plan: Plan, place: int) -> dict[str, Any]:
 
 
 def _ways(plan: Plan) -> list[dict[str, Any]]:
-    """Return the costs of this plan and of each other plan.
+    """Return the costs of this plan, of the articles' plan and of the ideal, if they are known.
 
     ``most`` has the maximum number of requests and the maximum capacity of all plans, to which the
     table's bars are proportional.
@@ -217,7 +217,7 @@ _HEADINGS: Mapping[str, str] = {
 
 
 def reason(alternative: Mapping[str, Any]) -> str:
-    """Return why the optimizer chose or rejected an index."""
+    """Return a sentence with the reason why the optimizer chose or rejected an index."""
     sentence = REASONS[alternative["reasonCode"]]
     return gettext(sentence).format(*map(_value_text, alternative["reasonValues"]))
 

@@ -1,9 +1,9 @@
 """``/playground``: one page of comments by two plans side by side, Marginalia's and the articles'.
 
-The articles are Alex Reid's, on which the data model is based: see docs/DESIGN.md. The server runs
-each plan as one operation of the API, with the API's limits. A request to the playground reads at
-most four lists: one for each plan, and two to find the start of the page. Each list reads at most
-60 partitions. So all four lists together stay below the limit for a single operation,
+The articles are by Alex Reid, and the data model is based on them: see docs/DESIGN.md. The server
+runs each plan as one operation of the API, with the API's limits. A request to the playground reads
+at most four lists: one for each plan, and two to find the start of the page. Each list reads at
+most 60 partitions. So all four lists together stay below the limit for a single operation,
 ``dal.limits.MAX_REQUESTS``.
 """
 
@@ -39,8 +39,8 @@ DEEPEST = 200
 100 at a time."""
 
 BASES = {"all": "ROW_LOCATIONS", "counts": "COUNTS", "nothing": "NOTHING"}
-"""What Marginalia's plan may use, as a value of the argument ``planBy``, by the name in the
-address."""
+"""What Marginalia's plan may use: for each name in an address, the value of the argument
+``planBy``."""
 
 LARGEST_DRAWING = 2_000
 """Maximum number of rows and key ranges, in total, of a posted plan. More would take over 10 ms to
@@ -153,10 +153,11 @@ def _number(value: str, usual: int, most: int) -> int:
 
 
 async def draw(request: Request) -> Response:
-    """Return the drawing of a plan, which GraphiQL has taken from a response of the API and posts.
+    """Return the drawing of the plan in the request's body.
 
-    The drawing is HTML in a JSON string, so that a browser never shows it as a page of this site.
-    It is in English, as GraphiQL is.
+    GraphiQL takes the plan from a response of the API, and posts it to this server. The drawing is
+    HTML in a JSON string, so that a browser never shows it as a page of this site. It is in
+    English, as GraphiQL is.
     """
     if not request.app.state.settings.plans:
         raise HTTPException(404)

@@ -137,8 +137,8 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     if part.chosen and not comments:
         message = gettext("There are no more comments here. Go back to the first page.")
         raise PageFault(404, message)
-    # The page before a cursor is the list's first page. It may have fewer comments than ``size``,
-    # so redirect to the full first page.
+    # If the page before a cursor is the list's first page, it may have fewer comments than
+    # ``size``. So redirect to the full first page.
     if part.before and not info["hasPreviousPage"]:
         return request.to(path + filters.query())
     # Comments are not counted by day, purchase or photo.
@@ -175,8 +175,8 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
             )
             for order, words in ORDERS.items()
         ],
-        # For one product and for its group: the name, the address of the list, and whether it is
-        # selected. Empty without a group.
+        # For the product's list and for its group's list: the name, the address, and whether it is
+        # the group's list. Empty without a group.
         variants=[
             (gettext(one), path + replace(filters, together=together).query(), together)
             for one, together in ((THIS_VARIANT, False), (ALL_VARIANTS, True))
@@ -243,7 +243,10 @@ def _summary(name: str, statistics: dict[str, Any]) -> str:
 
 
 def _title(name: str, filters: Filters, statistics: dict[str, Any], *, older: bool) -> str:
-    """Return the page's title: the product's name with the filters; without filters, its rating."""
+    """Return the page's title: the product's name, then the filters or the mean rating.
+
+    The title has the mean rating only on the first page of the newest comments without filters.
+    """
     parts = list(_filter_words(filters))
     if older:
         parts.append(gettext(ORDERS[filters.order].further))

@@ -109,7 +109,8 @@ class Session:
 async def open_session(view: GraphQLView, request: Request) -> Session:
     """Return the request's session. Raise InvalidTokenError if the JWT in the header is invalid.
 
-    A JWT in the Authorization header takes precedence over a JWT in the cookie.
+    A JWT in the Authorization header takes precedence over a JWT in the cookie. Raise
+    KeysUnavailableError if the issuer's keys cannot be fetched.
     """
     context = partial(view.context, site=site_of(request))
     header = request.headers.get("authorization")
@@ -258,7 +259,7 @@ def language(request: Request) -> str:
 
 
 def from_here(request: Request) -> bool:
-    """Return False if the request's headers say that a page of another origin sent the form.
+    """Return whether a page of this site sent the form, according to the request's headers.
 
     With a form, all current browsers send ``Sec-Fetch-Site`` or ``Origin``. Return True for
     requests without these headers, because only other programs send them. The sign-in form depends
@@ -277,8 +278,8 @@ PLEASE_SIGN_IN = gettext_noop("Please sign in.")
 def require_own(session: Session, fields: dict[str, str], anonymous: str = PLEASE_SIGN_IN) -> None:
     """Raise PageFault unless the form belongs to this session.
 
-    ``anonymous`` is the message for a visitor who has not signed in. A visitor whose cookie
-    contains an invalid JWT gets the message ``SESSION_ENDED``.
+    ``anonymous`` is the message for a visitor who has not signed in. If the visitor's cookie
+    contains an invalid JWT, the message is ``SESSION_ENDED``.
     """
     if session.username is None:
         raise PageFault(401, gettext(SESSION_ENDED if session.ended else anonymous))

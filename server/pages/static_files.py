@@ -52,8 +52,8 @@ _CODINGS: Mapping[str, Callable[[bytes], bytes]] = {
     "br": partial(brotli.compress, mode=brotli.MODE_TEXT),
     "gzip": partial(gzip.compress, mtime=0),
 }
-"""The content codings, the one with the smallest results first. Compression is slow, so each file
-is compressed only once for each coding."""
+"""The content codings. Brotli comes first, because its results are smaller. Compression is slow, so
+each file is compressed only once for each coding."""
 
 _KEPT = "public, max-age=31536000, immutable"
 
@@ -72,7 +72,7 @@ class StaticFile:
         self._coded = {"": content}
 
     def headers(self, cache_control: str) -> dict[str, str]:
-        """Return the headers of a response, the same for all codings."""
+        """Return the headers of a response, with the ETag of the uncompressed content."""
         varied = {"Vary": "Accept-Encoding"} if self._codings else {}
         return {**FILE_HEADERS, **varied, "Cache-Control": cache_control, "ETag": self.tag}
 

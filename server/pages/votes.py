@@ -15,11 +15,11 @@ from server.pages.sessions import require_own
 
 
 async def vote(request: PageRequest) -> Response:
-    """Store or withdraw a vote, and return to the button on the visitor's page.
+    """Store or withdraw a vote, and redirect to the button on the page in the field ``next``.
 
-    Visitors who are not signed in are redirected to the sign-in page. If a script sends the vote,
-    the response is JSON with the new number of votes, or null if the vote was not stored. A script
-    that is redirected opens the sign-in page.
+    If a script sends the vote, the response is JSON with the new number of votes, or null if the
+    vote was not stored. If the visitor is not signed in, redirect to the sign-in page. A script
+    that is redirected opens this page.
     """
     fields = await request.form()
     here = local(fields.get("next", "/"))

@@ -121,8 +121,8 @@ async function add(form) {
   expected.setAttribute("aria-busy", "true");
   document.querySelector("#comments > :is(.comment, .empty)").before(expected);
   expected.scrollIntoView({ block: "center" });
-  // Clicks do nothing until the server responds, and for at least 0.4 seconds. The list has scrolled, and the
-  // second press of a double click would hit another element.
+  // Clicks do nothing until the server responds, and for at least 0.4 seconds, because the list has scrolled.
+  // The second press of a double click would hit another element.
   const main = document.querySelector("main");
   main.inert = true;
   const [outcome] = await Promise.all([sent(form, "product"), new Promise((done) => setTimeout(done, 400))]);
@@ -139,8 +139,8 @@ async function add(form) {
   if (fresh && document.querySelector("#comments > .empty")) first();
   settle(expected, notice, fresh);
   announce();
-  // A refused form keeps its texts when it is reset, so the form that was loaded comes back. The next
-  // comment needs a new idempotency key.
+  // Replace the form by the form that the page first had, because ``reset`` does not empty the texts of a
+  // refused form. The next comment needs a new idempotency key.
   const next = blank.querySelector("form");
   next.elements.form_key.value = form.elements.form_key.value;
   next.elements.key.value = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(16))));

@@ -25,8 +25,8 @@ export function listen() {
   });
 }
 
-/* Returns the address of the list's events after the last received event. If no event has arrived yet, the
-   events begin after the page was read. */
+/* Returns the address of the list's events after the last received event. If no event has arrived yet, these
+   are the events since the server read the page. */
 function address() {
   const url = new URL(list.dataset.live, location.href);
   const variables = JSON.parse(url.searchParams.get("variables"));

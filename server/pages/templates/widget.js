@@ -151,7 +151,7 @@
         ways.prepend(more);
       };
       if (statistics && statistics.average !== null) {
-        const { counts } = words; // has no text for some plural categories of browsers: use ``other`` for these
+        const { counts } = words; // lacks rare plural categories, such as that of millions in French: use ``other``
         const count = counts[new Intl.PluralRules(speaks).select(statistics.total)] ?? counts.other;
         said.append(
           element(
