@@ -264,7 +264,7 @@ def author_path(username: str) -> str:
 
 
 def rooted(address: str, root: str) -> str:
-    """Return the address for a link to a product in the shop, or for its picture.
+    """Return the address for a link to a product in the shop, or for a product's picture.
 
     If ``address`` is a path of this site, the result begins with the site's ``root``. An absolute
     address does not change.

@@ -51,8 +51,8 @@ async def search(request: PageRequest) -> Response:
     if not words:
         return request.to("/")
     words = words[:MAX_TITLE]
-    # The limit is for escaped ids, and an escaped id may have three times as many bytes as the id.
-    # So look for an id only if the text fits even with every byte escaped.
+    # MAX_IDENTIFIER_BYTES limits escaped ids, and an escaped id may have three times as many bytes
+    # as the id. So look for an id only if the text fits even with every byte escaped.
     can_be_id = 3 * len(words.encode()) <= MAX_IDENTIFIER_BYTES
     result = await request.run(
         "search", title=words, productId=words, canBeId=can_be_id, after=after

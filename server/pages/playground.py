@@ -106,9 +106,9 @@ class Choice:
 
 
 def beginning(product: str, languages: Sequence[str]) -> Choice:
-    """Return the choice before a visitor chooses: three ratings in one language.
+    """Return the choice that the playground shows first: three ratings in one language.
 
-    The two plans differ for this choice.
+    For this choice, the two plans differ.
     """
     return Choice(product, Filters((1, 4, 5), tuple(languages[:1])))
 

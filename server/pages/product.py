@@ -45,7 +45,7 @@ TREND_TIMEOUT = 0.5
 """Maximum seconds that a page waits for its trend after it has read all other data."""
 
 _FEWEST_MONTHS, _FEWEST_COMMENTS, _FEWEST_OF_A_MONTH = 3, 50, 3
-"""A trend needs ``_FEWEST_COMMENTS`` comments, and ``_FEWEST_OF_A_MONTH`` in each of
+"""A trend needs at least ``_FEWEST_COMMENTS`` comments, and ``_FEWEST_OF_A_MONTH`` in each of
 ``_FEWEST_MONTHS`` months. With fewer comments, the mean ratings would mostly depend on chance.
 """
 

@@ -135,10 +135,11 @@ def site_of(request: Request) -> str:
 
 
 def cookies(request: Request) -> dict[str, str]:
-    """Return a request's cookies by name. Quotes are not removed: this server's cookies have none.
+    """Return a request's cookies by name.
 
-    Starlette uses Python's parser, which removes quotes in quadratic time before Python 3.12.6: 5 s
-    for 60 kB of backslashes (CVE-2024-7592).
+    Quotes are not removed, because this server's cookies have none. Starlette uses Python's parser,
+    which removes quotes in quadratic time before Python 3.12.6: 5 s for 60 kB of backslashes
+    (CVE-2024-7592).
     """
     sent = ";".join(request.headers.getlist("cookie"))
     pairs = (part.partition("=") for part in sent.split(";"))

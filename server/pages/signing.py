@@ -31,9 +31,9 @@ _COMMAND = "marginalia token --user NAME"
 
 
 async def show(request: PageRequest) -> Response:
-    """Return the sign-in form. If the address contains the demo's valid code, sign the visitor in.
+    """Return the sign-in form. If the address has a valid code of the demo, sign the visitor in.
 
-    The code is valid for one sign-in.
+    The code is valid for one sign-in. After the sign-in, redirect to the page in ``next``.
     """
     given = request.http.query_params
     following = given.get("next", "/")
