@@ -1,9 +1,10 @@
 """The access patterns of the API, in one table: the purpose of each, its filters, and its index.
 
 Queries take their names from this table, and ``make docs`` generates `docs/access-patterns.md` from
-it. A pattern without an index reads or writes items by their keys, or reads the lists of other
-patterns. The optimizer may choose a coarser index than this table names. The executor then drops
-the rows that do not pass the filters.
+it. A pattern has no index if it is not one list. For example, it reads an item by its key, writes
+items, or reads the lists of other patterns. The optimizer may choose another index than this table
+names, if that index covers fewer filters and costs less. In that case the executor drops the rows
+that do not pass the other filters.
 """
 
 from dataclasses import dataclass
@@ -40,11 +41,17 @@ from dal.table.ranges import UNBOUNDED, Range
 class AccessPattern:
     """One access pattern of the API.
 
-    ``filters`` lists the filtered fields. A field's suffix states how many values its filter may
-    have: without a suffix one value, with ``+`` none or at least two, with ``*`` any number. With
-    ``?`` any number too, and the filter may be absent. ``bounds`` states which bounds of positions,
-    usually times, a query has: ``since``, ``before``, both, or none. ``?`` allows all four. Clients
-    can also read each list in reverse order, and from a cursor.
+    ``filters`` lists the filtered fields, separated by spaces. The suffix of a field states how
+    many values its filter has:
+
+    * no suffix: one value
+    * ``+``: no value, or at least two values
+    * ``*``: any number of values
+    * ``?``: any number of values, or the query has no filter by this field
+
+    ``bounds`` states which bounds of positions a query has: ``since``, ``before``, both, or none.
+    With ``?`` a query may have any of these four. The bounds are usually times. Clients can also
+    read each list in reverse order, and from a cursor.
     """
 
     name: str
@@ -53,10 +60,10 @@ class AccessPattern:
     filters: str = ""
     bounds: str = ""
     order: Order | None = None
-    """The order of a list that ``stages`` joins from several lists. Otherwise None."""
+    """The order, if the module ``stages`` joins the list from several lists; otherwise None."""
 
     def answers(self, filters: Filters, within: Range) -> bool:
-        """Return whether this pattern has exactly these filters and bounds."""
+        """Return whether a query with these filters and bounds has this access pattern."""
         fields = {one.rstrip("+*?"): one[-1] for one in self.filters.split()}
         bounds = [bound in self.bounds for bound in ("since", "before")]
         return (
@@ -152,15 +159,15 @@ ACCESS_PATTERNS = (
     AccessPattern("last commented", "the time of a product's newest comment"),
     AccessPattern("AP4", "a comment by its id"),
     AccessPattern("AP5", "delete a comment, and subtract it from the counts"),
-    AccessPattern("AP6", "any of these lists, after a cursor"),
+    AccessPattern("AP6", "any list of comments, after a cursor"),
     AccessPattern(
-        "AP6 (dates)", "any of these lists, from a date, before a date, or between two dates"
+        "AP6 (dates)", "any list of comments, from a date, before a date, or between two dates"
     ),
-    AccessPattern("AP6 (oldest first)", "any of these lists, oldest first"),
+    AccessPattern("AP6 (oldest first)", "any list of comments, oldest first"),
     *(
         AccessPattern(
             f"AP6 ({words})",
-            f"any of these lists, {words}, then newest first",
+            f"the comments of products, {words}, then newest first",
             filters="product* language? rating? verified? hasPhotos?",
             bounds="?",
             order=order,
@@ -305,12 +312,15 @@ def query_of(
     consistent: bool = False,
     head: bool = False,
 ) -> Query:
-    """Return a query with the name of its access pattern; raise NoIndexError if it has none."""
+    """Return a query with the name of its access pattern.
+
+    Raises NoIndexError if no access pattern has these filters, bounds and order.
+    """
     for pattern in ACCESS_PATTERNS:
         listed = pattern.index is not None or order is not None
         if listed and pattern.order is order and pattern.answers(filters, within):
             return Query(pattern.name, filters, within, consistent, head, order)
     raise NoIndexError(
-        f"No access pattern has the filters {', '.join(sorted(filters))} and these bounds: "
+        f"No access pattern has the filters {', '.join(sorted(filters))} and the query's bounds: "
         "add one to dal/query/access_patterns.py."
     )

@@ -1,7 +1,7 @@
-"""Alternatives: the indexes that the optimizer considered for a page, and why it chose one.
+"""Alternatives: the indexes of an entity, and why the optimizer chose or rejected each for a page.
 
-Only a page with ``explain`` has alternatives. This module calculates their costs again with the
-optimizer's functions. It sends no request.
+Only a page with ``explain`` has alternatives. This module calculates the cost of each index again,
+with the optimizer's functions. It sends no request.
 """
 
 import math
@@ -30,9 +30,11 @@ def alternatives(
     statistics: TableStatistics | None,
     plan: Plan,
 ) -> list[Alternative]:
-    """Return an alternative for every index, also for the indexes that cannot answer the query.
+    """Return an alternative for every index.
 
-    ``paths`` are in the order of ``access_paths``. ``plan`` is the optimizer's plan.
+    The chosen index comes first. The other indexes that can answer the query follow, the cheapest
+    first. The indexes that cannot answer it come last. ``paths`` is the result of ``access_paths``,
+    and ``plan`` is the page's plan.
     """
     if statistics is None:
         considered = [_by_rule(path, page, paths, plan) for path in paths]
@@ -51,9 +53,9 @@ def alternatives(
 
 
 def full_pages(path: AccessPath, page: PageSpan, statistics: TableStatistics | None) -> FullPages:
-    """Return the plan that reads a whole page from each partition of ``path``.
+    """Return how a plan would read a whole page from each partition of ``path``.
 
-    ``path`` is the access path with the smallest residual filter.
+    ``path`` is the access path with the fewest fields in its residual filter.
     """
     rows: list[float] = [page.limit] * path.size
     if statistics is not None:
@@ -65,7 +67,7 @@ def full_pages(path: AccessPath, page: PageSpan, statistics: TableStatistics | N
 
 
 def exclusion(index: Index, query: Query) -> Reason:
-    """Return the reason why ``access_paths`` does not return an index."""
+    """Return the reason why ``access_paths`` returns no path for ``index``."""
     return refusal(index, query) or Reason(
         ReasonCode.TOO_MANY_RANGES, (AccessPath(index, query).size, MAX_SEGMENTS)
     )
@@ -143,7 +145,7 @@ def _alternative(
 
 
 def _why_not(one: PathEstimate, best: PathEstimate) -> Reason:
-    """Return the reason why the path ``one`` costs more than the chosen path ``best``."""
+    """Return the reason why the optimizer chose the path ``best`` and not the path ``one``."""
     if not math.isfinite(one.cost):
         return Reason(ReasonCode.NONE_PASSES)
     ranges: tuple[ReasonValue, ...] = ()
@@ -160,7 +162,7 @@ def _why_not(one: PathEstimate, best: PathEstimate) -> Reason:
 
 
 def _dropped(one: PathEstimate) -> float:
-    """Return the expected number of rows that the page reads and the residual filter drops."""
+    """Return the expected number of rows that the first Queries read and the filter drops."""
     read = sum(min(read.limit, rows) for read, rows in zip(one.reads, one.rows, strict=True))
     return read * (1 - one.selectivity)
 

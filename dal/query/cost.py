@@ -1,8 +1,8 @@
 """The cost model: the cost of a Query, and the limit with which reading a segment costs the least.
 
-Pure functions of counts and sizes. An eventually consistent Query consumes 0.5 RCU for each started
-4 KB, so further rows in the same 4 KB are free. If the page needs more rows of a segment than the
-first Query returned, the executor sends another Query (a refill).
+The functions calculate with counts and sizes, and send no request. An eventually consistent Query
+consumes 0.5 RCU for each started 4 KB, so further rows in the same 4 KB are free. If the page needs
+more rows of a segment than the first Query returned, the executor sends another Query (a refill).
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
 """
 
@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 BLOCK = 4_096
-"""Bytes that an eventually consistent read returns for 0.5 RCU."""
+"""Maximum bytes of an eventually consistent read that consumes 0.5 RCU."""
 
 REQUEST = 0.35
 """The cost of a Query's latency, in RCU. It is added to the consumed capacity."""
@@ -21,7 +21,8 @@ ROW = 0.02
 """The cost of receiving and parsing one row, in RCU. It is added to the consumed capacity."""
 
 VARIATION = 0.5
-"""Standard deviation of the rows' sizes, relative to the mean: comments differ much in length."""
+"""The standard deviation of the rows' sizes, divided by their mean size. It is high, because
+comments differ much in length."""
 
 _CERTAIN = 8.5
 """If the bound is lower than the mean by more than this number of deviations, ``normal_tail`` is
@@ -31,18 +32,19 @@ _LEAST_PER_BLOCK = 0.499
 """A lower bound of the RCU per 4 KB of rows: 0.5 minus a margin for rounding."""
 
 _MOST_LIMITS = 64
-"""Maximum number of limits to compare for a segment. Comparing takes CPU time, and a segment whose
-rows seldom pass the residual filter may have thousands of possible limits."""
+"""Maximum number of limits to compare for a segment. If few rows pass the residual filter, a
+segment may have thousands of possible limits, and comparing all of them takes much CPU time."""
 
 
-# A small cache: its keys contain the mean row size, which changes with every page.
+# The cache's keys contain the mean row size, which changes with every page. So old entries are
+# seldom used again, and a small cache is enough.
 @lru_cache(maxsize=4_096)
 def expected_capacity(rows: float, row_bytes: float) -> float:
     """Return the expected RCU of one eventually consistent Query that reads ``rows`` rows.
 
     A block is 4 KB. Rows differ in size, so a Query may need more blocks than ``rows`` rows of the
-    mean size. The cost of each block is half a unit, multiplied by the probability that the Query
-    needs it.
+    mean size. The cost of each block is 0.5 RCU, multiplied by the probability that the Query needs
+    the block.
     """
     mean, deviation = rows * row_bytes, VARIATION * row_bytes * math.sqrt(rows)
     reached = max(0, int((mean - _CERTAIN * deviation) // BLOCK))
@@ -67,10 +69,10 @@ def normal_tail(bound: float, mean: float, deviation: float) -> float:
 def spread(wanted: int, share: float, residual: float = 1.0) -> tuple[float, float]:
     """Return the mean and standard deviation of the number of rows that a page reads in a segment.
 
-    ``wanted`` is the number of rows that the page needs. ``share`` is the
-    fraction of the plan's rows that are in this segment. ``residual`` is the fraction of rows that
-    passes the residual filter. The number of rows that the page reads until ``wanted`` rows pass
-    has a negative binomial distribution. The number of these rows in this segment has a binomial
+    ``wanted`` is the number of rows that the page needs. ``share`` is the fraction of the plan's
+    rows that are in this segment. ``residual`` is the fraction of rows that passes the residual
+    filter. The page reads rows until ``wanted`` rows pass, so the number of rows that it reads has
+    a negative binomial distribution. The number of these rows in this segment has a binomial
     distribution.
     """
     read = wanted / residual
@@ -92,8 +94,9 @@ class ReadEstimate(NamedTuple):
 def least_cost(requests: int, rows: float, row_bytes: float) -> float:
     """Return a lower bound of the cost of ``requests`` Queries that read ``rows`` rows.
 
-    The bound includes the capacity for only half of ``rows``. If the first Query reads fewer rows,
-    a refill probably follows, and on average it reads at least half of the missing rows.
+    The bound includes the capacity for only half of ``rows``, because the first Query of a segment
+    may read fewer rows than expected. In that case a refill probably follows. On average, the
+    refill reads at least half of the missing rows.
     """
     return requests * (REQUEST + ROW) + max(0.5 * requests, rows * row_bytes / BLOCK / 4)
 
@@ -104,8 +107,8 @@ def best_estimate(
     """Return the limit with the least expected cost, for a segment of at most ``most`` rows.
 
     For ``share``, ``residual`` and ``wanted`` see ``spread``. The limit is at most ``most`` + 1.
-    With this limit the response has fewer rows than the limit, which shows that the segment has
-    ended.
+    This limit is higher than the number of rows, so the first response also shows that the segment
+    has ended.
     """
     best, chosen, units = math.inf, 0, math.inf
     half_block = _LEAST_PER_BLOCK * row_bytes / BLOCK
@@ -125,7 +128,8 @@ def best_estimate(
     return ReadEstimate(chosen, best, units)
 
 
-# Cached without the row size: counts seldom change, but the mean row size changes with every page.
+# The cache's keys contain counts, which seldom change. They do not contain the mean row size,
+# because it changes with every page.
 @lru_cache(maxsize=4_096)
 def _limits(
     share: float, residual: float, wanted: int, most: int
@@ -133,16 +137,16 @@ def _limits(
     """Return the limits to compare for a segment, with the part of the cost that is not capacity.
 
     An entry consists of this part of the cost, the limit, the probability of a refill, and the
-    number of rows that the refill reads.
+    number of rows that the refill reads. The cheapest entry comes first.
     """
     mean, deviation = spread(wanted, share, residual)
     top = min(math.ceil(mean + 4 * deviation) + 1, most + 1)
     limits = []
     for limit in range(top, 0, -math.ceil(top / _MOST_LIMITS)):
-        # ``dry`` is the probability that the page needs more of the segment's rows than ``limit``,
-        # so that a refill follows. If the last row that the Query returns is also the page's last
-        # row, no refill follows; the probability of this is ``share``. If the plan has only one
-        # segment, a refill follows only if the residual filter drops too many rows.
+        # ``dry`` is the probability of a refill: the page needs more than ``limit`` rows of the
+        # segment. No refill follows if the last row that the Query returns is also the page's last
+        # row. The probability of this case is ``share``. If the plan has only one segment, a refill
+        # follows only if the residual filter drops too many rows.
         rows, dry = limit - 1 + share, 0.0
         if limit <= most:
             dry = normal_tail(rows + 0.5, mean, deviation) if deviation else float(mean > rows)

@@ -62,7 +62,7 @@ class Source(Protocol):
 
 
 class Merge:
-    """The k-way merge: yields the rows of all sources in order, and each position once.
+    """The k-way merge: returns the rows of all sources in order, and each position once.
 
     If a comment's rating or language changes, its row moves to another segment. Reads at that
     moment can return the row from both segments, at the same position.
@@ -105,7 +105,7 @@ class Merge:
 
 @dataclass(slots=True)
 class PageProgress:
-    """The rows that a page has so far, the number of missing rows, and the results of its Queries.
+    """The rows that a page has found, the number of missing rows, and the results of its Queries.
 
     All segments of the page share this object.
     """
@@ -119,10 +119,13 @@ class SegmentReader:
     """Reads the rows of one segment, in the plan's direction.
 
     DynamoDB ends a response at the limit or at 1 MB, and the response may contain no row. The
-    segment has ended only if the response has no ``LastEvaluatedKey``. The limit of a further Query
-    (a refill) is the expected number of the page's missing rows in this segment, plus one standard
-    deviation. The limit doubles with each refill, up to the number of rows that the whole page must
-    still read. Without statistics, each refill has this maximum as its limit.
+    segment has ended only if the response has no ``LastEvaluatedKey``. If it has not ended, and the
+    page needs more rows, another Query (a refill) follows.
+
+    The limit of a refill is the expected number of the page's missing rows in this segment, plus
+    one standard deviation. Each further refill doubles the limit. The maximum is the number of rows
+    that the whole page must still read. If the segment's share of the page is unknown, the limit is
+    always this maximum.
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.Pagination.html
     """
 
@@ -190,24 +193,24 @@ class SegmentReader:
         if share is None:
             return most
         mean, deviation = spread(missing, share, plan.selectivity)
-        # After several refills the segment has more of the page's rows than expected, so the limit
-        # doubles.
+        # If one refill was not enough, the segment has more of the page's rows than expected. So
+        # each further refill doubles the limit.
         return min(most, max(1, math.ceil(mean + deviation)) << (self._read.requests - 1))
 
 
 class StatisticsProvider(Protocol):
     """Provides statistics about a query's rows.
 
-    The methods add the cost of reading the statistics to ``spent``.
+    ``inexact`` and ``empty`` add the cost of reading the statistics to ``spent``.
     """
 
     async def inexact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
-        """Return statistics that may be some seconds old; None without statistics."""
+        """Return statistics that may be some seconds old; None if there are none."""
 
     async def empty(
         self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
     ) -> Collection[EqualityKey]:
-        """Return those of ``keys`` that no row has, according to exact statistics."""
+        """Return the keys in ``keys`` that no row has, according to exact statistics."""
 
     def observe(self, query: Query, reads: Sequence[RangeRead]) -> None:
         """Remember where a page found its rows, for later plans."""
@@ -238,7 +241,10 @@ class Executor:
         count: int,
         plan_by: PlanBasis | None = None,
     ) -> list[Row]:
-        """Return the first ``count`` rows of ``query`` within ``span``."""
+        """Return the first ``count`` rows of ``query`` within ``span``, or fewer at its end.
+
+        Raises TooManySegmentsError if the page would have to read too many segments or rows.
+        """
         paths = self._paths_of(query)
         page = PageSpan(query.bounded(span), count, descending)
         plan = await self._plan(paths, page, stats, plan_by)
@@ -280,7 +286,7 @@ class Executor:
         stats: ExecutionStatistics,
         plan_by: PlanBasis | None,
     ) -> Plan:
-        """Return the page's plan. Statistics are read only if there are several possible plans."""
+        """Return the page's plan. Read statistics only if they can change the plan."""
         query, decided = paths[0].query, paths[0].size <= 1 and not paths[0].residual
         decided = decided or plan_by in WITHOUT_STATISTICS
         known: TableStatistics | None = None
@@ -305,8 +311,8 @@ class Executor:
     ) -> str | None:
         """Read the missing rows, and report the read to the instruments.
 
-        Return the position from which the rest of the page must be planned; None if the page is
-        full or the list has ended.
+        Return the position after which the rest of the page must be planned again. Return None if
+        the page is full or the list has ended.
         """
         instruments = READ_INSTRUMENTS.get()
         reading = self._merge(plan, stats, progress)
@@ -319,11 +325,11 @@ class Executor:
     ) -> str | None:
         """Read and merge the segments.
 
-        Return the position where planning must start again, or None.
+        Return the position after which the rest of the page must be planned again. Return None if
+        the page is full or the list has ended. Planning again is necessary in two cases:
 
-        The rest of the page is planned again in two cases: the residual filter drops more rows than
-        the discard limit, or the plan has an expected end (``until``) and the page is not full
-        there.
+        - The residual filter has dropped more rows than the discard limit.
+        - The plan has an expected end (``until``), and the page is not full there.
         """
         discardable = plan.discard_limit
         readers = [SegmentReader(self.run, plan, one, stats, progress) for one in plan.segments]

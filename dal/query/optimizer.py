@@ -2,14 +2,15 @@
 
 It chooses one of three methods for each page:
 
-- Without statistics it chooses the path with the smallest residual filter. The limit of a segment
-  is the whole page. If the segments are shards of one list, the limit is the shard's expected part
-  of the page, plus a margin.
+- Without statistics it chooses the path with the fewest fields in its residual filter (the filter
+  that the executor applies to the rows read). The limit of each segment is the number of rows of
+  the page. If the segments are shards of one list, the limit is lower: the expected number of the
+  page's rows in one shard, plus a margin.
 - With counts it chooses the path with the least expected cost. The limit of a segment is the
   expected number of its rows in the page, plus a margin.
-- With row locations (this process has read the page's rows before) it chooses the path with the
-  least expected cost, too. Row locations show how many of the page's rows each segment has, and
-  where the page ends. The segments end at that position, so a high limit costs nothing.
+- With row locations it also chooses the path with the least expected cost. A page has row locations
+  if this process has read its rows before. They show how many of the page's rows each segment has,
+  and where the page ends. The segments end at that position, so a high limit costs nothing.
 
 Exact statistics do not affect the choice of the path. They prove that segments of the chosen plan
 are empty, and the executor skips these segments. All segments of a plan have the same total order
@@ -38,12 +39,12 @@ from dal.query.row_locations import LocatedPage, RowLocations
 from dal.table.ranges import UNBOUNDED, Range
 
 SHARD_MARGIN = 5
-"""Standard deviations that are added to the expected rows of a shard. With five, fewer than one
-page in a thousand needs a refill."""
+"""The margin of a shard's limit, in standard deviations. With five, fewer than one page in a
+thousand needs a refill."""
 
 DISCARD_RATIO = 2
-"""If the residual filter drops more than this many times the number of rows that the page was
-expected to read, the executor plans the rest of the page again."""
+"""Maximum number of dropped rows, divided by the number of rows that the page was expected to read.
+Above it, the executor plans the rest of the page again, if the new plan drops no rows."""
 
 _PROOF = 1.0 + REQUEST
 """The cost of reading exact statistics, in RCU."""
@@ -62,11 +63,14 @@ class PageSpan(NamedTuple):
 
 
 class TableStatistics(NamedTuple):
-    """Statistics about a query's rows. They may be some seconds old, so they prove nothing."""
+    """Statistics about a query's rows.
+
+    They may be some seconds old, so they cannot prove that a segment is empty.
+    """
 
     cardinality: Callable[[Filters], int]
-    """A function that returns the number of rows that pass the given filters. If a filter's field
-    is not counted, the number is an estimate from a few rows."""
+    """A function that returns the number of rows that pass the given filters. The number comes from
+    the counts. If a filter's field is not counted, the number is an estimate from a few rows."""
     row_bytes: float
     """The mean size of a row, in bytes."""
     locations: RowLocations | None = None
@@ -77,7 +81,8 @@ class TableStatistics(NamedTuple):
     def fraction(self, within: Range) -> float:
         """Return the expected fraction of the rows that is within a range of positions.
 
-        The rows are assumed to be spread evenly over time. Without dates the fraction is 1.0.
+        The rows are assumed to be spread evenly over time. If ``oldest`` is empty, the fraction is
+        1.0.
         """
         if not self.oldest:
             return 1.0
@@ -87,7 +92,7 @@ class TableStatistics(NamedTuple):
         return min(1.0, max(0.0, end - start) / max(1.0, last - first))
 
     def located(self, keys: Sequence[EqualityKey], page: PageSpan) -> LocatedPage | None:
-        """Return the page, if this process remembers all rows of the page; otherwise None.
+        """Return where the page's rows are; None if this process does not remember all of them.
 
         ``keys`` are the field values that the page's rows may have.
         """
@@ -116,13 +121,17 @@ class PathEstimate(NamedTuple):
     span: Range
     """The positions to read."""
     until: str | None = None
-    """The position where the segments end, because the page is expected to end there."""
+    """The position where the segments end, because the page is expected to end there. None if the
+    segments end with ``span``."""
 
 
 def optimize(
     paths: Sequence[AccessPath], page: PageSpan, statistics: TableStatistics | None
 ) -> Plan:
-    """Return the plan with the least expected cost. ``paths`` is the result of ``access_paths``."""
+    """Return the plan with the least expected cost; without statistics, a plan of the first path.
+
+    ``paths`` is the result of ``access_paths``.
+    """
     if statistics is None:
         path = paths[0]
         if path.size != path.index.shards or path.residual:
@@ -184,7 +193,8 @@ def cheapest_estimate(
 ) -> PathEstimate:
     """Return the estimate of the cheapest path. Of equally cheap paths, the first path wins.
 
-    The estimate of a path stops as soon as its cost reaches the cost of the cheapest path so far.
+    Each path is compared with the cheapest path before it. If a path cannot be cheaper, it gets no
+    full estimate.
     """
     cheapest: PathEstimate | None = None
     for path in paths:
@@ -259,12 +269,12 @@ def _estimate_by_location(
 def _located_rows(
     path: AccessPath, key: EqualityKey, located: LocatedPage, statistics: TableStatistics
 ) -> tuple[int, float]:
-    """Return how many rows of one shard have ``key`` and are in the page's range, and their RCU.
+    """Return the number of rows with ``key`` in one shard of the page, and the RCU to read them.
 
     If this process does not remember all these rows, the number is an estimate. The estimate
-    assumes that rows which fail the residual filter are as frequent in the page as in the whole
-    list. On the last page of a list it adds one row, because the read continues to the end of the
-    list.
+    assumes that the residual filter drops the same fraction of rows in the page as in the whole
+    list. On the last page of a list, the estimate adds one row, because the read continues to the
+    end of the list.
     """
     shards = path.index.shards
     known = located.among(key)
