@@ -1,16 +1,20 @@
 """Turns the limit of one comment per user and product on or off, while servers write.
 
-1. *Announce*: the command writes ``marking`` to the maintenance item. After SETTLE_SECONDS, every
-   server has read the item. From then on, each add of a comment also writes a reservation for its
-   author and product. An add is refused if the author has reserved the product for another comment.
+1. *Announce*: the command writes ``marking`` to the maintenance item (see ``dal.statistics.mode``).
+   After SETTLE_SECONDS, every server has read the item. From then on, each add of a comment also
+   writes a reservation for its author and product (see ``dal.entities.commented``). An add is
+   refused if the author has reserved the product for another comment.
 2. *Mark*: a scan writes reservations for the older comments. If a user has several comments on a
    product, the reservation is for the newest comment. The partition ``COMMENTED`` keeps the ids of
    the user's other comments.
 3. The command writes ``on`` to the maintenance item. Servers treat ``on`` and ``marking`` alike.
 
 An interrupted command continues when it is run again. If the limit is turned off, the reservations
-stay in the table, and the next marking corrects them. ``Names`` corrects reservations that are
-wrong because another program or a server without the limit has written comments.
+stay in the table, but writes no longer update them. When the limit is turned on again, the scan
+updates the reservation of each author and product with a comment.
+
+While the limit is on, another program or a server without the limit may write comments and no
+reservations. ``Names`` then corrects the reservations.
 """
 
 from collections.abc import Collection, Sequence
@@ -44,14 +48,16 @@ from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import ABSENT, Action, Item, key_of, primary_key, unchanged
 
 _FURTHER = "COMMENTED"
-"""The partition with the ids of comments whose author has a newer comment on the same product."""
+"""The partition with the ids of older comments. The author of each has a newer comment on the same
+product."""
 
 _OWNERS_AT_ONCE = 50
-"""Maximum comments of one transaction. Each comment needs two actions: a reservation, and a check
-of the comment."""
+"""Maximum reservations that one transaction writes. Each reservation needs two actions: a Put of
+the reservation, and a check of its comment."""
 
 _PROGRESS_SECONDS = 7 * 24 * 3600
-"""Seconds for which an interrupted command can continue its scan."""
+"""Seconds after an interruption within which the command can continue its scan. Later, the scan
+starts from the beginning."""
 
 Held = tuple[Comment | Submission, Item]
 """A comment and its item."""
@@ -60,11 +66,14 @@ Held = tuple[Comment | Submission, Item]
 async def switch_on(
     table: Table, wait_for_writers: WaitForWriters, progress: Progress
 ) -> list[Comment | Submission]:
-    """Allow only one comment per user and product. Return the older comments of each user.
+    """Allow only one comment per user and product. Return the comments that exceed the limit.
 
-    The older comments are not changed. Raises NoTransactionsError if the endpoint does not support
-    transactions. Raises StoreRefusedError during a rebuild or an upgrade. Raises ConflictError if
-    another command has changed the maintenance mode meanwhile.
+    The author of each returned comment has a newer comment on the same product. The returned
+    comments stay in the table unchanged.
+
+    Raises NoTransactionsError if the endpoint does not support transactions. Raises
+    StoreRefusedError during a rebuild or an upgrade. Raises ConflictError if another command
+    changes the maintenance mode meanwhile, or if other programs keep changing the same comments.
     """
     store = MaintenanceStore(table)
     state = await store.read()
@@ -76,7 +85,8 @@ async def switch_on(
         scan = ResumableScan(table, f"{_FURTHER}#{state.since}", _PROGRESS_SECONDS)
         await scan.run(partial(_name, table), progress)
         latest = await store.read()
-        # Between two announcements, adds may have written comments without reservations.
+        # If another command turned the limit off and on again during the scan, comments may have
+        # been added without reservations.
         if latest.since != state.since:
             raise ConflictError(
                 "Another command has changed the maintenance mode of this table: run the same "
@@ -91,7 +101,8 @@ async def switch_on(
 async def switch_off(table: Table) -> None:
     """Allow any number of comments per user and product.
 
-    Raises StoreRefusedError during a rebuild or an upgrade.
+    Raises StoreRefusedError during a rebuild or an upgrade, and ConflictError if another command
+    changes the maintenance mode meanwhile.
     """
     store = MaintenanceStore(table)
     state = await store.read()
@@ -102,7 +113,7 @@ async def switch_off(table: Table) -> None:
 class Names:
     """Corrects reservations by a scan, if the table allows only one comment per user and product.
 
-    ``added`` and ``removed`` count the written and the deleted reservations.
+    ``added`` counts the reservations that were written, and ``removed`` those that were deleted.
     """
 
     def __init__(self, table: Table) -> None:
@@ -113,7 +124,7 @@ class Names:
     async def correct(self) -> None:
         """Write missing reservations, and remove reservations of deleted comments.
 
-        This method changes nothing unless the limit is on.
+        If the limit is off or is being turned on, this method changes nothing.
         """
         if (await MaintenanceStore(self._table).read()).one_per_person is not OnePerPerson.ON:
             return
@@ -128,8 +139,8 @@ class Names:
                 await self._remove([item for item in items if is_commented(item)])
 
         removed = -1
-        # After removals, scan again, because the author of a removed reservation may have another
-        # comment, which needs a reservation.
+        # Scan again after each scan with removals, because the author of a removed reservation may
+        # have another comment, which needs a reservation.
         while removed != self.removed:
             removed = self.removed
             await in_parallel([correct(segment) for segment in range(SCAN_SEGMENTS)])
@@ -160,10 +171,10 @@ class Names:
 
 
 async def _name(table: Table, items: Sequence[Item]) -> None:
-    """Write reservations for a page of the scan.
+    """Write reservations for the comments in a page of the scan.
 
-    If a comment changes meanwhile, this function reads the comments again. If this happens too
-    often, it raises ConflictError.
+    If a comment changes meanwhile, this function reads the page's comments again and retries. It
+    raises ConflictError if comments still change after MAINTENANCE_DEADLINE.
     """
     read = list(items)
 
@@ -187,7 +198,10 @@ async def _name(table: Table, items: Sequence[Item]) -> None:
 
 
 async def _name_newest(table: Table, by_owner: dict[Key, list[Held]]) -> None:
-    """Write reservations for the newest comment of each author and product."""
+    """Write a reservation for the newest comment of each author and product.
+
+    Write the ids of the author's older comments to the partition ``COMMENTED``.
+    """
     keys = [commented_key(held[0][0]) for held in by_owner.values()]
     naming = {pair(item): item for item in await table.get_many(keys)}
     given = {one.comment_id for held in by_owner.values() for one, _ in held}
@@ -218,10 +232,11 @@ def _age(held: Held) -> tuple[datetime, str]:
 
 
 async def _further(table: Table) -> list[Comment | Submission]:
-    """Return the older comments whose ids the table keeps. Remove outdated ids.
+    """Return the comments that exceed the limit, and delete outdated ids from ``COMMENTED``.
 
-    An id stays even if the author has no reservation of the product now, because the author's next
-    comment on the product will write a reservation.
+    A comment exceeds the limit if its author has reserved the product for another comment. An id is
+    outdated if its comment was deleted or now has the reservation. If the author has not reserved
+    the product at all, the id stays, because the author's next comment will reserve the product.
     """
     request = QueryRequest(TABLE, _FURTHER, consistent=True)
     further: list[Comment | Submission] = []

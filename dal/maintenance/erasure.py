@@ -3,11 +3,11 @@
 1. *Announce*: the erasure stores ``erasing``, with the operator's choices, in the user's standing
    (see ``dal.entities.standing``). From then on, servers refuse the user's comments, edits, reports
    and votes. The erasure waits for writes in progress.
-2. *Erase*: the erasure repeatedly queries the user's items and erases them. It ends when it finds
-   only items that the operator keeps.
-3. *Prove*: a scan of the whole table must find no other item that names the user. If it finds such
+2. *Erase*: the erasure repeatedly queries the user's items and erases them. This step ends when the
+   queries find only items that the operator keeps.
+3. *Prove*: a scan of the whole table must find no more items to erase. If the scan finds such
    items, the erasure erases them and repeats steps 2 and 3. If the operator chose no scan, the
-   queries must find no such item again after a pause.
+   erasure pauses and repeats the queries instead of the scan.
 4. *Record*: the item ``ERASURE#<random>`` stores the time, the choices, and the numbers of erased
    and kept items of each kind, without the name. The standing is deleted.
 
@@ -56,8 +56,8 @@ right only if an index lags behind the table for less than this time."""
 
 MOST_PASSES = 20
 MOST_PROOFS = 3
-"""Maximum rounds of queries in step 2, and maximum repetitions of steps 2 and 3. If items are still
-found afterwards, other programs write items faster than the erasure erases them."""
+"""Maximum rounds of queries in step 2, and maximum repetitions of steps 2 and 3. If the erasure
+still finds items afterwards, other programs write items faster than the erasure erases them."""
 
 _AT_ONCE = 16
 
@@ -66,9 +66,10 @@ _AT_ONCE = 16
 class Choices:
     """What the erasure does with the user's comments, orders and tickets.
 
-    An item is deleted, or is kept under a random name (``anonymize`` and ``rename``), or is kept
-    unchanged. Choices do not concern the user's other items: moderation decisions and blocks lose
-    the user's name, and all other items are deleted.
+    For each of these kinds, the operator chooses one of three: delete the items, keep them under a
+    random name (``anonymize`` and ``rename``), or keep them unchanged. Comments cannot be kept
+    unchanged. All other items need no choice: moderation decisions and blocks lose the user's name,
+    and the rest is deleted.
     """
 
     comments: CommentFate = "delete"
@@ -106,10 +107,11 @@ class Erasure:
     async def run(
         self, wait_for_writers: WaitForWriters, progress: Progress, seen: Progress | None
     ) -> Erased:
-        """Erase the user's data, prove this, and return the counts of all runs of this erasure.
+        """Erase the user's data, and prove that no item is left. Return the numbers of items.
 
-        ``progress`` receives the number of erased items, and ``seen`` the number of scanned items.
-        If ``seen`` is None, the erasure is proved without a scan.
+        The numbers include earlier, interrupted runs of this erasure. ``progress`` receives the
+        number of erased items, and ``seen`` the number of scanned items. If ``seen`` is None, the
+        erasure is proved without a scan.
 
         Raises StoreRefusedError if an unfinished erasure of the user was started with other
         choices. This run then changes nothing.
@@ -148,7 +150,7 @@ class Erasure:
         return self._done
 
     async def _announce(self) -> str:
-        """Announce the erasure, or continue an interrupted one. Return the id of its record."""
+        """Announce a new erasure, or continue an interrupted one. Return the id of its record."""
         # This raises StoreRefusedError if an item of an unknown kind may name the user.
         async for _ in find(self._table, self._name):
             pass
@@ -209,7 +211,7 @@ class Erasure:
         return left
 
     async def _save(self) -> None:
-        """Store the counts, so that the next run can continue after an interruption."""
+        """Store the counts in the standing, so that an interrupted erasure can continue."""
 
         def saved(standing: Standing) -> Standing:
             if standing.erasing is None:  # another run has completed the erasure
@@ -281,9 +283,9 @@ class Erasure:
         return kept | packed(without_name(unpacked(item)))
 
     async def _erase_comment(self, item: Item) -> None:
-        """Delete or rename a comment or a submission.
+        """Delete a comment or a submission, or replace its author's name by a random name.
 
-        A deletion removes the comment's case, reports and votes first.
+        A deletion first removes the comment's case, reports and votes.
         """
         comment_id = unescape(item["PK"]["S"].partition("#")[2])
         deletes = self._choices.comments == "delete"

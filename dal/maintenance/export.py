@@ -1,4 +1,4 @@
-"""Export: a parallel scan reads all objects that an exported file can contain.
+"""Export: scans the table, and decodes all objects that an exported file can contain.
 
 Reads are strongly consistent. An object that exists during the whole scan is exported once, as it
 is when the scan reads it. An object that is added or deleted during the scan may be missing.
@@ -49,7 +49,7 @@ _KINDS: Mapping[str, tuple[Callable[[Item], bool], Callable[[Item], Any]]] = {
     "votes": (is_vote, decode_vote),
 }
 """Two functions for each kind of object. The first returns whether an item is of this kind. The
-second decodes the item, and returns None for a comment that cannot be shown."""
+second decodes the item. For a comment that cannot be decoded, it returns None."""
 
 _ALL_STATES = {
     **_KINDS,

@@ -60,7 +60,7 @@ class Kind(StrEnum):
 
 
 def _keyed(partition: str, sort: str) -> Callable[[Item], bool]:
-    """Return a function that tests whether an item's keys begin with these texts."""
+    """Return a function that tests whether an item's PK and SK begin with these texts."""
     return lambda key: key["PK"]["S"].startswith(partition) and key["SK"]["S"].startswith(sort)
 
 
@@ -81,7 +81,7 @@ _KINDS: Sequence[tuple[Callable[[Item], bool], Kind]] = (
 _NAMELESS = re.compile(
     "(PRODUCT|GROUP|ORG|RECOUNT|UPGRADE|STREAM|EVENT|CANARY|MARKER|ERASURE)#|(COUNTING|DOCUMENTS)$|COMMENTED(#|$)"
 )
-"""Matches the partition keys of the kinds of items that never name a user."""
+"""Matches the partition keys of all items that never name a user."""
 
 _NAMED_IN_KEY = re.compile(
     "(?:AUTHOR|DID|USER|REPORT|ORG#[^#]+#USER)#([^#/]+)(?:/held)?|TICKET#[^#/]+/([^#/]+)/[A-Z]+"
@@ -92,7 +92,8 @@ NAMED_IN_DATA = frozenset({"username", "by"})
 def kind_in(item: Item, name: str) -> Kind | None:
     """Return the kind of an item that names the user; None if it does not name the user.
 
-    Raises StoreRefusedError for an item of an unknown kind, which may name the user.
+    Raises StoreRefusedError if an item of an unknown kind has the name in a key, because the item
+    may name the user.
     """
     kind = next((kind for holds, kind in _KINDS if holds(item)), None)
     if kind is None and _NAMELESS.match(item["PK"]["S"]):
@@ -172,9 +173,12 @@ async def scan(table: Table, name: str, seen: Progress) -> list[Item]:
 
 
 def exported(items: Iterable[Item], name: str) -> dict[str, Any]:
-    """Return items that name a user as JSON values by kind, sorted by key within each kind.
+    """Return the items that name a user, as JSON values in one list for each kind.
 
-    An unreadable item is returned as it is stored.
+    Each list is sorted by key. ``profile`` and ``standing`` have one value or None instead of a
+    list. An unreadable item becomes ``{"unreadable": …}`` with the item as it is stored.
+    ``idempotencyKeys`` has the comments with an idempotency key, and until when each key is kept.
+    Items that do not name the user are omitted.
     """
     lists: dict[str, list[Any]] = {kind.value: [] for kind in Kind}
     keys: list[Any] = []

@@ -1,7 +1,7 @@
-"""Rebuilds the statistics while servers write. Afterwards, the mode is transactional.
+"""Rebuilds the statistics while servers write. Afterwards, the maintenance mode is transactional.
 
 In this mode, the transaction that writes a comment also changes the statistics. The rebuild counts
-every comment into separate counters. Each rebuild has a number, the *generation* of its counters.
+every comment in separate counters. Each rebuild has a number, the *generation* of its counters.
 
 1. *Announce*: the rebuild announces itself in the table, and waits until every writer has read the
    announcement. From then on, each write marks its comment with the generation, and adds the new
@@ -9,10 +9,10 @@ every comment into separate counters. Each rebuild has a number, the *generation
    subtracts the old version. So at any moment, the rebuild's counters count exactly the marked
    comments.
 2. *Backfill*: a parallel scan marks all other comments, in transactions that also count them.
-3. *Cutover*: now all comments are marked. The rebuild copies its counters to the statistics items.
-   If a counter has changed since the rebuild read it, the transaction that copies the counter
-   fails. The rebuild then repeats the transaction. Afterwards, the rebuild moves the products on
-   the leaderboards.
+3. *Cutover*: now all comments are marked. The rebuild copies its counters to the statistics items,
+   in transactions. A transaction fails if a counter has changed since the rebuild read it. The
+   rebuild then reads the counters again and repeats the transaction. Afterwards, the rebuild moves
+   the products on the leaderboards.
 4. The rebuild announces that it has ended.
 
 An interrupted rebuild continues when it is called again, because items with the PK
@@ -46,7 +46,8 @@ from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import Action, Item, key_of, unchanged
 
 RESUMED_SECONDS = 20 * 24 * 3600
-"""Seconds for which an interrupted rebuild can continue. The rebuild's counters expire later."""
+"""Seconds after the announcement of a rebuild within which an interrupted rebuild can continue. The
+rebuild's counters expire later."""
 
 _COUNTERS_AT_ONCE = 40
 """Maximum counters that one transaction of the cutover copies. Each counter needs two actions."""
@@ -56,8 +57,9 @@ async def rebuild(table: Table, wait_for_writers: WaitForWriters, progress: Prog
     """Make the statistics exact, and the maintenance mode transactional.
 
     Afterwards, no other program may write comments, because its comments would not be counted.
-    Raises NoTransactionsError if the endpoint does not support transactions. After any DalError,
-    the next call continues the rebuild.
+    Raises NoTransactionsError if the endpoint does not support transactions. Raises
+    StoreRefusedError while an upgrade runs, or while the limit of one comment per user and product
+    is being turned on. If a DalError interrupts the rebuild, the next call continues it.
     """
     await admin.check_transactions(table)
     store = MaintenanceStore(table)
@@ -93,16 +95,16 @@ class Backfill:
     async def count(self, items: Sequence[Item]) -> None:
         """Count the comments of one page of the scan."""
         await self._mark(items)
-        # The cutover changes only statistics items that have a counter. A product's statistics must
-        # become zero if its comments were all deleted, so every statistics item gets a counter. The
-        # item of all languages stores no counts, but its counter makes the cutover move the product
-        # on the leaderboards.
+        # The cutover changes only statistics items for which the rebuild has a counter. Create a
+        # counter for every statistics item, because the statistics of a product without comments
+        # must become zero. A product's item of all languages stores no counts, but its counter
+        # makes the cutover move the product on the leaderboards.
         stored = [one.key for one in counter_items.stored_in(items)]
         for keys in batched(stored, MOST_ACTIONS):
             await self._write([], dict.fromkeys(keys, RatingCounts()))
 
     async def _mark(self, items: Iterable[Item]) -> None:
-        """Mark and count the comments without a mark.
+        """Mark and count the comments that this rebuild has not marked.
 
         If a comment of a batch changes meanwhile, the comments of this batch are read and marked
         again. The comments of a batch fit in one transaction of 4 MB, because a page of a scan has
@@ -136,12 +138,16 @@ class Backfill:
 async def cut_over(table: Table, announced: Maintenance) -> None:
     """Copy the counters of the announced rebuild to the statistics items.
 
-    For each batch of counters: copy the counters, move their products on the leaderboards, and
-    delete the counters. After an interruption, the next cutover processes the counters that are
-    left. No counter is copied twice, because the attribute ``rebuilt`` (N) of the statistics item
-    holds the rebuild's generation. The attribute is needed because a late write can create a
-    deleted counter again, with wrong counts. Raises StoreRefusedError if another command has
-    changed the maintenance mode meanwhile.
+    The function copies a batch of counters, moves their products on the leaderboards, and deletes
+    the counters. Then it continues with the next batch. After an interruption, the next call
+    processes the counters that are left.
+
+    A write can create a deleted counter again, with wrong counts. Such a counter is not copied,
+    because the attribute ``rebuilt`` (N) of the statistics item holds the generation of the latest
+    copied counter.
+
+    Raises StoreRefusedError if another command has changed the maintenance mode meanwhile. Raises
+    ConflictError if other writes keep changing a counter.
     """
     boards = Boards(table)
     counters = [key async for key in counter_keys(table, announced.generation)]

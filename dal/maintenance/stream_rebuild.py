@@ -43,7 +43,8 @@ from dal.table.index import EXPIRES
 from dal.table.items import Item, primary_key
 
 _PAUSE = 0.2
-"""Seconds between two reads of a shard: DynamoDB allows five reads of a shard per second."""
+"""Seconds between two reads of a shard, because DynamoDB allows five reads of a shard per
+second."""
 
 _LOOK_EVERY = 0.5
 """Seconds between two DescribeStream requests while a stream is being switched on."""
@@ -108,9 +109,11 @@ async def rebuild(
 
 
 async def begin(table: Table, streams: Streams) -> tuple[str, list[Checkpoint]]:
-    """Switch a new stream on. Return its ARN, and checkpoints after its first records.
+    """Switch a new stream on. Return its ARN, and checkpoints that skip records of earlier changes.
 
-    A follower of the earlier stream ends when it has read that stream.
+    The new stream of the embedded engine begins with such records. A follower of the earlier stream
+    ends when it has read that stream. Raises StoreUnavailableError if the new stream is not active
+    after a minute.
     """
     arn, end = await admin.renew_stream(table), monotonic() + admin.ACTIVE_SECONDS
     shards: Sequence[Shard] = []
@@ -126,18 +129,19 @@ async def begin(table: Table, streams: Streams) -> tuple[str, list[Checkpoint]]:
         if not shards:
             await asyncio.sleep(_LOOK_EVERY)
     # The embedded engine copies the records of the earlier stream into the new stream. The
-    # checkpoints skip these records. A shard with such records has ``last``, because this engine
-    # reports it for open shards too. Amazon's new streams begin empty.
+    # checkpoints skip these records. On this engine, every shard with records has ``last``, even an
+    # open shard. On Amazon, a new stream begins empty, and its shards do not have ``last``.
     parents = {shard.parent for shard in shards}
     kept = [one.shard_id for one in shards if one.last is not None and one.shard_id not in parents]
     return arn, [Checkpoint(shard, await _latest(streams, arn, shard)) for shard in kept]
 
 
 async def _latest(streams: Streams, arn: str, shard: str) -> str | None:
-    """Return the sequence number of a shard's last record, after reading the whole shard.
+    """Return the sequence number of a shard's last record; None if the shard has no records.
 
-    The embedded engine's DescribeStream may return the number of an earlier record, because it
-    compares numbers as text: there, 9 is larger than 10.
+    This function reads the whole shard, because the embedded engine's DescribeStream may return the
+    number of an earlier record. The engine compares the numbers as text, so that 9 is larger than
+    10.
     """
     latest, iterator = None, await streams.iterator(arn, shard, after=None)
     while True:
@@ -189,11 +193,12 @@ class Replay:
     """Counts a table's comments, from a scan and from the records made since the scan began.
 
     The replay remembers each comment's contribution, which is what the comment adds to the
-    counters. When the replay applies a record, the record's new image replaces the comment's
-    contribution. So it does not matter whether the scan saw a comment before or after another
-    program's write. After the replay has applied all records up to the end of the scan, it has the
-    latest state of every comment. Comments with the same product, language and rating share one
-    contribution in memory. A comment takes about 250 bytes, so four million comments take 1 GB.
+    counters. When the replay applies a record, it computes the comment's contribution again, from
+    the new image in the record. So it does not matter whether the scan saw a comment before or
+    after another program's write. After the replay has applied all records up to the end of the
+    scan, it has the latest state of every comment. Comments with the same product, language and
+    rating share one contribution in memory. A comment takes about 250 bytes, so four million
+    comments take 1 GB.
 
     A follower uses the replay as its ``Sink``.
     """
@@ -210,9 +215,9 @@ class Replay:
         self._shared: dict[_Contribution, _Contribution] = {}
 
     def remember(self, key: Item, image: Item | None) -> None:
-        """Remember the contribution of an item's new image.
+        """Remember what a comment's image adds to the counters; forget the comment if it is None.
 
-        None means that the item was deleted.
+        ``key`` is the item's key. Items that are not comments are ignored.
         """
         if not is_comment(key):
             return
@@ -242,7 +247,7 @@ class Replay:
         """Do nothing. Records may be applied, because the rebuild has announced itself."""
 
     async def apply(self, held: Checkpoint, records: Sequence[Record]) -> Checkpoint:
-        """Remember the new images of records."""
+        """Remember the records' new images. Return the checkpoint after the last record."""
         for record in records:
             key = record["dynamodb"]["Keys"]
             self.remember(key, record["dynamodb"].get("NewImage"))
@@ -252,12 +257,12 @@ class Replay:
         return await self.skip(held, sequence_of(records[-1])) if records else held
 
     async def skip(self, held: Checkpoint, sequence: str) -> Checkpoint:
-        """Move the checkpoint over records that change nothing."""
+        """Move a shard's checkpoint to a sequence number. Return the new checkpoint."""
         self.reached[held.shard] = held = replace(held, sequence=sequence)
         return held
 
     async def finish(self, held: Checkpoint) -> Checkpoint:
-        """Mark a closed shard as done, because all its records were applied."""
+        """Mark the checkpoint of a closed shard as done, and return the new checkpoint."""
         self.reached[held.shard] = held = replace(held, done=True)
         return held
 
@@ -266,7 +271,7 @@ class Replay:
         return {shard: self.reached.get(shard, Checkpoint(shard)) for shard in shards}
 
     async def watermark(self) -> datetime | None:
-        """Return the time at which the stream began."""
+        """Return the time at which the replay began, just after the stream was switched on."""
         return self._began
 
     async def raise_watermark(self, instant: datetime) -> None:
@@ -286,10 +291,12 @@ class Canaries:
     The records of a shard are in the order of their writes. So after a canary's record was read,
     every earlier record of its shard was read too. DynamoDB chooses the shard of a record by the
     item's key. So canaries have random keys, and the rebuild writes canaries until it has read one
-    from each open shard. The rebuild must read all canaries, because a missing canary may be in a
-    shard that DynamoDB does not list yet. There are 32 canaries for each listed shard. An unlisted
-    shard may receive only half as many keys as a listed shard. Even such a shard gets at least one
-    canary, except in one of ten million rebuilds.
+    from each open shard.
+
+    The rebuild must read all canaries, because a missing canary may be in a shard that DynamoDB
+    does not list yet. There are at least 32 canaries for each open shard that DynamoDB lists. An
+    unlisted shard may receive only half as many keys as a listed shard. Even such a shard gets at
+    least one canary, except in one of ten million rebuilds.
     """
 
     def __init__(self, table: Table) -> None:
@@ -297,7 +304,10 @@ class Canaries:
         self._released: set[str] = set()
 
     async def release(self, shards: int) -> None:
-        """Write the canaries that are missing for ``shards`` open shards, and at least one."""
+        """Write canaries until there are 32 for each of ``shards`` open shards, and at least one.
+
+        If there are enough canaries already, write one more.
+        """
         missing = max(1, CANARIES_PER_SHARD * shards - len(self._released))
         names = {f"{_CANARY}{uuid4().hex}" for _ in range(missing)}
         expires = {EXPIRES: {"N": str(int(time()) + _CANARY_SECONDS)}}
@@ -316,6 +326,7 @@ class Canaries:
     ) -> bool:
         """Return whether all records of writes before the first canary have been read.
 
+        ``shown`` maps the partition key of each canary that was read to the canary's shard.
         ``done`` are the shards that were read to their end. ``shards`` are all listed shards.
         """
         parents = {shard.shard_id: shard.parent for shard in shards}
@@ -324,9 +335,9 @@ class Canaries:
         def read(listed: str) -> bool:
             """Return whether a shard was read far enough.
 
-            A shard was read far enough if a canary from the shard, or from one of its ancestors,
-            was read. This is also true if the shard was read to its end and DynamoDB lists a child
-            of the shard.
+            A shard was read far enough if a canary was read from the shard or from one of its
+            ancestors. A shard that was read to its end was also read far enough, if DynamoDB lists
+            a child of the shard.
             """
             shard: str | None = listed
             while shard is not None and shard not in reached:

@@ -1,8 +1,9 @@
 """Creates the table, and upgrades a table of an earlier version while servers run.
 
-The upgrade adds missing global indexes to the table, and missing attributes to its items, because
-an index contains only items that have its keys. Each item is written on condition that it has not
-changed since it was read. An interrupted upgrade continues when it is called again.
+The upgrade adds missing global indexes to the table. It also adds missing attributes to items,
+because an index contains only items that have the index's keys. The upgrade writes an item only if
+the item has not changed since the upgrade read it. An interrupted upgrade continues when it is
+called again.
 """
 
 import asyncio
@@ -64,7 +65,8 @@ LOOK_EVERY = 5.0
 """Seconds between two DescribeTable requests while an index is created, which takes minutes."""
 
 _PROGRESS_SECONDS = 7 * 24 * 3600
-"""Seconds for which an interrupted upgrade can continue its scan."""
+"""Seconds after an interruption within which the upgrade can continue its scan. Later, the scan
+starts from the beginning."""
 
 _ITEMS_AT_ONCE = 25
 """Maximum items of one transaction. A page of a scan has at most 1 MB, so its items fit in a
@@ -90,15 +92,16 @@ _NOT_IN_PRODUCT_LISTS = frozenset(
         "createdAt",
     }
 )
-"""If a comment lacks only these attributes, it is in its product's lists and is counted."""
+"""Attributes that a product's lists and counters do not need. A comment that lacks only these
+attributes is in the lists, and is counted."""
 
 
 async def create_table(table: Table) -> bool:
     """Create the table if it does not exist. Return False if the call changed nothing.
 
     In a new table, every comment is counted. If the endpoint does not support transactions, the
-    maintenance mode becomes stream. Comments are then not counted, because a follower needs
-    transactions too.
+    maintenance mode becomes stream. Comments are then not counted, because a follower of the stream
+    needs transactions too.
     """
     created = await admin.create(table, INDEXES)
     expiry = await admin.let_expire(table)
@@ -130,7 +133,9 @@ async def create_table(table: Table) -> bool:
 class Upgraded:
     """The result of an upgrade.
 
-    ``uncounted`` is True if some comments are not counted. A rebuild then counts them.
+    ``indexes`` are the names of the created indexes. ``expiry`` is True if the upgrade switched the
+    table's time to live on. ``items`` is the number of changed items. ``uncounted`` is True if some
+    comments are not counted, so that the statistics need a rebuild.
     """
 
     indexes: list[str]
@@ -148,15 +153,17 @@ async def upgrade(
 ) -> Upgraded:
     """Upgrade a table to the layout of this version while servers run.
 
-    Raises StoreRefusedError, before any change, if DynamoDB cannot do the whole upgrade, a rebuild
-    runs, or the endpoint does not support transactions. No rebuild can start while the upgrade adds
-    attributes to items.
+    Raises StoreRefusedError before any change in three cases: DynamoDB cannot do the whole upgrade,
+    a rebuild runs, or the endpoint does not support transactions. Also raises StoreRefusedError,
+    after it has created the indexes, while the limit of one comment per user and product is being
+    turned on. No rebuild can start while the upgrade adds attributes to items.
     """
     description = await admin.describe(table)
     if not has_declared_keys(description):
         raise StoreRefusedError(
-            f"The table {table.name} has other keys, which DynamoDB cannot change: "
-            "write its rows to a file and load them into a new table with `marginalia load`."
+            f"The primary key of the table {table.name} is not PK and SK, and DynamoDB cannot "
+            "change this: write its rows to a file and load them into a new table with `marginalia "
+            "load`."
         )
     store = MaintenanceStore(table)
     state = await store.read()
@@ -184,8 +191,8 @@ async def upgrade(
     for definition in found.missing:
         await _add_index(table, definition, index_progress)
     expiry = await admin.let_expire(table)
-    # DynamoDB has now accepted UpdateTable and UpdateTimeToLive. The upgrade is announced only
-    # after this, because an announced upgrade prevents rebuilds.
+    # Announce the upgrade only now, after DynamoDB has accepted UpdateTable and UpdateTimeToLive.
+    # If DynamoDB refused a request after the announcement, the announcement would prevent rebuilds.
     state = await store.read()
     if not state.upgrading:
         await store.announce(state, upgrading=True)
@@ -198,13 +205,13 @@ async def upgrade(
 async def _add_index(
     table: Table, definition: Mapping[str, Any], index_progress: IndexProgress
 ) -> None:
-    """Create one global index, unless it exists, and wait until it can be read.
+    """Create one global index if the table lacks it, and wait until it can be read.
 
     DynamoDB creates one index at a time:
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.OnlineOps.html
 
-    If this call is interrupted, DynamoDB continues. ``definition`` is the index in CreateTable's
-    form.
+    If this call is interrupted, DynamoDB still completes the index. ``definition`` is the index in
+    CreateTable's form.
     """
     name = definition["IndexName"]
     keys = [one["AttributeName"] for one in definition["KeySchema"]]
@@ -281,8 +288,8 @@ async def _complete_items(
             else:
                 completed += len(batch)
 
-    # If another version declares other indexes, it needs a new scan. So the name of the progress
-    # contains a checksum of the declared indexes.
+    # If another version declares other indexes, it must scan all items again. So the key of the
+    # stored progress contains a checksum of the declared indexes.
     version = crc32(repr([(one.name, one.entity, one.fields) for one in INDEXES]).encode())
     scan = ResumableScan(table, f"UPGRADE#{version}", _PROGRESS_SECONDS)
     await scan.run(complete, progress)
@@ -291,9 +298,9 @@ async def _complete_items(
 
 
 def _completion(item: Item) -> tuple[Action, bool] | None:
-    """Return an update that adds an item's missing attributes and the missing fields of ``data``.
+    """Return an update that adds the item's missing attributes, and missing fields of ``data``.
 
-    The update does nothing if the item has changed. The second value is True for a comment that was
+    The update fails if the item has changed. The second value is True for a comment that was
     missing in its product's lists and in the counters. Return None if the item is complete or
     cannot be decoded.
     """
@@ -307,9 +314,9 @@ def _completion(item: Item) -> tuple[Action, bool] | None:
         lacking |= packed({**unpacked(whole), **data})
     if not lacking:
         return None
-    # The condition compares the values that become keys: a product's title, and a comment's
-    # purchase, photos and votes. A comment's text may be long and is in no key, so the condition
-    # does not compare it.
+    # The condition must compare ``data`` if a missing attribute is derived from it, such as the key
+    # of a comment with photos. Otherwise the condition leaves out a comment's ``data``, which may
+    # be long.
     of_data = {"data", BY_VERIFIED.partition_key, WITH_PHOTOS.partition_key, HELPFUL.sort_key}
     update = entity.unchanged(
         item, unpacked=entity is COMMENT and lacking.keys().isdisjoint(of_data)

@@ -5,11 +5,15 @@ comments do not include, or the reverse. The amount of a real error (the stored 
 right number) stays the same during concurrent writes. So if counts differ, verification scans the
 table again. Verification reports only differences that have the same amount in every scan.
 
-Verification also corrects data that a killed process has left incomplete. It corrects products'
-places on the leaderboards, which normally change some seconds after the counts. Verification opens
-and closes the cases of reported comments. It stores the numbers of helpful votes in comments, and
-removes the cases, reports and votes of deleted comments. If the table allows only one comment per
-user and product, further scans correct the reservations (see ``dal.entities.commented``).
+Verification also corrects data that a killed process has left incomplete or wrong:
+
+* It moves products to their places on the leaderboards. Normally, products move some seconds after
+  the counts change.
+* It opens and closes the cases of reported comments.
+* It stores the numbers of helpful votes in comments.
+* It removes the cases, reports and votes of deleted comments.
+* If the table allows only one comment per user and product, further scans correct the reservations
+  (see ``dal.entities.commented``).
 """
 
 import asyncio
@@ -43,13 +47,13 @@ class ScannedCounts:
 
     counts: dict[StatisticsKey, RatingCounts] = field(default_factory=dict)
     stored: dict[StatisticsKey, StoredCounts] = field(default_factory=dict)
-    """The statistics items. An item of all languages together has leaderboard keys but no
+    """The statistics items. A product's item of all languages together has leaderboard keys but no
     counts."""
     reported: set[str] = field(default_factory=set)
-    """The ids of comments that have reports or a decision."""
+    """The ids of comments that have a case or reports."""
     votes: Counter[str] = field(default_factory=Counter)
-    """Maps a comment's id to the number of its stored votes, minus the number of votes that the
-    comment shows."""
+    """Maps a comment's id to a difference: the number of stored votes for the comment, minus the
+    number of votes that the comment's item stores."""
 
     def add(self, items: Sequence[Item]) -> None:
         """Add one page of a scan."""
@@ -89,7 +93,7 @@ class Difference:
 
 
 async def count_comments(table: Table, seen: Progress) -> ScannedCounts:
-    """Scan the table once."""
+    """Scan the table once, and return the counts and statistics items that the scan finds."""
     scanned = ScannedCounts()
     await scan_all(table, seen, scanned.add)
     return scanned
@@ -105,9 +109,10 @@ async def verify(
 ) -> list[Difference]:
     """Return the differences between the stored statistics and the comments, sorted by product.
 
-    Each difference had the same amount in three scans, so concurrent writes are not its cause.
-    ``boards`` corrects wrong places on leaderboards, ``cases`` corrects the cases of reported
-    comments, ``folds`` the numbers of helpful votes, and ``names`` the reservations of products.
+    Each difference had the same amount in three scans, so concurrent writes are not its cause. This
+    function also corrects other data: ``boards`` corrects the places on leaderboards, ``cases`` the
+    cases of reported comments, ``folds`` the numbers of helpful votes, and ``names`` the
+    reservations of products. A caller can pass these objects to read their results afterwards.
     """
     scanned = await count_comments(table, seen)
     await (boards or Boards(table)).correct(scanned.misplaced())
@@ -132,8 +137,8 @@ async def verify(
 def differences(scanned: ScannedCounts) -> Mapping[tuple[StatisticsKey, str], Difference]:
     """Return the differences, by statistics item and attribute.
 
-    The count of each rating is compared with the comments, and each total with the sum of these
-    counts.
+    The stored count of each rating is compared with the number of comments. The stored total is
+    compared with the sum of the stored counts.
     """
     found: list[Difference] = []
     keys = scanned.counts.keys() | {key for key in scanned.stored if key.language is not None}

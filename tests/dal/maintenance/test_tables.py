@@ -387,7 +387,7 @@ async def test_a_table_with_other_keys_is_refused(old: Table) -> None:
         one for one in definition["AttributeDefinitions"] if one["AttributeName"] in {"GSIPK", "SK"}
     ]
     await old.once("create_table", **definition)
-    await unchanged_by(old, "has other keys, which DynamoDB cannot change")
+    await unchanged_by(old, "is not PK and SK, and DynamoDB cannot change this")
 
 
 async def test_an_index_that_projects_less_is_refused_and_created_again_after_its_deletion(
