@@ -1,15 +1,15 @@
 """Pages and cursors: reads a slice of a list, and returns its rows as edges.
 
-The names of a slice's fields (after, before, next, previous) refer to the order of the list, as in
-the API. The rows are read in the order of the list for ``first``, and in reverse order for
-``last``.
+The names of a slice's fields (``after``, ``before``, ``next_page``, ``previous_page``) refer to the
+order of the list, as in the API. The rows are read in the order of the list for the API's argument
+``first``, and in reverse order for ``last``.
 
 A cursor is the opaque string of one position. It does not depend on the filter or on the number of
 segments. It consists of one byte for version and kind, a CRC-32 of four bytes, and the position, as
-base64url without padding. In a cursor, the instant of a position has eight bytes. So a cursor has
-fewer than 80 characters if the position consists of an instant and an id of up to 46 bytes, or is
-another text of up to 54 bytes. A cursor contains no partition key. The server builds partition keys
-from the arguments only, so a forged cursor gives no access to other rows.
+base64url without padding. In a cursor, the instant of a position has eight bytes. For example, the
+cursor of an instant and an id of 46 bytes has 79 characters. A cursor contains no partition key.
+The server builds partition keys from the arguments only, so a forged cursor gives no access to
+other rows.
 """
 
 import binascii
@@ -61,15 +61,16 @@ class CursorKind(IntEnum):
 
 
 class _Rank(NamedTuple):
-    """The prefix of positions in a list with an ``Order``: a letter, and a number of ``digits``.
+    """The form of the prefix of positions in a list with an ``Order``, for example ``h5#``.
 
-    The number is the comment's rank, such as its rating or its helpful votes.
+    The prefix is a letter, the comment's rank with this number of ``digits``, and ``#``. The rank
+    is, for example, the comment's rating or the number of its helpful votes.
     """
 
     letter: str
     digits: int
     size: int
-    """The bytes of the rank in a cursor."""
+    """The number of bytes of the rank in a cursor."""
 
 
 _RANKS = {
@@ -81,7 +82,7 @@ _ORDERS = {rank.letter: order for order, rank in _RANKS.items()}
 
 
 def rank_prefix(order: Order, rank: int) -> str:
-    """Return the part of a position before ``<instant>#<id>``, in a list with an order."""
+    """Return the prefix of positions in a list with an order, for example ``h5#``."""
     letter, digits, _ = _RANKS[order]
     return f"{letter}{rank:0{digits}}#"
 
@@ -108,7 +109,10 @@ def encode_cursor(position: str) -> str:
 
 
 def decode_cursor(cursor: str, kind: CursorKind = CursorKind.INSTANT) -> str:
-    """Return the position of a cursor of ``kind``, or raise InvalidCursorError."""
+    """Return the position of a cursor of ``kind``.
+
+    Raises InvalidCursorError if the cursor is damaged or has another kind.
+    """
     try:
         position = _unpack(cursor, kind)
         genuine = encode_cursor(position) == cursor
@@ -164,9 +168,10 @@ def _unpack(cursor: str, kind: CursorKind) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Up to ``limit`` rows between two positions: the first rows of this range, or the last.
+    """The first ``limit`` rows between two positions, or with ``backward`` the last ``limit`` rows.
 
-    Both positions are excluded. ``next_page`` and ``previous_page`` request the pagination flags.
+    ``after`` and ``before`` are the two positions. Their own rows are excluded. None means the
+    start or the end of the list. ``next_page`` and ``previous_page`` request the pagination flags.
     Each flag may cost one more row or one more Query.
     """
 
@@ -179,7 +184,7 @@ class Slice:
     reverse: bool = False
     """Whether to reverse the usual order of the list. For example, the oldest comment is first."""
     explain: bool = False
-    """Whether to record the rows that the page read and the optimizer's alternatives."""
+    """Whether to record a trace, with every row read and the optimizer's alternatives."""
     plan_by: PlanBasis | None = None
     """The statistics that the optimizer may use; None for all."""
 
@@ -200,7 +205,10 @@ class Edge(NamedTuple, Generic[Node]):
 
 
 class PageInfo(NamedTuple):
-    """The pagination flags (None if not requested), and the positions of the first and last row."""
+    """The pagination flags, and the positions of the first and last row.
+
+    A flag is None if it was not requested. The positions are None if the page is empty.
+    """
 
     has_next_page: bool | None
     has_previous_page: bool | None
@@ -209,12 +217,12 @@ class PageInfo(NamedTuple):
 
     @property
     def start_cursor(self) -> str | None:
-        """The cursor of the first row."""
+        """The cursor of the first row; None if the page is empty."""
         return None if self.start is None else encode_cursor(self.start)
 
     @property
     def end_cursor(self) -> str | None:
-        """The cursor of the last row."""
+        """The cursor of the last row; None if the page is empty."""
         return None if self.end is None else encode_cursor(self.end)
 
 
@@ -226,14 +234,14 @@ class Page(Generic[Node]):
     page_info: PageInfo
     stats: ExecutionStatistics
     total_count: int | DalError | None = None
-    """The number of rows of the whole list, or the error of counting them. None if the number is
-    unknown or was not requested."""
+    """The number of rows of the whole list. If counting them failed, the error. None if the number
+    is unknown or was not requested."""
     event_cursor: str | None = None
-    """The event cursor of a moment before the rows were read, if requested. A subscription that
-    begins after this cursor misses no change."""
+    """The event cursor of a moment before the rows were read; None if it was not requested. A
+    subscription that begins after this cursor misses no change."""
     head: Item | None = None
-    """The item that precedes the list's first row, if the query requests it and the page starts at
-    the first row."""
+    """The item that precedes the list's first row, for example the organisation of a list of users.
+    None if the query does not request this item, or the page is not the first page of the list."""
 
     @property
     def nodes(self) -> list[Node]:
@@ -254,7 +262,7 @@ class RowReader(Protocol):
         count: int,
         plan_by: PlanBasis | None = None,
     ) -> list[Row]:
-        """Return the first ``count`` rows of ``query`` within ``span``."""
+        """Return the first ``count`` rows of ``query`` within ``span``, or fewer at its end."""
 
     async def any(
         self, query: Query, span: Range, stats: ExecutionStatistics, *, descending: bool
@@ -264,16 +272,20 @@ class RowReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PageReader(Generic[Node]):
-    """Reads pages of one entity's rows. ``descending`` is the usual order of the list."""
+    """Reads pages of one entity's rows.
+
+    ``descending`` states whether the usual order of the list is from the highest position to the
+    lowest.
+    """
 
     executor: RowReader
     decode: Callable[[Row], Node]
     descending: bool
 
     async def read(self, query: Query, cut: Slice) -> Page[Node]:
-        """Return the rows of ``query`` within ``cut``.
+        """Return the page of ``query`` that ``cut`` selects.
 
-        If one Query fails, the page fails.
+        If one Query to DynamoDB fails, the page fails.
         """
         listed_descending = self.descending is not cut.reverse
         stats = ExecutionStatistics(query.access_pattern)

@@ -19,7 +19,8 @@ Filters: TypeAlias = Mapping[str, frozenset[str]]
 """Each filtered field, with the values that pass."""
 
 EqualityKey: TypeAlias = frozenset[tuple[str, str]]
-"""One value for each of some fields. A row has this key if it has all these values."""
+"""Fields with one value each, such as product 42 and language ``en``. A row has this key if it has
+all these values."""
 
 
 def equality_keys(filters: Filters) -> Iterator[EqualityKey]:
@@ -36,7 +37,7 @@ def filters_of(key: EqualityKey) -> Filters:
 class Order(StrEnum):
     """The orders of a list of comments, except the order by date.
 
-    Of rows with the same rank, the newest row comes first.
+    Of comments with the same rating, or the same number of votes, the newest comes first.
     """
 
     HIGHEST_RATING = "HIGHEST_RATING"
@@ -46,7 +47,7 @@ class Order(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The filters and bounds of a list. A filter with an empty set of values matches nothing."""
+    """The filters and bounds of a list. If a filter has no values, the list is empty."""
 
     access_pattern: str
     filters: Filters
@@ -86,10 +87,10 @@ class Segment(NamedTuple):
     key: EqualityKey = frozenset()
     """The field values that all rows of the segment have."""
     head: str = ""
-    """The label of the head item, which is read together with the rows; empty for none."""
+    """The label of the head item, which is read together with the rows; empty if no head item is
+    read."""
     share: float | None = None
-    """The expected fraction of the plan's rows that are in this segment; None if it
-    is unknown."""
+    """The expected fraction of the plan's rows that are in this segment; None if it is unknown."""
     empty: bool = False
     """Whether exact statistics prove that the segment has no row."""
 
@@ -103,7 +104,8 @@ class Segment(NamedTuple):
     def sort_keys(self) -> Range:
         """The range of sort keys that the Query reads.
 
-        It includes the head item, whose key is before or after all rows.
+        If the segment has a head item, the range includes its key, which is before or after all
+        rows.
         """
         rows = self.range.under(self.prefix)
         if not self.head:
@@ -113,9 +115,9 @@ class Segment(NamedTuple):
         return Range(rows.low, self.head + LAST_CHARACTER, low_open=rows.low_open)
 
     def position_of(self, sort_key: str) -> str:
-        """Return the position in a row's sort key.
+        """Return the position of the row with this sort key.
 
-        The head item's position is outside the range of the rows.
+        The head item gets a position before or after all rows: one of ``HEADS``.
         """
         if not self.head or sort_key.startswith(self.prefix):
             return sort_key[len(self.prefix) :]
@@ -161,12 +163,13 @@ class Plan:
     """When the residual filter has dropped more rows than this, the rest of the page is planned
     again, without statistics."""
     unproven: int = 0
-    """The number of segments that are expected to be empty. Exact statistics can prove that they
-    are."""
+    """The number of segments that are expected to be empty, according to inexact statistics. Exact
+    statistics can prove it."""
     capacity: float | None = None
     """The expected RCU; None without statistics."""
     until: str | None = None
-    """The position where the page is expected to end. The segments end there too."""
+    """The position where the page is expected to end. The segments end there too. None if no end is
+    expected."""
 
     def __str__(self) -> str:
         """Return the plan as a tree of lines: the index, the residual filter, and each segment."""
@@ -202,8 +205,9 @@ class Plan:
 
 
 class ReasonCode(StrEnum):
-    """Why the optimizer chose or rejected an index: a sentence with ``{}`` for names and numbers.
+    """Sentences that state why the optimizer chose or rejected an index.
 
+    ``Reason`` replaces each ``{}`` by a name, a number, or several names.
     The catalogues of the HTML pages translate the sentences.
     """
 
@@ -260,15 +264,16 @@ def _listed(value: ReasonValue, between: str) -> str:
 class AccessPath:
     """One index that can answer a query.
 
-    Each combination of values of the index's fields is one segment. In an index with shards, it is
-    one segment per shard. The derived values are computed once and serve all pages of the query.
+    Each combination of the filters' values for the index's fields is one segment, for example
+    product 42 in English. In an index with shards, each combination has one segment per shard. All
+    pages of the query use the same derived values, which are computed once.
     """
 
     index: Index
     query: Query
     instead_of: int = 0
-    """If this path replaces a path that has no residual filter but too many segments, the number of
-    segments of the replaced path. Otherwise 0."""
+    """Usually 0. If every path without a residual filter has too many segments, this path replaces
+    them, and this is the lowest number of segments that such a path has."""
 
     @cached_property
     def size(self) -> int:
@@ -309,11 +314,13 @@ class AccessPath:
 def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]:
     """Return the access paths of a query.
 
-    The path whose residual filter has the fewest fields comes first; of equal paths, the one with
-    the fewest segments. Raises NoIndexError if no index can answer the query. Raises
-    TooManySegmentsError if every path has too many segments. If only the paths without a residual
-    filter have too many, only the other paths are returned. In this case, the executor raises
-    TooManySegmentsError if the residual filter drops too many rows of a page.
+    The path with the fewest fields in its residual filter comes first. Of paths with the same
+    number of fields, the path with the fewest segments comes first. Paths with more than
+    ``MAX_SEGMENTS`` segments are left out. If these include all paths without a residual filter,
+    the executor raises TooManySegmentsError when a page drops too many rows.
+
+    Raises NoIndexError if no index can answer the query, and TooManySegmentsError if every path has
+    too many segments.
     """
     paths = [AccessPath(index, query) for index in indexes if refusal(index, query) is None]
     if not paths:
@@ -341,9 +348,12 @@ def too_many_segments(partitions: int) -> TooManySegmentsError:
 def refusal(index: Index, query: Query) -> Reason | None:
     """Return the reason why an index cannot answer a query; None if it can.
 
-    An index can answer a query if three conditions are true: the query filters by all fields of the
-    index's partitions, the index contains all matching rows, and the index projects every other
-    filtered field.
+    An index can answer a query under four conditions:
+
+    - The query filters by all fields in the index's keys.
+    - The index contains all matching rows.
+    - The index projects every other filtered field.
+    - The query does not need consistent reads, or DynamoDB allows them for the index.
     """
     asked = query.filters
     unasked = [name for name in index.fields if name not in asked]
