@@ -168,8 +168,8 @@ class Plan:
     capacity: float | None = None
     """The expected RCU; None without statistics."""
     until: str | None = None
-    """The position where the page is expected to end. The segments end there too. None if no end is
-    expected."""
+    """The position where the page is expected to end. The segments end there too. None if there is
+    no estimate of the end."""
 
     def __str__(self) -> str:
         """Return the plan as a tree of lines: the index, the residual filter, and each segment."""

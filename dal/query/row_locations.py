@@ -18,18 +18,18 @@ from dal.query.plan import EqualityKey
 from dal.table.ranges import HEADS, Range
 
 MOST = 10_000
-"""Maximum rows and spans of one list in memory. If a list has more, the process forgets all of
-them."""
+"""Maximum rows and spans (ranges of positions that were read) of one list in memory. If a list has
+more, the process forgets all of them."""
 
 _LIST, _KEY = 20, 3
 """The memory of an empty list, and of each requested key. The unit is the memory of one row."""
 
 MOST_VALUES = 256
-"""Maximum different combinations of field values in a list, because one byte encodes them. If a
-list has more, the process forgets its rows."""
+"""Maximum different combinations of field values in a list. One byte encodes a combination.
+If a list has more combinations, the process forgets its rows."""
 
 _OTHERS = b"\1\0".ljust(MOST_VALUES, b"\0")
-"""Translates 0 into 1, and every other byte into 0."""
+"""A table for ``bytes.translate``. It translates 0 into 1, and every other byte into 0."""
 
 _Span = tuple[str, str]
 """The lowest and the highest position of a range. Both are included."""
@@ -52,11 +52,11 @@ class LocatedRow(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """A key with tables that speed up the search for its rows."""
+    """The data with which ``RowLocations`` finds the rows of one key."""
 
     mask: bytes
     """A table for ``bytes.translate``. It translates a byte into 1 if the byte encodes field values
-    with the key, and into 0 otherwise."""
+    that include the key's values, and into 0 otherwise."""
     spans: Sequence[list[_Span]]
     """The remembered spans of the key, and of every coarser key (a part of the key's values)."""
 
@@ -79,7 +79,8 @@ class LocatedPage(NamedTuple):
     ``_Known.mask``."""
     codes: bytearray
     sizes: Sequence[int]
-    """The codes of field values, and the sizes, of all remembered rows within the span."""
+    """The codes and the sizes of all remembered rows within the span. A code is the byte that
+    encodes the row's field values."""
 
     def matching(self, key: EqualityKey) -> int:
         """Return how many of the page's rows have the key."""
@@ -87,10 +88,10 @@ class LocatedPage(NamedTuple):
         return self.codes.translate(both.to_bytes(MOST_VALUES)).count(1)
 
     def among(self, key: EqualityKey) -> tuple[int, int] | None:
-        """Return how many rows within the span have the key, and their bytes.
+        """Return the number of rows with the key within the span, and their size in bytes.
 
-        Rows that the page does not show are included. Return None if one of the rows is not
-        remembered.
+        Rows that the page does not show are included. Return None if this process does not
+        remember all rows with the key.
         """
         known = self.known(key)
         if not _remembered(known, self.span):
@@ -165,8 +166,8 @@ class RowLocations:
     ) -> LocatedPage | None:
         """Return the first ``count`` rows of ``span`` that have one of ``keys``.
 
-        The result has fewer rows only if ``span`` has no more. Return None unless it is certain
-        that all these rows are remembered.
+        The result has fewer rows only if ``span`` has no more. Return None if this process may not
+        remember all these rows.
         """
         low, high = _ends(span)
         start, end = (high, low) if descending else (low, high)
@@ -184,7 +185,7 @@ class RowLocations:
         if rows < count and nearest != end:
             return None
         if rows == count > 0:
-            # The index of the page's last row, counted from where the page starts.
+            # ``place`` is the index of the page's last row, counted from the start of the page.
             found = compress(range(len(marks)), reversed(marks) if descending else marks)
             place = next(islice(found, count - 1, None))
             until = self._positions[part.stop - 1 - place if descending else part.start + place]
@@ -196,7 +197,7 @@ class RowLocations:
     def among(self, key: EqualityKey, span: Range) -> tuple[list[str], list[int]] | None:
         """Return the positions and sizes of the rows of ``key`` within ``span``.
 
-        Return None unless it is certain that all these rows are remembered.
+        Return None if this process may not remember all these rows.
         """
         known = self._of(key)
         if not _remembered(known, span):
@@ -244,9 +245,9 @@ def _join(spans: list[_Span], new: _Span) -> None:
 def _reach(
     known: Sequence[Sequence[_Span]], start: str, end: str, *, descending: bool
 ) -> str | None:
-    """Return the last position up to which spans cover everything from ``start`` on.
+    """Return the last position of the unbroken range from ``start`` that the spans cover.
 
-    Return None if no span covers ``start``. The result is never beyond ``end``.
+    The result is never beyond ``end``. Return None if no span covers ``start``.
     """
     reached, further = None, start
     while further != reached:

@@ -1,9 +1,10 @@
-"""Stages: reads a list that is not sorted by date, as a sequence of lists that indexes contain.
+"""Stages: reads a list that is sorted by rating or by votes, as a sequence of lists of indexes.
 
-HIGHEST_RATING lists the comments rated 5 by date, then those rated 4, and so on. MOST_HELPFUL lists
-the comments with helpful votes, in the order of the index ``byHelpful``, and then the others by
-date. Each of these lists is a stage. A stage's query is planned and read like that of any other
-list.
+Each list in the sequence is a stage. The order HIGHEST_RATING has one stage for each rating: first
+the comments rated 5, then the comments rated 4, and so on. Each of these stages is sorted by date,
+newest first. MOST_HELPFUL has two stages: the comments with helpful votes, in the order of the
+index ``byHelpful``, and then the other comments by date. A stage's query is planned and read like
+the query of any other list.
 
 A position consists of the stage's prefix and the position in the stage. In all these orders, the
 list begins with the highest position. Examples are HIGHEST_RATING (first line) and MOST_HELPFUL:
@@ -14,9 +15,9 @@ list begins with the highest position. Examples are HIGHEST_RATING (first line) 
 A client that reads all pages gets each comment exactly once, if the comment's rank does not change
 meanwhile. If the rank changes, the comment may be missing, or occur twice.
 
-If few comments pass the filters or the dates, a page in the order MOST_HELPFUL would read much of
-``byHelpful`` to find them. In that case the server reads the filtered list by date, and sorts it in
-memory. The positions are the same.
+If few comments pass the filters, a page in the order MOST_HELPFUL would read much of ``byHelpful``
+to find them. In that case the server reads the filtered list by date, and sorts it in memory. It
+does the same for a list between dates. The positions are the same.
 """
 
 import math
@@ -48,11 +49,12 @@ _VOTED = "v"
 the votes."""
 
 _SOME = 20
-"""The number of rows to request where one row is enough."""
+"""The number of rows to request if one row is enough. With a limit of one row, many Queries may be
+needed until a row passes the residual filter."""
 
 _TOO_MANY = (
-    f"To sort these comments by helpful votes, over {MAX_SORTED_ROWS:,} of them would be read: "
-    "choose other filters or dates, or another order."
+    f"To sort these comments by helpful votes, the server would read over {MAX_SORTED_ROWS:,} "
+    "comments: choose other filters or dates, or another order."
 )
 
 
@@ -64,7 +66,10 @@ class Stage(NamedTuple):
     lowest: str
 
     def part(self, span: Range) -> Range:
-        """Return the part of ``span`` that is in this stage, as positions of the stage's query."""
+        """Return the part of ``span`` that is in this stage, as positions of the stage's query.
+
+        Return an empty range if ``span`` has no part in this stage.
+        """
         whole = Range(self.lowest, self.prefix + LAST_CHARACTER)
         within = span & whole
         if within.empty:
@@ -102,7 +107,8 @@ def stages(query: Query) -> Sequence[Stage]:
             )
             rated = query_of({**filters, "rating": frozenset({str(rating)})}, query.within)
             found.append(Stage(prefix, rated, prefix))
-    # If the filter selects no rating, one stage is needed too. Its plan reads nothing.
+    # If the filter by rating has no values, the list is empty. It still needs a stage, but the
+    # plan of this stage reads nothing.
     prefix = rank_prefix(order, 0)
     nothing = Stage(prefix, query_of(filters, query.within), prefix)
     return sorted(found, key=itemgetter(0), reverse=True) or [nothing]
@@ -163,9 +169,9 @@ class StageReader:
     ) -> list[Row]:
         """Return the first ``count`` rows of ``query`` within ``span``.
 
-        The first rows come from one stage. If that stage does not fill the page, the counts
-        determine how many of the next stages are read in parallel. No stage is skipped because of
-        counts.
+        The reader first reads one stage. If that stage does not fill the page, the counts determine
+        how many of the next stages are read in parallel. No stage is skipped because of counts.
+        Raises NoIndexError if sorting by helpful votes would read too many rows.
         """
         dated, voted = self._by_date, self._helpful
         if query.order is Order.MOST_HELPFUL:
@@ -217,7 +223,6 @@ class StageReader:
         self, query: Query, span: Range, stats: ExecutionStatistics, *, descending: bool
     ) -> bool:
         """Return whether ``query`` has a row within ``span``."""
-        # With a limit of one row, many Queries may be needed until a row passes a residual filter.
         if query.order is Order.MOST_HELPFUL:
             return bool(await self.first(query, span, stats, descending=descending, count=_SOME))
         for stage, part in _parts(query, span, descending=descending):
@@ -238,8 +243,8 @@ class StageReader:
     ) -> int:
         """Return how many of the remaining stages ``left`` probably contain the ``missing`` rows.
 
-        Without counts, return the number of all these stages: usually the product has few comments,
-        or the table is new.
+        Without counts, return the number of all these stages. Counts are missing, for
+        example, if none of the product's comments has been counted.
         """
         known = await self._known(query, stats, plan_by)
         if known is None:
@@ -257,7 +262,8 @@ class StageReader:
         """Return whether the whole list must be sorted by votes in memory.
 
         A list with dates must always be sorted in memory, because ``byHelpful`` is not sorted by
-        date. Raises NoIndexError if too many rows would be read both by stages and for sorting.
+        date. Raises NoIndexError if both ways would read too many rows: by stages, and sorting in
+        memory.
         """
         dated = query.within != UNBOUNDED
         if not dated and query.filters.keys() == {"product"}:
@@ -299,7 +305,10 @@ async def _sorted(
 
 
 def _limited(run: RunQuery) -> RunQuery:
-    """Return ``run`` with a limit: after twice MAX_SORTED_ROWS rows, it raises NoIndexError."""
+    """Return a function like ``run`` that raises NoIndexError if it reads too many rows.
+
+    The maximum is twice MAX_SORTED_ROWS, for all calls together.
+    """
     read = 0
 
     async def limited(request: QueryRequest) -> QueryResponse:
@@ -314,7 +323,10 @@ def _limited(run: RunQuery) -> RunQuery:
 
 
 def _parts(query: Query, span: Range, *, descending: bool) -> Sequence[tuple[Stage, Range]]:
-    """Return each stage that has a part of ``span``, with the part, in the direction of reading."""
+    """Return the stages with a part of ``span``, each with this part, in the direction of reading.
+
+    If no stage has a part, return the first stage with an empty range.
+    """
     every = [(stage, stage.part(span)) for stage in stages(query)]
     found = [one for one in every if not one[1].empty] or every[:1]
     return found if descending else found[::-1]

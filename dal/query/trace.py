@@ -26,8 +26,9 @@ EMPTY_BY_COUNTS = "No rows, according to the counts."
 class RowOutcome(StrEnum):
     """What the page did with a row that it read.
 
-    FILTERED: the residual filter dropped the row. AROUND: the row passes the filters, but is before
-    or after the page, or another segment returned it too. HEAD: the row is the head item.
+    SHOWN: the page contains the row. FILTERED: the residual filter dropped the row. AROUND: the row
+    passes the filters, but is before or after the page, or another segment returned it too. HEAD:
+    the row is the head item.
     """
 
     SHOWN = "SHOWN"
@@ -97,7 +98,7 @@ class Alternative:
     estimated_capacity: float | None
     cost: float | None
     """The cost that the optimizer compares, in RCU: the capacity, plus a weight for each Query and
-    each row."""
+    each row. Also None if no row is expected to pass the residual filter."""
     chosen: bool
     why: Reason
 
@@ -129,7 +130,8 @@ class ReadFigures(NamedTuple):
 class FullPages:
     """A plan that reads a full page from every partition.
 
-    Its index has the smallest residual filter of all indexes that can answer the query.
+    Of all indexes that can answer the query, its index has the fewest fields in the residual
+    filter.
     """
 
     index: str
@@ -162,8 +164,8 @@ class Trace:
     descending: bool = False
     """Whether the list is in descending order of keys."""
     stages: list["Trace"] = field(default_factory=list)
-    """The trace of each stage, if the list has stages. Their rows and Queries are also in this
-    trace."""
+    """The traces of the stages, if the list has stages. This trace also contains the plans and
+    Queries of all stages."""
 
     def add(self, stage: "Trace", place: Callable[[Row], Row]) -> None:
         """Add the trace of a stage. ``place`` returns a row with its position in the whole list."""
@@ -200,10 +202,12 @@ class Trace:
         return ReadFigures(1, len(self.shown), capacity_of_bytes(size) * self._unit)
 
     def full_pages(self) -> ReadFigures | None:
-        """Return the cost of a full page from every partition; None if the page has no plan.
+        """Return the cost of reading a full page from every partition.
 
-        If this page read a full page from a partition, the partition's cost is measured. Otherwise
-        it is an estimate.
+        Return None if the page has no plan.
+
+        If this page read a full page from a partition, or all its rows, the partition's cost is
+        measured. Otherwise the cost is an estimate.
         """
         if self.stages:
             figures = [one for stage in self.stages if (one := stage.full_pages()) is not None]
@@ -212,8 +216,8 @@ class Trace:
         if full is None:
             return None
         first = {query.segment: query for query in reversed(self.queries)}
-        # The page's own reads have this cost only if the plan did not end the segments at the
-        # page's end.
+        # The page's own reads have the same cost only if its plan used the same index, and did not
+        # end the segments at the expected end of the page.
         comparable = self.steps[0].index == full.index and self.steps[0].plan.until is None
         rows, capacity = 0.0, 0.0
         for number, expected in enumerate(full.rows):
@@ -279,9 +283,9 @@ class SegmentStatistics:
 
 @dataclass(slots=True)
 class ExecutionStatistics:
-    """The cost of one page: counts, and capacity in RCU (0.5 for each started 4 KB of a Query).
+    """The cost of one page: the numbers of requests and rows, and the capacity in RCU.
 
-    Capacity is ``nan`` if the endpoint does not report it.
+    The capacity is ``nan`` if the endpoint does not report it.
     """
 
     access_pattern: str
@@ -309,7 +313,7 @@ class ExecutionStatistics:
         self.step(Purpose.PAGE, plan)
 
     def step(self, purpose: Purpose, plan: Plan) -> None:
-        """Add a plan to the trace, before the executor reads by it."""
+        """Add a plan to the trace, if the page has a trace."""
         if self.trace is not None:
             self.trace.steps.append(Step(purpose, plan))
 
