@@ -55,9 +55,9 @@ def note_response(operation: str, response: dict[str, Any]) -> None:
 
 
 def note_hidden(capacity: float) -> None:
-    """Subtract the RCU of an item that the viewer may not see.
+    """Subtract the RCU of an item that the viewer may not see from the current account.
 
-    Otherwise the RCU would reveal the item's size.
+    Otherwise the account would reveal the item's size.
     """
     account = _open.get()
     if account is not None:

@@ -43,7 +43,10 @@ def deadline(at: Deadline) -> Iterator[None]:
 
 
 def time_left(most: float | None = None) -> float | None:
-    """Return the seconds until the deadline, at most ``most``. None means no limit."""
+    """Return the seconds until the deadline, at most ``most``.
+
+    Without a deadline, return ``most``. None means that there is no limit.
+    """
     current = _CURRENT.get(None)
     if current is None or current.at == math.inf:
         return most

@@ -1,4 +1,4 @@
-"""Errors of the data-access layer. Each message says what is wrong and what to do."""
+"""Errors of the data-access layer. A message states what is wrong, and often what to do."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,7 +29,10 @@ class TooManySegmentsError(DalError):
 
 
 class AlreadyCommentedError(DalError):
-    """The author already has a comment on the product, and the table allows only one of them."""
+    """The author already has a comment on the product.
+
+    The table allows only one comment per user and product.
+    """
 
     def __init__(self, there: Any) -> None:
         super().__init__("You have another comment on this product: edit or delete it.")
@@ -57,13 +60,13 @@ class NotFoundError(DalError):
 
 
 class ConflictError(DalError):
-    """Nothing was written: until the deadline, other requests kept changing the item or table."""
+    """Nothing was written. Until the deadline, other requests kept changing the item or table."""
 
 
 class ConditionFailedError(DalError):
     """Nothing was written, because conditions of the write failed.
 
-    ``failed`` lists the indexes, from 0, of the actions whose conditions failed.
+    ``failed`` lists the positions of the failed actions in the transaction, from 0.
     """
 
     def __init__(
@@ -72,7 +75,7 @@ class ConditionFailedError(DalError):
         super().__init__("The item was changed meanwhile.")
         self.failed = failed
         self.items = items or {}
-        """Maps the index of a failed action to the stored item, if the action requested the
+        """Maps the position of a failed action to the stored item, if the action requested the
         item."""
 
 

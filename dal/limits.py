@@ -69,12 +69,12 @@ documents are dropped."""
 # Variables and arguments
 
 MAX_VARIABLE_VALUES = 1_000
-"""Maximum values in a request's variables, because the server coerces each. An order of 90 lines
-has 300 values."""
+"""Maximum values in a request's variables. The server checks and converts each value. An order of
+90 lines has 300 values."""
 
 MAX_VALUES = 100
 """Maximum values of a list in a filter, and maximum ids in the field `products`. A page reads at
-most ``MAX_SEGMENTS`` partitions, so longer lists are of no use."""
+most ``MAX_SEGMENTS`` partitions, so longer lists are useless."""
 
 MAX_NODES = 100
 """Maximum ids of one ``nodes`` field, and maximum representations of one ``_entities`` field."""
@@ -89,8 +89,9 @@ months."""
 # Work that an operation causes
 
 MAX_SORTED_ROWS = 2_000
-"""Maximum rows (about 1 MB) that a page of filtered comments, sorted by helpful votes, may be
-expected to read. A page that then reads more than twice as many rows ends with an error."""
+"""Maximum rows (about 1 MB) that the server may expect to read for a page of filtered comments,
+sorted by helpful votes. If it expects more rows, the page is refused before the read. If the
+expectation was wrong, the read ends with an error after twice as many rows."""
 
 MAX_REQUESTS = 250
 """Maximum requests to DynamoDB that an operation is expected to send. Also the maximum partitions
@@ -133,8 +134,8 @@ organisations. The list omits the tickets of organisations after the 20th, and d
 
 MAX_WAITING_EVENTS = 500
 MAX_WAITING_BYTES = 1_000_000
-"""Maximum number, and maximum bytes, of a subscription's events that wait to be sent. A client that
-is further behind must read the list again, which is faster than many single events."""
+"""Maximum number, and maximum bytes, of a subscription's events that wait to be sent. Above either
+maximum, the client must read the list again, which is faster than many single events."""
 
 # Identifiers and texts
 
@@ -267,7 +268,7 @@ MAX_CLIENTS = 100_000
 the server forgets the client that has sent no request for the longest time."""
 
 SECONDS_OF_REQUEST = 0.002
-"""The seconds of CPU time that count as one more request in a client's request rate. The server
-measures how long it parses and validates each new document of the client. A short document takes
-less time than this. A client that sends 100 requests per second, each with a new document, uses a
-fifth of a core."""
+"""The CPU time, in seconds, that counts as one more request in a client's request rate. The server
+measures the CPU time for the parsing and validation of each new document of the client. A short
+document takes less time than this. A client that sends 100 requests per second, each with a new
+document, uses a fifth of a core."""

@@ -21,7 +21,7 @@ from dal.statistics.reader import StatisticsReader
 
 
 class Stores:
-    """The repositories of one table. ``observer`` receives every write of a comment."""
+    """The repositories of one table. ``observer`` receives the writes of published comments."""
 
     def __init__(self, table: Table, observer: CommentObserver | None = None) -> None:
         self._table = table

@@ -1,4 +1,4 @@
-"""Declares how each kind of item is stored: its keys, indexes, filter fields and codec.
+"""Lists the kinds of items that an ``Entity`` declares, and all indexes of the table.
 
 ``marginalia table create`` creates a table with these indexes.
 """
@@ -33,4 +33,5 @@ INDEXES: tuple[Index, ...] = (
     *(index for entity in ENTITIES for index in entity.indexes),
     *LEADERBOARDS,
 )
-"""The indexes of every table. Entities that share an index use the same key attributes."""
+"""All declared indexes. Declarations with the same name are one index, with the same key
+attributes."""

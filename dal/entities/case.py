@@ -45,9 +45,9 @@ CASE_ITEMS = Range(_CASE, _REPORT + LAST_CHARACTER)
 class Decision:
     """A moderator's decision on a comment.
 
-    ``seen`` is the version of the comment on which the moderator decided. A rejection has a
-    ``reason``, and an approval has no reason. ``by`` is the moderator's user name, or None after
-    the moderator's data was erased.
+    ``seen`` is the time of the last edit in the version of the comment that the moderator saw. A
+    rejection has a ``reason``, and an approval has no reason. ``by`` is the moderator's user name,
+    or None after the moderator's data was erased.
     """
 
     by: str | None

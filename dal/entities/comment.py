@@ -125,7 +125,7 @@ def comment_in(item: Item | None) -> Comment | None:
 
     The result is also None for an unpublished comment, for the tombstone of a deleted comment, and
     for an item that cannot be decoded. Reads by id and the counters both use this function, so a
-    comment that cannot be shown is not counted either.
+    comment that cannot be decoded is neither shown nor counted.
     """
     if item is None or STATE in item or not is_comment(item):
         return None
@@ -136,7 +136,7 @@ def comment_in(item: Item | None) -> Comment | None:
 
 
 def is_comment(key: Item) -> bool:
-    """Return whether a key or an item has a comment's key. ``comment_in`` decodes the item."""
+    """Return whether a key belongs to a comment, a submission, or a comment's tombstone."""
     return str(key["PK"].get("S", "")).startswith(_COMMENT)
 
 

@@ -39,7 +39,8 @@ def of_same_person(one: Comment | Submission, other: Comment | Submission) -> bo
 def named_actions(old: Item | None, new: Item | Comment | None, *, elsewhere: bool) -> list[Action]:
     """Return the actions on reservations when a comment changes from ``old`` to ``new``.
 
-    ``new`` may be a comment that is not encoded yet.
+    ``new`` may be a comment that is not encoded yet. If author and product stay the same, the
+    result is empty.
 
     A new comment reserves its product, on condition that no other comment of the author has
     reserved the product. A deleted comment removes its reservation. With ``elsewhere``, the

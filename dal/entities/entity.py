@@ -23,22 +23,21 @@ class Row(NamedTuple):
     position: str
     item: Item
     values: Mapping[str, str]
-    """The values of the fields in the segment's keys. All rows of the segment share these values,
-    so the index need not project these fields."""
+    """The field values in the keys of the row's index. The index need not project these fields."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entity(Generic[Model]):
     """One kind of item of the table.
 
-    * ``fields`` has a function for each filter field, which returns an object's value of the field,
-      in the form that keys contain. If an index projects an attribute with the field's name, the
-      executor can also filter the index's rows by this field after a Query has read them (a
-      residual filter).
-    * ``positions`` has a function for each order in which lists are sorted. The function returns an
+    * ``fields`` maps each filter field to a function that returns an object's value of the field as
+      a string. If an index projects an attribute with the field's name, the executor can also
+      filter the index's rows by this field after a Query has read them (a residual filter).
+    * ``positions`` maps each order in which lists are sorted to a function. The function returns an
       object's position, or None if no list in this order contains the object.
-    * ``indexes``: ``decode`` and ``unchanged`` need a first index that contains every item of this
-      kind. Cases and standings have no such index, so only ``decode_row`` decodes them.
+    * ``indexes``: the first index must contain every item of this kind, because ``decode`` and
+      ``unchanged`` use its keys. Cases and standings have no such index, so only ``decode_row``
+      decodes them.
     * ``attributes`` returns the attributes of the object's item, without keys.
     """
 
@@ -78,11 +77,11 @@ class Entity(Generic[Model]):
         return self.decode_row(Row(position, item, whole.values_of(item)))
 
     def recover(self, item: Item) -> Model | None:
-        """Return the object of a table item that has the keys of any index; None for other items.
+        """Return the object of an item that has the keys of at least one index; otherwise None.
 
         This method also accepts items that ``decode`` does not accept. An older version may have
         written the item without the keys of a newer index, and another program may have written any
-        item.
+        item. The result is also None if the item cannot be decoded.
         """
         for index in self.indexes:
             with suppress(*UNREADABLE):
@@ -94,7 +93,7 @@ class Entity(Generic[Model]):
     def compared(self) -> tuple[str, ...]:
         """The attributes that a conditional update compares.
 
-        The other keys are derived from these attributes, so they need no comparison.
+        All other keys of the item are derived from these attributes, so they need no comparison.
         """
         whole = self.indexes[0]
         projected = [name for index in self.indexes for name in index.projects]

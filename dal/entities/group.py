@@ -26,7 +26,7 @@ def encode_group(group: ProductGroup) -> Item:
 
 
 def groups_in(items: Iterable[Item]) -> dict[str, ProductGroup]:
-    """Return the groups of some items, by id. Items that cannot be decoded are left out."""
+    """Return the groups that ``items`` store, by id. Items that cannot be decoded are omitted."""
     found = {}
     for item in items:
         with suppress(*UNREADABLE):

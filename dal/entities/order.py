@@ -3,8 +3,8 @@
 An item has its keys, ``status`` (S), and the packed attribute ``data`` (S). ``status`` is for other
 programs that read the table. ``data`` contains the lines, so that one Query reads an order with its
 lines. ``data`` also has the customer's name if it differs from the username. The key attribute
-``OrderStatusDate`` contains status and date. An index projects this attribute if the index's own
-keys do not contain it.
+``OrderStatusDate`` contains status and date. Each index projects this attribute, except the index
+in which it is the sort key.
 """
 
 from functools import partial
@@ -71,7 +71,7 @@ def is_order(key: Item) -> bool:
 
 
 def purchases(order: Order) -> list[Item]:
-    """Return a proof of purchase for each product of an order, if the order is delivered."""
+    """Return the items that prove the purchase of each product; none before the delivery."""
     if order.status is not OrderStatus.DELIVERED:
         return []
     products = dict.fromkeys(line.product_id for line in order.lines)
@@ -91,7 +91,7 @@ def _decode(row: Row) -> Order:
     item = row.item
     if "OrderStatusDate" in item:
         status, created_at, _ = item["OrderStatusDate"]["S"].split("#")
-    else:  # the values and the position of a row of byStatusDate contain them too
+    else:  # a row of byStatusDate: its position begins with the date
         status, created_at = row.values["status"], row.position.partition("#")[0]
     data = unpacked(item)
     return Order(

@@ -115,7 +115,10 @@ LEADERS, LEADERS_BY_LANGUAGE = (
 
 
 def board_of(language: str | None) -> tuple[Index, dict[str, str]]:
-    """Return the index and the partition's values of a leaderboard; None means all languages."""
+    """Return a leaderboard's index, and the field values of its partition.
+
+    If ``language`` is None, this is the leaderboard of all languages.
+    """
     if language is None:
         return LEADERS, {}
     return LEADERS_BY_LANGUAGE, {"language": language}
@@ -127,6 +130,9 @@ def rank_position(product_id: str, fives: int) -> str:
 
 
 def decode_rank(row: Row) -> ProductRank:
-    """Return a product and its count from a leaderboard's row, which does not contain the rank."""
+    """Return the product of a leaderboard's row, with its number of comments rated 5.
+
+    The row does not contain the product's rank.
+    """
     count, product = row.position[:COUNT_LENGTH], row.position[COUNT_LENGTH + 1 :]
     return ProductRank(Product(unescape(product)), parse_count(count))

@@ -55,7 +55,7 @@ def standing_in(item: Item) -> Standing:
 
 
 def permission_in(items: Iterable[Item]) -> Permission:
-    """Return what a user may write, by the user's standing and purchase among ``items``."""
+    """Return what a user may write, from the items of the user's standing and purchase."""
     standings, bought = [], False
     for item in items:
         if is_standing(item):

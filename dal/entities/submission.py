@@ -1,4 +1,4 @@
-"""Submissions (comments that are not published) as items. The primary key is the comment's.
+"""Submissions (comments that are not published) as items. They have the primary key of a comment.
 
 An item has ``state`` (S), and the packed attribute ``data`` (S) with all other values. If the
 comment was added with an idempotency key, the item also has ``keyed``. The item has no attributes

@@ -1,8 +1,8 @@
-"""Votes as items. A vote says that a user found a comment helpful.
+"""Votes as items. A vote means that a user found a comment helpful.
 
-The item of a vote has only keys. Its PK contains the comment, and its SK the user. Its keys in
-``byAuthor`` are the user's partition, and a sort key with the product and the comment. The number
-of a comment's votes is the number of these items.
+The item of a vote has only keys. Its PK contains the comment, and its SK the user. In the index
+``byAuthor``, its partition key contains the user, and its sort key contains the product and the
+comment. The number of a comment's votes is the number of these items.
 """
 
 from dal.entities.comment import BY_AUTHOR
