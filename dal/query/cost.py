@@ -107,8 +107,8 @@ def best_estimate(
     """Return the limit with the least expected cost, for a segment of at most ``most`` rows.
 
     For ``share``, ``residual`` and ``wanted`` see ``spread``. The limit is at most ``most`` + 1.
-    This limit is higher than the number of rows, so the first response also shows that the segment
-    has ended.
+    The limit ``most`` + 1 is higher than the number of rows, so with this limit the first response
+    also shows that the segment has ended.
     """
     best, chosen, units = math.inf, 0, math.inf
     half_block = _LEAST_PER_BLOCK * row_bytes / BLOCK

@@ -73,8 +73,8 @@ class Merge:
         self._dry = sources
         """Sources without unused rows. The merge reads from them next."""
         self._open: list[tuple[str, Source]] = []
-        """The other sources that may have further rows, each with the position of its last row
-        read."""
+        """The other sources that may have further rows, each with the position of the last row
+        that the merge has read from it."""
         self._waiting: list[Row] = []
         """Rows that cannot be returned yet, because a source may still have an earlier row."""
 
@@ -241,7 +241,7 @@ class Executor:
         count: int,
         plan_by: PlanBasis | None = None,
     ) -> list[Row]:
-        """Return the first ``count`` rows of ``query`` within ``span``, or fewer at its end.
+        """Return at most the first ``count`` rows of ``query`` within ``span``.
 
         Raises TooManySegmentsError if the page would have to read too many segments or rows.
         """

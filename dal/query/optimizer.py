@@ -164,7 +164,7 @@ def optimize(
 
 
 def whole_pages(path: AccessPath, page: PageSpan) -> Plan:
-    """Return the plan that reads a whole page from each segment of ``path``."""
+    """Return the plan that reads up to a whole page of rows from each segment of ``path``."""
     most = MAX_DROPPED if path.instead_of else math.inf
     return _plan(path, page, [(page.limit, None)] * path.size, discard_limit=most)
 

@@ -262,7 +262,7 @@ class RowReader(Protocol):
         count: int,
         plan_by: PlanBasis | None = None,
     ) -> list[Row]:
-        """Return the first ``count`` rows of ``query`` within ``span``, or fewer at its end."""
+        """Return at most the first ``count`` rows of ``query`` within ``span``."""
 
     async def any(
         self, query: Query, span: Range, stats: ExecutionStatistics, *, descending: bool

@@ -16,7 +16,7 @@ from dal.table.items import Item
 from dal.table.ranges import HEADS, UNBOUNDED, Range
 
 Filters: TypeAlias = Mapping[str, frozenset[str]]
-"""Each filtered field, with the values that pass."""
+"""Maps each filtered field to the values that pass the filter."""
 
 EqualityKey: TypeAlias = frozenset[tuple[str, str]]
 """Fields with one value each, such as product 42 and language ``en``. A row has this key if it has
@@ -59,7 +59,8 @@ class Query:
     """Whether the first page also returns the head item, which precedes the rows in their
     partition. For example, an organisation precedes its users."""
     order: Order | None = None
-    """The order of a list that ``stages`` reads. None means the order of the index's sort keys."""
+    """The order, if the module ``stages`` reads the list. None means the order of the index's sort
+    keys."""
     _hash: int = field(init=False, repr=False, compare=False)
     """The query's hash. It is computed once, because every page looks up its access paths by the
     query."""
@@ -143,7 +144,7 @@ class PlanBasis(StrEnum):
 
 
 WITHOUT_STATISTICS = frozenset({PlanBasis.NOTHING, PlanBasis.FULL_PAGES})
-"""With one of these bases, the optimizer uses no statistics."""
+"""The bases with which the optimizer uses no statistics."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,7 @@ class Plan:
     again, without statistics."""
     unproven: int = 0
     """The number of segments that are expected to be empty, according to inexact statistics. Exact
-    statistics can prove it."""
+    statistics can prove that they are empty."""
     capacity: float | None = None
     """The expected RCU; None without statistics."""
     until: str | None = None
@@ -272,8 +273,8 @@ class AccessPath:
     index: Index
     query: Query
     instead_of: int = 0
-    """Usually 0. If every path without a residual filter has too many segments, this path replaces
-    them, and this is the lowest number of segments that such a path has."""
+    """Usually 0. If every path without a residual filter has too many segments, the lowest number
+    of segments of those paths."""
 
     @cached_property
     def size(self) -> int:

@@ -46,7 +46,7 @@ from dal.table.ranges import UNBOUNDED, Range
 
 _VOTED = "v"
 """The prefix of the stage of comments with votes. A position in ``byHelpful`` already begins with
-the votes."""
+the number of votes, so this prefix contains no number."""
 
 _SOME = 20
 """The number of rows to request if one row is enough. With a limit of one row, many Queries may be
@@ -141,7 +141,7 @@ class _HelpfulStatistics:
     async def empty(
         self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
     ) -> Collection[EqualityKey]:
-        """Return no keys: reading the segments of ``byHelpful`` costs less than a proof."""
+        """Return no keys, because reading exact statistics costs more than reading the index."""
         del query, keys, spent
         return ()
 
@@ -150,7 +150,7 @@ class _HelpfulStatistics:
 
 
 class StageReader:
-    """Reads lists with stages: an executor reads each stage. Has the methods of ``Executor``."""
+    """Reads lists with stages. An executor reads each stage."""
 
     def __init__(self, executor: Executor) -> None:
         self._by_date = executor

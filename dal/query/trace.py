@@ -87,7 +87,8 @@ class KeyRange(NamedTuple):
 class Alternative:
     """An index, and the reason why the optimizer chose or rejected it.
 
-    The figures are None without statistics, and for an index that cannot answer the query.
+    The numbers of rows and RCU are None without statistics, and for an index that cannot answer the
+    query.
     """
 
     index: str
@@ -373,7 +374,8 @@ class ReadInstruments(Protocol):
     ) -> Result:
         """Await ``reading``, which reads the rows of a plan.
 
-        While ``reading`` runs, the executor adds an entry to ``counts`` for each segment.
+        While ``reading`` runs, the executor adds an entry to ``counts`` for each segment of the
+        plan. Entries of the page's earlier plans precede these entries.
         """
 
     def segment(
