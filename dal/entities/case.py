@@ -2,7 +2,7 @@
 
 A comment's case stores since when the case is open, and the latest decision of a moderator on the
 comment. One partition contains a comment's case, followed by the comment's reports in the order of
-user names. Cases and reports store their values in the packed attribute ``data`` (S). In the index
+user names. Cases and reports store their values in the JSON attribute ``data`` (S). In the index
 ``byAuthor``, a case is in the partition of the moderator who decided, and a report is in the
 partition of the user who reported. While a case is open and its comment is published, the queue of
 reported comments lists the case. The queue is in the index ``GSI1``.

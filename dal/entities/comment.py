@@ -1,7 +1,7 @@
 """Comments as items: their keys, indexes and codec.
 
 An item has its keys, ``product`` (S), ``createdAt`` (S), ``rating`` (N), ``language`` (S), and the
-packed attribute ``data`` (S). ``data`` contains all other values of the comment, such as title,
+JSON attribute ``data`` (S). ``data`` contains all other values of the comment, such as title,
 text, username, photos and the shop's reply. The indexes that list a product's comments project
 ``rating``, ``language`` and ``data``. The keys of these indexes contain the product and the time.
 """
@@ -79,7 +79,7 @@ BY_AUTHOR = Index(
 )
 
 COUNTED = "counted"
-"""The attribute (N) of a comment that a rebuild has counted: the rebuild's number."""
+"""The attribute (N) with the number of the latest rebuild that has counted the comment."""
 
 FOLDED = "folded"
 """The attribute (BOOL) of a comment whose last write changed only its number of helpful votes. The
@@ -87,15 +87,17 @@ EventBridge pipe (see ``deploy``) publishes no events for these writes. Every ot
 the attribute."""
 
 KEYED = "keyed"
-"""The attribute (S) of a comment that was added with an idempotency key, and of its tombstone."""
+"""The attribute (S) with the expiry and the digest of an idempotency key: see
+``dal.entities.idempotency``. A comment that was added with a key has this attribute, and its
+tombstone too."""
 
 STATE = "state"
 """The attribute (S) with the state of an unpublished comment. Published comments do not have it."""
 
 _COUNT_DIGITS = 12
-"""The number of digits of the votes in a position by votes. These digits are followed by ``#``. In
-a position by date, the character at the same place is never ``#``, so the two kinds of positions
-can be distinguished."""
+"""A position by votes begins with the number of votes in this many digits, followed by ``#``. A
+position by date never has ``#`` at this place, so the two kinds of positions can be
+distinguished."""
 
 _COMMENT = "COMMENT#"
 _NO_COMMENT = (AttributeError, KeyError, TypeError, ValueError)
@@ -229,5 +231,5 @@ COMMENT: Entity[Comment] = Entity(
     attributes=_attributes,
     decode_row=_decode,
     marks=(COUNTED, FOLDED, KEYED),
-    never=(STATE, "GSI1PK", "GSI1SK"),  # only submissions have these
+    never=(STATE, "GSI1PK", "GSI1SK"),  # of comments, only submissions have these
 )

@@ -1,6 +1,6 @@
 """Orders as items.
 
-An item has its keys, ``status`` (S), and the packed attribute ``data`` (S). ``status`` is for other
+An item has its keys, ``status`` (S), and the JSON attribute ``data`` (S). ``status`` is for other
 programs that read the table. ``data`` contains the lines, so that one Query reads an order with its
 lines. ``data`` also has the customer's name if it differs from the username. The key attribute
 ``OrderStatusDate`` contains status and date. Each index projects this attribute, except the index

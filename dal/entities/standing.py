@@ -1,6 +1,6 @@
 """Standings as items. A standing restricts a user's writes. Most users have no standing.
 
-An item stores its values in the packed attribute ``data`` (S). The item of a blocked user is also
+An item stores its values in the JSON attribute ``data`` (S). The item of a blocked user is also
 in ``GSI1``, which lists all blocked users. In the index ``byAuthor``, the item is in the partition
 of the moderator who blocked the user.
 """

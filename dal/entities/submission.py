@@ -1,6 +1,6 @@
 """Submissions (comments that are not published) as items. They have the primary key of a comment.
 
-An item has ``state`` (S), and the packed attribute ``data`` (S) with all other values. If the
+An item has ``state`` (S), and the JSON attribute ``data`` (S) with all other values. If the
 comment was added with an idempotency key, the item also has ``keyed``. The item has no attributes
 such as ``rating``, and no key of an index by product, so no list of comments contains the
 submission. In ``byAuthor``, the item's partition key ends in ``/held``. ``GSI1`` lists the

@@ -303,7 +303,7 @@ class Erasure:
             await remove_reactions(self._table, comment_id)
         try:
             await self._comments.rewrite(comment_id, step)
-        except NotFoundError:  # counters do not include an item that cannot be decoded
+        except NotFoundError:  # the item cannot be decoded, so no counter includes it
             await self._table.write([{"Delete": {"Key": key_of(item), **COMMENT.unchanged(item)}}])
 
     def _conflict(self) -> ConflictError:

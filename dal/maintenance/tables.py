@@ -92,8 +92,8 @@ _NOT_IN_PRODUCT_LISTS = frozenset(
         "createdAt",
     }
 )
-"""Attributes that a product's lists and counters do not need. A comment that lacks only these
-attributes is in the lists, and is counted."""
+"""Attributes that the counters and a product's main lists do not need. A comment that lacks only
+these attributes is in these lists, and is counted."""
 
 
 async def create_table(table: Table) -> bool:

@@ -52,8 +52,8 @@ class ScannedCounts:
     reported: set[str] = field(default_factory=set)
     """The ids of comments that have a case or reports."""
     votes: Counter[str] = field(default_factory=Counter)
-    """Maps a comment's id to a difference: the number of stored votes for the comment, minus the
-    number of votes that the comment's item stores."""
+    """Maps a comment's id to a difference: the number of the comment's vote items, minus the number
+    of votes that the comment's own item stores."""
 
     def add(self, items: Sequence[Item]) -> None:
         """Add one page of a scan."""
