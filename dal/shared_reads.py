@@ -12,13 +12,17 @@ Result = TypeVar("Result")
 class SharedReads(Generic[Result]):
     """Reads in progress, shared by all requests for the same key.
 
-    The first request sends the read, within its own deadline, and the read's capacity counts for
-    this request only. Later requests wait for its result. A later request sends its own read if the
-    first read fails, or if the later request's deadline comes first. If the first request is
-    cancelled, one later request reads, and the others wait for its result. A shared result may be a
-    little older than the later request, like any eventually consistent read. If the key contains
-    ``Table.writes``, the result includes every write that this process acknowledged before the
-    later request.
+    The first request sends the read, within its own deadline. The read's capacity counts for this
+    request only. Later requests wait for the result of this read.
+
+    * If the read fails, or if a later request's deadline comes first, the later request sends its
+      own read.
+    * If the first request is cancelled, one later request reads, and the others wait for its
+      result.
+
+    A shared result may be a little older than the later request, like any eventually consistent
+    read. If the key contains ``Table.writes``, the result includes every write that this process
+    acknowledged before the later request.
     """
 
     def __init__(self) -> None:

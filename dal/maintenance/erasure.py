@@ -66,10 +66,12 @@ _AT_ONCE = 16
 class Choices:
     """What the erasure does with the user's comments, orders and tickets.
 
-    For each of these kinds, the operator chooses one of three: delete the items, keep them under a
-    random name (``anonymize`` and ``rename``), or keep them unchanged. Comments cannot be kept
-    unchanged. All other items need no choice: moderation decisions and blocks lose the user's name,
-    and the rest is deleted.
+    * ``delete``: delete the items.
+    * ``anonymize`` or ``rename``: keep the items under a random name.
+    * ``keep``: keep the items unchanged. This is not possible for comments.
+
+    All other items need no choice. Moderation decisions and blocks lose the user's name, and the
+    rest is deleted.
     """
 
     comments: CommentFate = "delete"

@@ -110,9 +110,9 @@ async def verify(
     """Return the differences between the stored statistics and the comments, sorted by product.
 
     Each difference had the same amount in three scans, so concurrent writes are not its cause. This
-    function also corrects other data: ``boards`` corrects the places on leaderboards, ``cases`` the
-    cases of reported comments, ``folds`` the numbers of helpful votes, and ``names`` the
-    reservations of products. A caller can pass these objects to read their results afterwards.
+    function also corrects other data. ``boards`` corrects the places on leaderboards, and ``cases``
+    the cases of reported comments. ``folds`` corrects the numbers of helpful votes, and ``names``
+    the reservations of products. A caller can pass these objects to read their results afterwards.
     """
     scanned = await count_comments(table, seen)
     await (boards or Boards(table)).correct(scanned.misplaced())
