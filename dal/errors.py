@@ -17,11 +17,11 @@ class InvalidArgumentError(DalError):
 
 
 class InvalidCursorError(DalError):
-    """A text is not a cursor of this list. For example, it was cut off."""
+    """A text is not a cursor of this list, for example because its end is missing."""
 
 
 class NoIndexError(DalError):
-    """No declared index can answer a query with these filters by reading a bounded range."""
+    """No index or counter can answer a query with these filters, or it would read too many rows."""
 
 
 class TooManySegmentsError(DalError):
@@ -48,7 +48,10 @@ class NotBoughtError(DalError):
 
 
 class AlreadyExistsError(DalError):
-    """The item or table that a request creates exists already."""
+    """The item or table that a request creates exists already.
+
+    For UpdateTable, this error means that another change of the table is in progress.
+    """
 
 
 class IdempotencyKeyReusedError(DalError):

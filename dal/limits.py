@@ -37,10 +37,10 @@ MAX_PAIRS = 10_000
 """Maximum pairs of fields with the same response key. Validation compares each pair."""
 
 MAX_COMPARISONS = 20_000
-"""Maximum steps of one validation rule of graphql-core: fields with the same response key must be
-mergeable. The number of steps grows with the square of an object's fields and fragments. 20,000
-steps take 15 ms. A page of 15 components, each with fragments, takes 7,000 steps. graphql-core's
-own limit is 500,000 steps."""
+"""Maximum steps of one validation rule of graphql-core. The rule checks that fields with the same
+response key can be merged. The number of steps grows with the square of an object's fields and
+fragments. 20,000 steps take 15 ms. A page of 15 components, each with fragments, takes 7,000 steps.
+graphql-core's own limit is 500,000 steps."""
 
 MAX_DIGITS = 40
 """Maximum characters of a number in a document. Parsing time grows with the square of the
@@ -63,8 +63,8 @@ TRUSTED_CHARACTERS = 16_000_000
 memory."""
 
 AUTOMATIC_BYTES = 16_000_000
-"""Maximum bytes of the documents that clients register by hash. Beyond it, the least recently used
-documents are dropped."""
+"""Maximum bytes of the documents that clients register by hash. Above this limit, the server drops
+the least recently used documents."""
 
 # Variables and arguments
 
@@ -168,7 +168,7 @@ MAX_LANGUAGE = 35
 accept tags of this length."""
 
 KEPT_TAGS = 10_000
-"""Maximum language tags in the cache of canonical forms. Beyond it, the cache is emptied."""
+"""Maximum language tags in the cache of canonical forms. A full cache is emptied."""
 
 MAX_ADDRESS = 2_048
 """Maximum characters of a URL in a link. All browsers and crawlers accept this length."""
