@@ -84,7 +84,8 @@ def _by_rule(
     limits = [one.limit for one in plan.segments] if chosen else [page.limit] * path.size
     ranges = list(_ranges(path, page.span, limits))
     if not chosen:
-        code = ReasonCode.UNWEIGHED_ROWS if path.residual else ReasonCode.UNWEIGHED_RANGES
+        fewer = len(path.residual) > len(best.residual)
+        code = ReasonCode.UNWEIGHED_ROWS if fewer else ReasonCode.UNWEIGHED_RANGES
         reason = Reason(code, (_name(best.index),))
     elif best.size == 0 or page.limit == 0 or page.span.empty:
         reason = Reason(ReasonCode.NOTHING_TO_READ)

@@ -228,7 +228,7 @@ class ReasonCode(StrEnum):
     NO_CHEAPER = "Not cheaper."
     NONE_PASSES = "No row is expected to pass the filter, so every row would be read."
     UNWEIGHED_ROWS = "Not compared: this index covers fewer filters than {}."
-    UNWEIGHED_RANGES = "Not compared: this index has more key ranges than {}."
+    UNWEIGHED_RANGES = "Not compared: this index needs at least as many key ranges as {}."
     DIVIDED = "The keys of the index contain {}, which the query does not filter by."
     HOLDS_OTHERS = "The index contains only rows whose {} is {}."
     LACKS = "The rows of the index do not contain {}."

@@ -81,6 +81,18 @@ async def test_without_statistics_the_reason_is_that_the_index_covers_the_most_f
     }
 
 
+async def test_without_statistics_an_index_that_covers_as_many_filters_has_another_reason() -> None:
+    tied = Selection("42", languages=frozenset({"en", "de"}), verified_only=True, has_photos=True)
+    page = await read(engine_of(ROWS), tied, Slice(20, explain=True))
+    assert page.stats.trace is not None
+    found = {one.index: one for one in page.stats.trace.alternatives}
+    (chosen,) = [name for name, one in found.items() if one.chosen]
+    for name in {"byLang", "byVerified", "withPhotos"} - {chosen}:
+        fewest = f"Not compared: this index needs at least as many key ranges as {chosen}."
+        assert found[name].reason == fewest
+    assert found["all"].reason == f"Not compared: this index covers fewer filters than {chosen}."
+
+
 @pytest.mark.parametrize(
     ("selection", "index", "reason"),
     [
