@@ -48,7 +48,7 @@ from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import ABSENT, Action, Item, key_of, primary_key, unchanged
 
 _FURTHER = "COMMENTED"
-"""The partition with the ids of older comments. The author of each has a newer comment on the same
+"""The partition with the ids of older comments. The same author has a newer comment on the same
 product."""
 
 _OWNERS_AT_ONCE = 50
@@ -164,7 +164,8 @@ class Names:
         owners = [commented(one) for item in found if (one := stored(item)) is not None]
         stale = [item for item in names if item not in owners]
         if stale:
-            # ``named`` raises this error after the removals. The next scan repeats failed removals.
+            # ``named`` raises ConflictError after the removals. The next scan repeats failed
+            # removals.
             with suppress(ConflictError):
                 await named(self._table, stale)
             self.removed += len(stale)

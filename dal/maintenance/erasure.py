@@ -178,7 +178,7 @@ class Erasure:
         return str(state["record"])
 
     async def _erase_found(self) -> None:
-        """Query the user's items and erase them, until the queries find nothing."""
+        """Query the user's items and erase them, until the queries find no more items to erase."""
         for _ in range(MOST_PASSES):
             if not await self._pass():
                 return

@@ -177,8 +177,8 @@ def exported(items: Iterable[Item], name: str) -> dict[str, Any]:
 
     Each list is sorted by key. ``profile`` and ``standing`` have one value or None instead of a
     list. An unreadable item becomes ``{"unreadable": …}`` with the item as it is stored.
-    ``idempotencyKeys`` has the comments with an idempotency key, and until when each key is kept.
-    Items that do not name the user are omitted.
+    ``idempotencyKeys`` has the ids of comments with an idempotency key, and until when each key is
+    kept. Items that do not name the user are omitted.
     """
     lists: dict[str, list[Any]] = {kind.value: [] for kind in Kind}
     keys: list[Any] = []

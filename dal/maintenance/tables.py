@@ -109,7 +109,8 @@ async def create_table(table: Table) -> bool:
     state = await store.read()
     if state.exact:  # an earlier call has already done the rest
         return created or expiry
-    # After an interrupted call the table may exist without items. This check reads at most 1 MB.
+    # An interrupted call may have created the table only. So a table without items counts as new.
+    # This check reads at most 1 MB.
     new = created or (
         state == Maintenance()
         and all(key_of(item) == KEY for item in (await table.scan(0, 1, None)).items)
