@@ -173,7 +173,7 @@ class Served:
         await send({"type": "lifespan.shutdown.complete"})
 
     async def live(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Tell uvicorn that the application is ready. Then wait until the server stops."""
+        """Report to uvicorn that the application is ready. Then wait until the server stops."""
         gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
         scope["state"][STATE] = self._connections
         await receive()
@@ -195,7 +195,7 @@ def trusted_documents(
         raise CommandError(" ".join(broken))
     for sentence in trusted.add_all(kept):
         logger.error("%s", sentence)
-    # Trust this document too, because the product page subscribes to comments with its id.
+    # Trust this document, too. Its id is in the product page's request to subscribe to comments.
     if settings.documents_only:
         from server.pages.page_documents import DOCUMENTS  # noqa: PLC0415 - as in _pages
 

@@ -21,7 +21,8 @@ _LINES_OF_A_FAILURE = 40
 def step(title: str, patterns: str, command: Sequence[str]) -> int:
     """Run a command and return its exit code.
 
-    Print the progress every five seconds. If the command fails, also print its last 40 lines.
+    Print the progress every five seconds. If the command fails, print the last 40 lines of its
+    output.
     """
     started = time.monotonic()
     before = _matching(patterns)

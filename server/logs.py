@@ -34,7 +34,7 @@ _JSON_NAMES = {
 
 
 def set_up_logs(log_format: LogFormat) -> None:
-    """Log warnings and errors to standard error, also those of libraries and of Python.
+    """Log warnings and errors to standard error, including those of libraries and of Python.
 
     The logger ``audit`` logs the user who writes or removes a shop's reply, because the reply
     itself does not name this user.

@@ -39,7 +39,7 @@ class ProgressBar:
         self._task = self._progress.add_task(title, total=total, note="")
 
     def update(self, done: int, note: str) -> None:
-        """Show a note and ``done``, which is the number of bytes or items so far.
+        """Show a note and ``done``, the number of bytes or items that are finished.
 
         If ``done`` is larger than ``total``, the total was only an estimate, and is hidden. For
         example, DynamoDB updates its number of items only every few hours.

@@ -92,9 +92,8 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
         sentence = _WHY_NOT.get(error.errno or 0, "{host} port {port} cannot be opened: {reason}.")
         raise CommandError(sentence.format(host=host, port=port, reason=error.strerror)) from error
     with listener:
-        # Without this option, responses can wait 40 ms for an ACK. Accepted connections inherit it.
-        # asyncio would set it itself, but only for sockets with a protocol number, and these
-        # sockets have none.
+        # Without this option, responses can wait 40 ms for an ACK. Accepted connections inherit the
+        # option. asyncio sets it only for sockets with a protocol number, which these sockets lack.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield listener
 

@@ -27,7 +27,7 @@ _HOST_NAME = re.compile(r"[\w.-]+")
 
 Check = tuple[Callable[[str], bool], str]
 """A function that returns whether a value is valid, and the end of the message for an invalid
-value. The message begins with the option and, unless the setting is secret, the value."""
+value. The message begins with the option and the value. It contains no secret value."""
 
 
 class Option(NamedTuple):
@@ -183,7 +183,7 @@ class Settings:
         "Host name that requests may use: shop.example, *.shop.example for all its subdomains, or "
         "'*' for any host. Requests for other hosts get status 421, except health checks. "
         "Repeatable. The host of --public-url and names of this machine such as localhost are "
-        "always allowed. Without both options, --host and the server's IP address are allowed.",
+        "always allowed. If neither option is set, --host and the server's IP address are allowed.",
         name="allowed-host",
         check=_HOST,
     )

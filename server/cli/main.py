@@ -26,9 +26,9 @@ broken."""
 class Command:
     """A command: a summary, an example, and the module with the command's function.
 
-    The function has the name of the command. If there are ``actions``, the command is a group, and
-    each action is a function and a command of the group. ``list_`` ends in an underscore because
-    Python has a type ``list``. The name of the command is ``list``.
+    The function has the name of the command. A command with ``actions`` is a group: for each
+    action, the module has a function, and the group has a command. For example, the action
+    ``list_`` of ``documents`` is the function ``list_`` and the command ``documents list``.
     """
 
     module: str
@@ -127,7 +127,7 @@ class ListedCommand(TyperCommand):
                 one.envvar = "MARGINALIA_" + one.opts[0].strip("-").replace("-", "_").upper()
 
     def get_help(self, ctx: Any) -> str:
-        """Return the help text. No name in it is broken into two lines."""
+        """Return the help text, without line breaks inside names such as --data-dir."""
         return super().get_help(ctx).replace(_HYPHEN, "-")
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

@@ -53,7 +53,7 @@ def takes(*names: str) -> Callable[[Command], Callable[..., None]]:
 
 
 def _parameter(setting: Field[Any], kind: Any) -> inspect.Parameter:
-    """Return a function parameter for a setting. Typer makes an option of it."""
+    """Return a function parameter for a setting. Typer turns the parameter into an option."""
     option: Option = setting.metadata["option"]
     default: Any = setting.default
     name = option_name(setting)

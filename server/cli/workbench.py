@@ -1,6 +1,6 @@
 """Makes a data model of the table for NoSQL Workbench, Amazon's desktop application for DynamoDB.
 
-The format of such models has no local secondary indexes. The model therefore lists them as global
+The format of these models has no local secondary indexes. The model therefore lists them as global
 indexes with the table's partition key. NoSQL Workbench shows them correctly, but an operator must
 not create a table from the model.
 """

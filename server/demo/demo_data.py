@@ -101,10 +101,11 @@ class DemoLoad:
     ) -> AsyncIterator[asyncio.Future[None]]:
         """Load the data during the ``with`` block. Yield the future of the load.
 
-        The load begins when ``greeted`` is set, because the server first prints its addresses and a
-        JWT. While Rich shows a progress bar, it would break these long lines. Without ``greeted``,
-        the load begins immediately. If the data was loaded before, the future is done. The end of
-        the block cancels a running load, and the next start of the server completes the load.
+        The load begins when ``greeted`` is set. The server sets it after it has printed its
+        addresses and a JWT, because Rich would break these long lines while it shows a progress
+        bar. Without ``greeted``, the load begins immediately. If the data was loaded before, the
+        future is done. The end of the block cancels a running load, and the next start of the
+        server completes the load.
         """
         if await is_loaded(self._stores):
             loaded: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -28,8 +28,8 @@ from server.errors import CommandError
 logger = logging.getLogger(__name__)
 
 RESTART_WINDOW = 60.0
-"""If the engine ends again within this number of seconds after a restart, it is not restarted
-again, unless the disk is full."""
+"""If the engine ends again within this number of seconds after a restart, it stays stopped.
+Exception: if the disk is full, the engine is restarted when the disk has free space."""
 
 ROOM_LOOK = 1.0
 """Seconds between two checks whether a full disk has enough free space to start the engine."""
@@ -55,9 +55,10 @@ _START_PAUSE = 0.2
 class Engine:
     """A running engine.
 
-    ``died`` is a future. Its result is a message if the engine has ended and is not restarted, or
-    if the server that runs a shared engine has ended. ``own`` is true if this process is a command
-    that has started the engine. Then no other process uses the engine.
+    ``died`` is a future. It gets a message as its result if the engine has ended and is not
+    restarted. It also gets a message if the server that runs a shared engine has ended. ``own`` is
+    true if this process is a command that has started the engine. Then no other process uses the
+    engine.
     """
 
     endpoint_url: str
@@ -189,8 +190,8 @@ class _Keeper:
     async def keep(self) -> None:
         """Restart the engine each time it ends. If the disk is full, first wait for free space.
 
-        If the engine ends twice within a minute although the disk is not full, or if it cannot be
-        started, set ``died`` to a message and return.
+        Set ``died`` to a message and return in two cases: the engine ends twice within a minute
+        although the disk is not full, or the engine cannot be started.
         """
         restarted = float("-inf")
         try:

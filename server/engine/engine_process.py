@@ -98,8 +98,8 @@ class Guard:
 
 async def guarded(program: Path, *arguments: str) -> Guard:
     """Start a program under a guard in a new session, so that Ctrl-C does not reach it."""
-    # The module subprocess starts the process, not the event loop. A process that uvloop starts
-    # inherits a second copy of each pipe, and the copy would stay open.
+    # Use the module subprocess instead of the event loop to start the process. A process that
+    # uvloop starts inherits a second copy of each pipe, and the copy would stay open.
     process = subprocess.Popen(  # noqa: ASYNC220, S603 - takes a millisecond, and the program is ours
         ["/bin/sh", "-c", _SCRIPT, "marginalia-guard", str(program), *arguments],
         stdin=subprocess.PIPE,
@@ -116,8 +116,8 @@ async def guarded(program: Path, *arguments: str) -> Guard:
     try:
         transport, _ = await asyncio.shield(connecting)
     except asyncio.CancelledError:
-        # The guard can be ended only with the transport, so wait for it. This takes one turn of the
-        # loop.
+        # The guard can be ended only with the transport, so wait for the transport. This takes one
+        # turn of the loop.
         transport, _ = await connecting
         await Guard(process, output, transport).end()
         raise
@@ -232,8 +232,8 @@ async def _listening(guard: Guard) -> tuple[int, str]:
 def recorded_process(record: EngineRecord, database: Path) -> psutil.Process | None:
     """Return the process of the recorded engine, or None if the engine does not run.
 
-    The function checks that the process was started with ``database``, because another program may
-    have got the engine's process id.
+    The function checks that the process was started with ``database``. If the engine has ended, the
+    system may have given its process id to another program.
     """
     try:
         process = psutil.Process(record.engine)

@@ -23,8 +23,9 @@ def engine_binary() -> Path:
     """Return the path of the engine's program.
 
     If the environment variable ``MARGINALIA_ENGINE`` contains a path, return this path. Otherwise
-    return npm's program in ``node_modules``, or else ``dynoxide`` in the PATH. Raises CommandError
-    if there is no program, or if the variable is ``NONE``. The message explains what to do.
+    return the program that npm has installed in ``node_modules``. If it is missing, return
+    ``dynoxide`` in the PATH. Raises CommandError if there is no program, or if the variable is
+    ``NONE``. The message explains what to do.
     """
     named = os.environ.get("MARGINALIA_ENGINE")
     if named == NONE:

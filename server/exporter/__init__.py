@@ -1,1 +1,1 @@
-"""Exports the table to JSONL, CSV or Parquet. ``load`` reads the files with only ``--kind``."""
+"""Exports the table to JSONL, CSV or Parquet files, which ``load --kind KIND`` can read."""

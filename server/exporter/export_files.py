@@ -120,7 +120,7 @@ async def export(
 ) -> Manifest:
     """Export the kinds of ``target``. ``store`` describes the table in the manifest.
 
-    The function calls ``seen`` with the number of items scanned so far. Raises DalError if the
+    The function calls ``seen`` with the number of items that it has scanned. Raises DalError if the
     table cannot be read. Raises CommandError if a file cannot be written, or if a file exists and
     ``force`` is false. For Parquet, also raises CommandError if DuckDB is not installed, or if a
     value does not fit its column.
@@ -266,7 +266,7 @@ def _sync(path: Path) -> None:
 
 @contextmanager
 def _writing(target: Target) -> Iterator[None]:
-    """Turn an OSError into a CommandError that says why a file cannot be written."""
+    """Turn an OSError into a CommandError with the reason why a file cannot be written."""
     try:
         yield
     except OSError as error:

@@ -19,7 +19,7 @@ A preset is a TOML file that describes the files of one program. Operators can w
     [values.state]                      # cell in the file = value; other cells reject their row
     [keep]                              # column = cells; load only rows with these or empty cells
     [leave_out]                         # column = cells; do not load the rows with these cells
-    [no_place]                          # noun = columns not to load; the report counts the values
+    [no_place]                          # noun = columns not to load; a load counts their values
 
 Every key is optional. Options of the command line take precedence over a preset.
 """
@@ -80,10 +80,11 @@ NO_PRESET = Preset()
 
 
 def find_preset(name: str | None) -> Preset:
-    """Return the preset with this name, or read it from the TOML file at this path.
+    """Return the preset with this name.
 
-    Without a name, return ``NO_PRESET``. Raises CommandError if the name is unknown, or if the file
-    cannot be read or is invalid.
+    ``name`` is one of Marginalia's own presets, or the path of a TOML file with a preset. If it is
+    None, return ``NO_PRESET``. Raises CommandError if the name is unknown, or if the file cannot be
+    read or is invalid.
     """
     if name is None:
         return NO_PRESET
@@ -127,7 +128,7 @@ _EXAMPLES: Mapping[str, object] = {
     "leave_out": {"column": ["cell"]},
     "no_place": {"votes": ["column"]},
 }
-"""An example value for each key of a preset whose value is not text."""
+"""An example value for each key of a preset, except the keys with text as their value."""
 
 
 def _read(name: str, content: bytes) -> Preset:
@@ -251,7 +252,7 @@ class ColumnMapping(Generic[Thing]):
 def hashed_id(cells: Sequence[object]) -> str:
     """Return an id for a row without an id: the first 32 hex digits of the SHA-256 of ``cells``.
 
-    Cells with equal texts have the same id in every file. Raises InvalidArgumentError if all cells
+    Equal cells result in the same id in every file. Raises InvalidArgumentError if all cells
     are empty.
     """
     texts = ["" if cell is None else str(cell) for cell in cells]

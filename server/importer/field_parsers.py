@@ -1,8 +1,8 @@
 """Parses the cells of a row. A cell is text in CSV and XML, and a JSON value in JSONL and Parquet.
 
 A parser receives the field's name and the cell. It returns the value, or raises
-InvalidArgumentError with a message that names the field. A cell with a list is a JSON array, or a
-text with a JSON array. In messages, ``lines.0`` is the first entry of the field ``lines``.
+InvalidArgumentError with a message that names the field. A list is a JSON array, or text that
+contains a JSON array. In messages, ``lines.0`` is the first entry of the field ``lines``.
 """
 
 import functools

@@ -79,8 +79,8 @@ class FileKind(Generic[Thing]):
     """Returns the id that decides whether two rows describe the same object."""
     put: Callable[[Table], Put[Thing]]
     after: Callable[[Thing, Thing], Thing] = lambda _, later: later
-    """Combines the objects of an earlier and a later row with the same identity. A load of the
-    result stores the same as a load of the earlier row and then of the later row."""
+    """Combines the objects of an earlier and a later row with the same identity. Loading the
+    result stores the same as loading the earlier row and then the later row."""
 
 
 def _owned(
@@ -107,8 +107,8 @@ def _keyed(
 ) -> Callable[[Mapping[str, Any]], tuple[str, Thing]]:
     """Return a function that makes a pair from the values of a row.
 
-    The pair contains the value of the field that ``key`` names, and a ``model`` with the other
-    values.
+    The pair contains the value of the field ``key``, and a ``model`` with the other values, for
+    example a username and a Profile.
     """
 
     def make(values: Mapping[str, Any]) -> tuple[str, Thing]:
@@ -123,12 +123,13 @@ _OF_THE_STATE = ("state", *DECISION)
 
 
 def _comment_row(values: Mapping[str, Any]) -> CommentRow:
-    """Return a LoadedComment if the row has a state or other ``kept`` values, or else a Comment.
+    """Return the comment of a row.
 
-    The other values are the reply, the earlier votes and the photos. If the file lacks their
-    column, a load keeps the stored value. If the state is empty, a load keeps the stored state.
-    Raises InvalidArgumentError if the decision does not fit the state, or if a reply has a date but
-    no text.
+    If the row has a state, or the file has a column for the reply, earlier votes or photos, the
+    comment is a LoadedComment. Otherwise, it is a Comment. If the row's state is empty, a load
+    keeps the stored state. If the file lacks the column of the reply, earlier votes or photos, a
+    load keeps their stored values. Raises InvalidArgumentError if the row has a field that its
+    state does not allow, or if a reply has a date but no text.
     """
     fields = {name: value for name, value in values.items() if name not in _OF_THE_STATE}
     text, at = fields.pop("reply", None), fields.pop("replied_at", None)
@@ -176,9 +177,8 @@ _STATES_WITH = {
 def _comment_cells(one: Any) -> Iterable[object]:
     """Return the cells of a comment, a submission (an unpublished comment), or a LoadedComment.
 
-    Two values are not in the cells: ``touched_at``, and the number of votes, because files of the
-    kind ``votes`` contain them. If the comment is stored, a load of the cells keeps the stored
-    number of votes.
+    The cells contain neither ``touched_at`` nor the number of votes. Files of the kind ``votes``
+    contain the votes, so a load of comments keeps the stored number of votes.
     """
     if isinstance(one, LoadedComment):
         one = one.over(None, one.comment.created_at)

@@ -96,9 +96,10 @@ class Losses:
                 yield row
 
     def loaded(self, row: Row, identity: str, thing: object) -> None:
-        """Count the state of a valid row, and the values that its object ``thing`` lacks.
+        """Count the state of a valid row, and the values in columns that are not loaded.
 
-        Store the row's id, so that ``sentences`` can find rows with the same id.
+        ``thing`` is the object that the mapping has made from the row, and ``identity`` is its id.
+        The method also stores the row's id, so that ``sentences`` can find rows with the same id.
         """
         self._ids.add(identity, thing, row.line)
         if isinstance(thing, LoadedComment) and "state" in thing.given:

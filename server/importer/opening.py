@@ -122,7 +122,7 @@ def rows_of(
     A CSV file has its columns in the header. In other formats, the first rows show the columns.
     ``delimiter`` separates the cells of CSV. If it is None, the header shows the delimiter.
     ``path`` names the XML elements that are rows. Raises CommandError for an invalid delimiter or
-    header, for a JSON array, and for XML without ``path`` or without elements there.
+    header, for a JSON array, and for XML if ``path`` is None or no element is at ``path``.
     """
     if format_ == "csv":
         named = None
@@ -219,11 +219,11 @@ def _check_fit(
     preset: Preset,
     mapping: ColumnMapping[Thing],
 ) -> None:
-    """Raise CommandError if the file lacks required columns, in some cases.
+    """Raise CommandError if required columns are missing and one of these conditions is true.
 
     - A preset is chosen.
-    - Another preset fits the file. The message names that preset.
-    - The file lacks a column of ``--id-from``.
+    - A preset that is not chosen fits the file. The message names that preset.
+    - A column of ``--id-from`` is missing.
 
     In other cases, ``check_header`` raises the error for CSV, and the rows of JSONL and XML are
     rejected later.

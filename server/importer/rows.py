@@ -5,9 +5,9 @@ file. Each line is an object with these members:
 
 - ``line`` and ``reason``: the row's line number in the loaded file, and why the row was rejected.
 - ``row``: the row as an object, if the row could be parsed.
-- ``raw``: otherwise, the text of the row, which is empty for XML. Bytes that are not UTF-8 are
+- ``raw``: otherwise, the text of the row. It is empty for XML. Bytes that are not UTF-8 are
   ``\udc80`` to ``\udcff``.
-- ``columns`` and ``delimiter``: for ``raw`` from CSV. The default of ``delimiter`` is a comma.
+- ``columns`` and ``delimiter``: only if ``raw`` is CSV. The default of ``delimiter`` is a comma.
 - ``cut``: true if a line or an XML row was too long. Then ``raw`` contains only the start of the
   line.
 """
@@ -102,7 +102,7 @@ class Row:
 
     A cell is text in CSV and XML, and any JSON value in JSONL and Parquet. ``line`` is the number
     of the row's first line in the file. In Parquet, it is the number of the row. ``source`` is the
-    line of JSONL that is the row. It is None in other formats and in a rejects file.
+    row's line in JSONL. It is None in other formats and in a rejects file.
     """
 
     line: int

@@ -3,9 +3,8 @@
 A load writes the rows that it rejects to a JSONL file, which this module can read too.
 
 If a quote is not closed in CSV, the cell continues until the next quote, and contains the rows
-between the two quotes. The result is not a valid row. ``CsvRows`` then searches the lines that it
-has read for the next valid row, rejects only the lines before this row, and continues with this
-row.
+between the two quotes. The result is not a valid row. ``CsvRows`` then searches these lines for the
+next valid row. It rejects only the lines before this row, and continues with this row.
 """
 
 import csv
@@ -71,8 +70,8 @@ class CsvRows(Iterator[Row | Reject]):
             first = "".join(line.text for line in self._again)
             delimiter = max(DELIMITERS, key=lambda one: _width(first, one))
         self.delimiter = delimiter
-        # This matches a line whose first quote (except doubled quotes) is at the end of a cell. The
-        # cell began in an earlier line, so no row starts at this line.
+        # This matches a line if its first quote (except doubled quotes) is at the end of a cell.
+        # The cell began in an earlier line, so no row starts at this line.
         end = re.escape(delimiter)
         self._closing = re.compile(rf'(?:[^"]|"")*[^"{end}]"(?:{end}|\r?\n?\Z)')
         self.columns = self._header(source.name)
@@ -119,8 +118,8 @@ class CsvRows(Iterator[Row | Reject]):
     def _salvage(self, reason: str) -> Reject:
         """Reject the lines that were read.
 
-        If a valid row starts at one of them after the first, reject only the lines before that row.
-        Put the other lines back, so that they are read again.
+        If a valid row starts at one of these lines, but not at the first line, reject only the
+        lines before that row. Put the other lines back, so that they are read again.
         """
         taken = self._taken
         if len(taken) > 1:

@@ -2,9 +2,9 @@
 
 The names of columns are paths as in XPath, without namespaces. Three examples of paths in a row are
 ``@id``, ``Title`` and ``UserProfileReference/DisplayName``. A row also has columns from the
-elements around it, such as ``/Feed/Product/@id`` and ``/Feed/Product/ExternalId``, if these
-elements and attributes come before the row in the file. If a column occurs several times in a row,
-its cell has one line for each value.
+elements around the row, such as ``/Feed/Product/@id`` and ``/Feed/Product/ExternalId``. These
+elements and attributes must come before the row in the file. If a column occurs several times in a
+row, its cell has one line for each value.
 
 The parser is Expat from the standard library. It parses the file in pieces, so a file of any size
 needs only the memory of one row. A file with a document type is rejected, because the document

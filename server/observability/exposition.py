@@ -30,8 +30,8 @@ processes. The package reads this variable at its import, and workers inherit th
 https://prometheus.github.io/client_python/multiprocess/"""
 
 _TRACES = ("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http")
-"""The packages that show whether the extra is installed. OpenTelemetry's API alone does not show
-it, because other packages install the API too."""
+"""If these packages are installed, the extra ``observability`` is installed. The check does not use
+OpenTelemetry's API, because other packages install the API, too."""
 
 
 def check_packages(settings: Settings) -> None:

@@ -17,8 +17,8 @@ from prometheus_client.metrics import MetricWrapperBase
 from dal.client.table import Table
 
 FAST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Bounds of the histogram's buckets in seconds: from the time of a page with one Query, if DynamoDB
-is nearby, to the deadline of a request."""
+"""Bounds of the histogram's buckets in seconds. The first bound is the time of a page with one
+Query to a nearby DynamoDB. The last bound is the default deadline of a request."""
 
 EVERY = 1.0
 """Seconds between two samples of a process's state. More samples would not be seen, because
@@ -96,7 +96,10 @@ class Metrics:
 
 
 class Load(Protocol):
-    """The load of a serving process: its requests, and how many it has refused since its start."""
+    """The load of a serving process: its numbers of running and waiting requests.
+
+    ``refused`` is the number of requests that the process has refused since its start.
+    """
 
     @property
     def running(self) -> int: ...  # noqa: D102
@@ -193,7 +196,10 @@ class FollowerMetrics:
         )
 
     def applied(self, made: datetime | None, now: datetime) -> None:
-        """Remember the lag of the slowest shard: the age of the newest record that was applied."""
+        """Update the lag of the slowest shard after records of a shard were applied.
+
+        ``made`` is the time of the newest applied record. If it is None, the lag does not change.
+        """
         if made is not None:
             self._behind = max(self._behind, (now - made).total_seconds())
 

@@ -90,8 +90,8 @@ class Observation:
 
     It implements ``StoreInstruments`` and ``ReadInstruments``. As a context manager, it observes
     the work in the ``with`` block and in tasks that the block starts. ``write`` adds all counts to
-    the metrics at once, because a single increment of a metric takes longer than all other counting
-    for a request to DynamoDB.
+    the metrics at once, because each increment of a metric is slow: it takes longer than all other
+    counting for a request to DynamoDB.
     """
 
     def __init__(self, metrics: "Metrics | None") -> None:
@@ -284,8 +284,8 @@ def pattern_of(operation: str, arguments: Mapping[str, Any]) -> str:
     """Return the access pattern of a request outside a plan, from the keys of its items.
 
     The pattern of a write begins with ``write``. If a write has several items, the first comment,
-    user, order, organisation or ticket among them determines the pattern, and not the counters in
-    the same transaction. If there is none of these, the first item determines the pattern.
+    user, order, organisation or ticket among them determines the pattern. So counters in the same
+    transaction do not determine it. Without such an item, the first item determines the pattern.
     """
     if operation == "scan":
         return "scan"

@@ -1,8 +1,8 @@
-"""Traces by OpenTelemetry: which requests get a trace, its spans, and the collector.
+"""Traces requests with OpenTelemetry: samples requests, records spans, and sends them.
 
 A span takes 20 microseconds, so few requests get a trace: requests with a sampled ``traceparent``,
-and a fraction of the requests without ``traceparent``. Together they are at most ``MOST_TRACES``
-per second. A span contains an operation, its cost, and the parts of keys that ``_KEY_FIELDS``
+and a fraction of the requests without ``traceparent``. At most ``MOST_TRACES`` requests per second
+get a trace. A span contains an operation, its cost, and the parts of keys that ``_KEY_FIELDS``
 lists. It contains no user names, tokens, texts, variables or error messages.
 """
 
@@ -111,8 +111,8 @@ class _QuietExporter(OTLPSpanExporter):
 class LimitedSampler(Sampler):
     """Samples the requests that continue a caller's sampled trace, and a fraction of new traces.
 
-    Together they are at most ``MOST_TRACES`` per second. ``ParentBased`` drops requests of callers
-    who did not sample their trace.
+    At most ``MOST_TRACES`` requests per second get a trace. If a caller has not sampled its trace,
+    ``ParentBased`` drops the request.
     """
 
     def __init__(self, sample: float, clock: Callable[[], float]) -> None:

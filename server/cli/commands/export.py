@@ -51,7 +51,7 @@ async def export(
         Format | None,
         typer.Option(
             "--format",
-            help="Format of the files. Default: the file's name decides, or else jsonl. "
+            help="Format of the files. Default: the format in the file's name, or jsonl. "
             "Parquet needs `.venv/bin/pip install -c constraints.txt -e '.[analytics]'`.",
         ),
     ] = None,
@@ -67,7 +67,7 @@ async def export(
     read_units: ReadUnits = None,
     settings: Settings,
 ) -> None:
-    """Export rows to files. 'marginalia load' can read the files without options.
+    """Export rows to files. 'marginalia load --kind KIND' can read the files.
 
     Servers may write meanwhile. If a row exists during the whole export, the files contain it
     exactly once. If it changes meanwhile, they contain one of its versions. A row that is added or

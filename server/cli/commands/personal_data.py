@@ -226,7 +226,10 @@ async def _erase(store: Store, erasure: Erasure, found: Counter[Kind], *, scans:
 
 
 def _confirm(name: str, found: Counter[Kind], choices: Choices) -> None:
-    """Ask the operator. Raise Abort if the answer is no, CommandError without a terminal."""
+    """Ask the operator to confirm the erasure.
+
+    Raise Abort if the answer is no. Raise CommandError if standard input is not a terminal.
+    """
     if not sys.stdin.isatty():
         raise CommandError("The command cannot ask for confirmation without a terminal: add --yes.")
     typer.echo(f"{name}: {_listed(found, choices, 'will be ')}.")
@@ -238,7 +241,11 @@ def _counts(items: Iterable[Item], name: str) -> Counter[Kind]:
 
 
 def _listed(counts: Counter[Kind], choices: Choices | None = None, tense: str = "") -> str:
-    """Return counts as text. With ``choices``, add what happens, such as ``will be deleted``."""
+    """Return counts as text, such as ``2 comments``.
+
+    With ``choices``, the text contains what happens to the data, such as ``2 comments deleted``. If
+    ``tense`` is ``will be``, the text is ``2 comments will be deleted``.
+    """
     fates = {Kind.DECISION: "rename", Kind.BLOCK: "rename"}
     if choices is not None:
         fates |= {Kind.COMMENT: choices.comments, Kind.ORDER: choices.orders}

@@ -96,10 +96,10 @@ async def rebuild(
 async def verify(*, read_units: ReadUnits = None, settings: Settings) -> None:
     """Count all comments and compare the result with the statistics.
 
-    The exit code is 1 if they differ. The command does not correct the statistics, but it corrects
-    the ranks of products on leaderboards, the helpful votes of comments, the moderators' queue of
-    reported comments, and the records for one comment per person. It also removes reports and votes
-    of deleted comments.
+    The exit code is 1 if they differ. The command does not correct the statistics. But it corrects
+    the ranks on leaderboards, the helpful votes of comments, the moderators' queue of reported
+    comments, and the records for one comment per person. It also removes reports and votes of
+    deleted comments.
     """
     async with open_store(settings, share=True) as store:
         store.table.read_pace = Pace(read_units, reads=True)
