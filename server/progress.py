@@ -10,8 +10,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 _SECONDS_BETWEEN = 10.0
 _SECONDS_AT_MOST = 60.0
 _SHARE_BETWEEN = 0.1
-"""Without a terminal, a line is printed when a tenth of the work was done since the last line, but
-at least 10 and at most 60 seconds after the last line."""
+"""Without a terminal, a line is printed for each tenth of the work, but at most every 10 seconds.
+If a tenth of the work takes longer than 60 seconds, a line is printed every 60 seconds."""
 
 
 class ProgressBar:

@@ -165,9 +165,9 @@ _limits = partial(_setting, panel="Processes and limits")
 class Settings:
     """The settings of a server or command.
 
-    The store is the embedded engine with its file in ``data_dir``, unless ``endpoint_url`` names a
-    DynamoDB API or ``aws`` selects Amazon DynamoDB. Raises CommandError if a value is invalid, or
-    if two settings cannot be used together.
+    By default, the store is the embedded engine with its file in ``data_dir``. Instead,
+    ``endpoint_url`` can name a DynamoDB API, or ``aws`` can select Amazon DynamoDB. Raises
+    CommandError if a value is invalid, or if two settings cannot be used together.
     """
 
     host: str = _setting("127.0.0.1", "Address to listen on.")

@@ -76,9 +76,9 @@ async def embedded_engine(
     CommandError if the directory has no data, and do not create the directory.
 
     Raises DataDirectoryInUseError if another process owns the directory. With ``share``, the
-    function first waits up to 30 seconds: until a command that owns the directory has ended, or a
-    server that owns it has started its engine. Raises CommandError if the directory, its data file
-    or the engine's program cannot be used.
+    function first waits up to 30 seconds. The wait ends earlier when the command that owns the
+    directory has ended, or when the server that owns it has started its engine. Raises CommandError
+    if the directory, its data file or the engine's program cannot be used.
     """
     directory = DataDirectory(data_dir)
     if not create and not directory.path.exists():

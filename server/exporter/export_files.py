@@ -30,9 +30,9 @@ from server.parquet import duckdb_in_memory
 
 PROMISE = (
     "Each object that was in the table from `begun` until `ended` is in these files exactly once, "
-    "in a version that it had in that time, except the objects that `unreadable` and `left_out` "
-    "count. Objects that were added or deleted meanwhile may be missing. All reads were strongly "
-    "consistent, but the files do not show the table at one instant."
+    "in a version that it had in that time. Exceptions are the objects that `unreadable` and "
+    "`left_out` count. Objects that were added or deleted in that time may be missing. All reads "
+    "were strongly consistent, but the files do not show the table at one instant."
 )
 
 _MANIFEST = "manifest.json"

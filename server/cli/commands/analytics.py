@@ -55,10 +55,10 @@ Every = Annotated[
 @long_running
 @takes("analytics_url", *STORE)
 async def refresh(settings: Settings) -> None:
-    """Copy all comments to the analytics store. Servers may run meanwhile.
+    """Copy all published comments to the analytics store. Servers may run meanwhile.
 
-    Trends and movers, also in the API, show a later change only after the next refresh. So run the
-    command from a timer, for example every night.
+    Trends and movers in the API and on the command line show later changes only after the next
+    refresh. So run this command from a timer, for example every night.
     """
     async with open_store(settings, share=True) as store, scanning(store) as (_, seen):
         export = await fill(settings, store, seen)

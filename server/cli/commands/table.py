@@ -111,8 +111,8 @@ async def one_per_person(
         bool,
         typer.Option(
             "--list",
-            help="If a person has several comments on a product, print all but the newest: a line "
-            "with product, user name and comment id, separated by tabs.",
+            help="Print all but the newest comment of each person on each product. Each line has "
+            "the product, user name and comment id, separated by tabs.",
         ),
     ] = False,
     write_units: WriteUnits = None,
