@@ -42,8 +42,8 @@ ReadUnits = Annotated[
 def long_running(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command that waits for the store if the store stops answering.
 
-    The command waits without a limit, but only if the store has answered once before. It prints a
-    line every ten seconds. Ctrl-C ends the command.
+    The command waits without a limit, but only if the store has answered at least once. It
+    prints a line every ten seconds. Ctrl-C ends the command.
     """
 
     @wraps(command)
@@ -80,7 +80,7 @@ async def scanning(store: Store, done: str = "seen") -> AsyncIterator[tuple[Prog
 def writers_settled(store: Store, progress: ProgressBar) -> Callable[[], Awaitable[None]]:
     """Return a function that waits until every running server has read the maintenance mode.
 
-    It does not wait if this command runs the engine itself, because then no server is running.
+    The function does not wait if this command runs the engine itself. Then no server is running.
     """
 
     async def wait() -> None:

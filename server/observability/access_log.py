@@ -1,6 +1,7 @@
 """The access log: a line for each request, as text or JSON, on standard error.
 
-A line contains no client address, query string or header, and not the user who sent the request.
+A line does not contain the query string, the headers, the client's address, or the user who sent
+the request.
 This module does not use ``logging``, because a line would then take a fifth of the time that the
 server needs for a page.
 """

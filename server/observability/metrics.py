@@ -206,7 +206,8 @@ class FollowerMetrics:
     def round(self, now: datetime, *, left: bool) -> None:
         """Set the time up to which all changes are counted.
 
-        If unread records are ``left``, this is the time of the slowest shard. Otherwise it is now.
+        If unread records are ``left``, this is the time of the slowest shard. Otherwise it is
+        ``now``.
         """
         self._counted_until.set(now.timestamp() - (self._behind if left else 0.0))
         self._behind = 0.0
