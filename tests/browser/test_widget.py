@@ -7,8 +7,10 @@ import httpx
 import pytest
 from playwright.async_api import Browser, Page, Request, Route, expect
 
-from tests.browser.conftest import Server
+from tests.browser.conftest import NEEDS_CHROMIUM, Server
 from tests.engines import ROOT
+
+pytestmark = NEEDS_CHROMIUM
 
 ALLOWED = "http://localhost:9"
 """An origin that the demo allows, like all origins of this machine. A route serves its page."""
