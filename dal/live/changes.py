@@ -57,9 +57,9 @@ class Change:
     was: Was | None
     now: Comment | None
     late: bool = False
-    """True if a new epoch began between the write and the publication of this change. Then a later
-    change of the same comment may be lost, so ``now`` may be out of date, and clients must
-    reload."""
+    """True if a new epoch (see ``EventPosition``) began between the write and the publication of
+    this change. Then a later change of the same comment may be lost, so ``now`` may be out of date,
+    and clients must reload."""
 
     @property
     def size(self) -> int:
@@ -78,7 +78,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class UncertainWrite:
-    """A write to a product's comments with an unknown outcome: its response was lost."""
+    """A write to a product's comments with an unknown outcome, for example a lost response."""
 
     product_id: str
     size = _OVERHEAD
@@ -132,14 +132,17 @@ class CommentEvent:
 
     @property
     def comment_edge(self) -> Edge[Comment] | None:
-        """The comment with its position in the list; None if the list does not contain it now."""
+        """The comment with its position in the list.
+
+        None for DELETED events, and for READY and RELOAD events.
+        """
         if self.kind is CommentEventKind.DELETED or self.change is None or self.change.now is None:
             return None
         return Edge(self.change.now, self.change.position)
 
     @property
     def edge_cursor(self) -> str | None:
-        """The cursor of the comment's row in the list.
+        """The cursor of the comment's row in the list. None for READY and RELOAD events.
 
         The cursor stays valid after the comment is deleted.
         """
@@ -161,9 +164,12 @@ and whether the filter matches it afterwards."""
 
 
 def change_of(old: Comment | None, new: Comment | None) -> Change:
-    """Return the change that a write made. Only one of the two arguments may be None."""
+    """Return the change that a write made.
+
+    ``old`` is None for a new comment, and ``new`` is None for a deleted comment.
+    """
     comment = new or old
-    assert comment is not None  # noqa: S101 - a write changes something
+    assert comment is not None  # noqa: S101 - only one of the two may be None
     was = None if old is None else _was(old)
     return Change(comment.product_id, comment_position(comment), was, new)
 
@@ -207,11 +213,11 @@ def decode(line: bytes) -> LogEntry:
 def event_for(
     selection: Selection, position: EventPosition, entry: LogEntry
 ) -> CommentEvent | None:
-    """Return the event that a log entry causes for a list, or None.
+    """Return the event that a log entry causes for a list.
 
     An edit that moves a comment into the list is ADDED, and an edit that moves it out of the list
-    is DELETED. If the comment is outside the list both before and after the change, there is no
-    event.
+    is DELETED. An uncertain write and a late change are RELOAD. Return None if the comment is
+    outside the list both before and after the change.
     """
     if isinstance(entry, UncertainWrite) or entry.late:
         return CommentEvent(CommentEventKind.RELOAD, position)

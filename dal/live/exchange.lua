@@ -1,8 +1,8 @@
 -- Publishes a process's changes and its heartbeat in one step, and begins an epoch after a loss.
 -- KEYS: the stream; a hash with each process's last heartbeat and the run id of Redis.
--- ARGV: id of the process; run id of Redis; '1' if changes may be missing; the newest epoch that the
--- process knows; microseconds without a heartbeat after which a process is dead; the first id to
--- keep; then for each change the epoch in which it was made, and the change.
+-- ARGV: id of the process; run id of Redis; '1' if changes may be missing; the newest epoch that
+-- the process knows; microseconds without a heartbeat after which a process is dead; the id of the
+-- first entry to keep; then for each change the epoch in which it was made, and the change.
 local stream, processes = KEYS[1], KEYS[2]
 local id, run, known, silence, kept = ARGV[1], ARGV[2], ARGV[4], ARGV[5], ARGV[6]
 local time = redis.call('TIME')

@@ -58,8 +58,9 @@ class Listener:
     def offer(self, event: CommentEvent) -> None:
         """Add an event to the queue. A RELOAD event replaces all queued events.
 
-        Events up to ``after`` are skipped, because the client has received them already, possibly
-        from another process.
+        If the queue is full, it is emptied, and the listener closes. Events up to the position
+        ``after`` are skipped, because the client has received them already, possibly from another
+        process.
         """
         if event.kind is CommentEventKind.RELOAD:
             self._waiting.clear()
@@ -106,11 +107,11 @@ class Listener:
 
 
 class Log:
-    """The latest changes with their numbers. ``append`` delivers a change to its listeners at once.
+    """The latest changes with their numbers. ``append`` also delivers a change to listeners.
 
-    If two processes write the same comment, their changes can arrive in the wrong order. Every
-    change contains the version that it replaced, so the log recognizes a change that arrives late.
-    It delivers such a change with the comment's current state.
+    If two processes write the same comment, an older change can arrive after a newer change. Every
+    change contains the version that it replaced, so the log recognizes such an older change. The
+    log delivers the older change with the comment's newest state.
     """
 
     def __init__(self, *, kept: int = MAX_KEPT, kept_bytes: int = MAX_KEPT_BYTES) -> None:
@@ -128,9 +129,9 @@ class Log:
         return EventPosition(self.last.epoch, self._floor)
 
     def begin(self, epoch: int, number: int) -> None:
-        """Begin an epoch whose next event has a higher number than ``number``.
+        """Begin an epoch, and send RELOAD to all listeners.
 
-        All listeners receive RELOAD.
+        The epoch's events have higher numbers than ``number``.
         """
         self.last = EventPosition(epoch, number)
         self._floor = number
@@ -169,11 +170,11 @@ class Log:
                 listener.offer(event)
 
     def listen(self, selection: Selection, after: EventPosition | None) -> Listener:
-        """Return a listener to changes from now on, or from the event after the position ``after``.
+        """Return a listener to the changes from now on, or to all changes after ``after``.
 
-        Without ``after``, the first event is READY. The first event is RELOAD if the log no longer
-        has all events after ``after``, if another epoch has begun, or if a listener's queue cannot
-        contain these events.
+        Without ``after``, the first event is READY. With ``after``, the first event is RELOAD in
+        three cases: the log no longer has all changes after ``after``, another epoch has begun, or
+        the events after ``after`` do not fit in a listener's queue.
         """
         listener = Listener(selection, self._forget, after)
         for event in self._backlog(selection, after):

@@ -2,8 +2,8 @@
 
 The id of a stream entry is ``<epoch>-<number>``, which is also the position of its event. An entry
 with the number 0 begins an epoch. A script in Redis assigns the numbers, so every process reads the
-same events in the same order. The stream keeps only those entries that the processes' logs keep.
-While Redis is unreachable, the broker keeps its changes in memory.
+same events in the same order. A process removes entries from the stream after its own log has
+dropped them. While Redis is unreachable, the broker keeps its changes in memory.
 """
 
 import asyncio
@@ -100,7 +100,7 @@ class RedisBroker(Broker):
                 await self._join()
                 failures = 0
                 await self._publish_and_read()
-            except Exception as error:  # noqa: BLE001 - no error here may stop writes
+            except Exception as error:  # noqa: BLE001 - after any error, connect again
                 self._report(error)
             failures += 1
             await asyncio.sleep(_BACKOFF.compute(failures))
@@ -275,6 +275,6 @@ def client_of(url: str) -> Redis:
 
 
 def _cancelled() -> bool:
-    """Return whether this task was cancelled, because redis-py may catch the CancelledError."""
+    """Return whether this task was cancelled. redis-py may have caught the CancelledError."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

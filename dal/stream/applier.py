@@ -56,8 +56,8 @@ def changes_of(records: Iterable[Record]) -> list[Change]:
     """Return the changes of those records that change counters, in the same order.
 
     Three kinds of records change no counter: records of items that are not comments, records of
-    comments that are unpublished before and after the change, and edits of published comments that
-    keep the product, language and rating.
+    comments that are counted neither before nor after the change (for example, unpublished
+    comments), and edits of published comments that keep the product, language and rating.
     """
     changes: list[Change] = []
     for record in records:
@@ -130,8 +130,8 @@ class Applier(Checkpoints):
             nonlocal held
             if held.done or (sequence is not None and held.covers(sequence)):
                 return held
-            # If another applier has stored a later checkpoint, keep that checkpoint's sequence
-            # number.
+            # ``finish`` passes no sequence number. The checkpoint then keeps its present sequence
+            # number, which another applier may have stored.
             moved = replace(held, sequence=sequence or held.sequence, done=done)
             changes = total(change for change in part if not held.covers(change.sequence))
             write = counted([self.move(held, moved)], changes)

@@ -80,7 +80,10 @@ class Checkpoints:
         await self.raise_watermark(instant)
 
     async def watermark(self) -> datetime | None:
-        """Return the watermark: all records before this instant are applied."""
+        """Return the watermark: all records before this instant are applied.
+
+        Return None if the stream has no watermark yet.
+        """
         item = await self._table.get(self._key("WATERMARK"))
         return parse_instant(item["caught_up"]["S"]) if item else None
 
@@ -109,16 +112,16 @@ class Checkpoints:
 
 
 KEPT_SECONDS = 3 * 24 * 3600
-"""Seconds after which a marker expires. DynamoDB keeps the marked record in the stream
-for one day."""
+"""Seconds after which the marker of an applied record expires. DynamoDB keeps the record in the
+stream for one day."""
 
 
 def marker(stream: str, event: str) -> Item:
-    """Return the item which marks a stream's record as applied, ``EVENT#<stream>#<event id>``."""
+    """Return the item ``EVENT#<stream>#<event id>``, which marks a stream's record as applied."""
     until = {"N": str(int(time()) + KEPT_SECONDS)}
     return primary_key(f"EVENT#{stream}#{event}") | {EXPIRES: until}
 
 
 def mark(stream: str, event: str) -> Action:
-    """Return the action that writes a marker if it does not exist."""
+    """Return the action that writes a record's marker. The action fails if the marker exists."""
     return {"Put": {"Item": marker(stream, event), **ABSENT}}

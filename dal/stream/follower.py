@@ -115,11 +115,18 @@ class _ShardReader:
 async def follow(table: Table, streams: Streams) -> None:
     """Apply the table's stream to its counters until cancelled.
 
-    Raises StoreRefusedError in four cases: there is no stream, it was switched off, the maintenance
-    mode is no longer stream, or the endpoint has no transactions. Raises ChangesLostError if
-    records expired before they were applied. After a temporary error, the follower tries again. An
-    error is temporary if DynamoDB throttles or does not respond, or if a write conflicts with
-    another follower's write.
+    After a temporary error, the follower tries again. An error is temporary if DynamoDB throttles
+    or does not respond, or if a write conflicts with another follower's write.
+
+    Raises StoreRefusedError in five cases:
+
+    - The table has no stream.
+    - The stream's records do not contain the item before and after the change.
+    - The stream was switched off.
+    - The maintenance mode is no longer stream, or a rebuild is running.
+    - The endpoint does not support transactions.
+
+    Raises ChangesLostError if records expired before they were applied.
     """
     await admin.check_transactions(table)
     boards = Boards(table)
@@ -150,9 +157,10 @@ async def open_follower(
     *,
     boards: Boards | None = None,
 ) -> "Follower":
-    """Return a follower of the table's stream. Raise StoreRefusedError if the stream is off.
+    """Return a follower of the table's stream.
 
-    ``boards`` receives the products that must move on leaderboards.
+    Raises StoreRefusedError if the stream is off, or if its records do not contain the item before
+    and after the change. ``boards`` receives the products that must move on leaderboards.
     """
     arn = await admin.stream(table)
     if arn is None:
@@ -164,7 +172,7 @@ async def open_follower(
 async def caught_up(table: Table) -> datetime:
     """Return an instant before which all changes are applied.
 
-    Raise StoreRefusedError if the table has no stream, or if the stream has no watermark.
+    Raises StoreRefusedError if the table has no stream, or if the stream has no watermark.
     """
     arn = await admin.stream(table)
     reached = arn and await Checkpoints(table, label_of(arn)).watermark()
@@ -220,7 +228,7 @@ class Follower:
         A shard can be read if it has no parent, or if its parent is fully read or no longer listed.
         """
         stream = await self._streams.describe(self._arn)
-        began = self._clock()  # after describe(), whose response sets this clock
+        began = self._clock()  # read after ``describe``, because its response corrects this clock
         listed = {shard.shard_id: shard for shard in stream.shards}
         unknown = [one for one in listed if one not in self._readers and one not in self._done]
         stored = await self._sink.read(unknown)
@@ -275,7 +283,7 @@ class Follower:
             await self._sink.finish(reader.checkpoint)
             del self._readers[held.shard]
             self._done.add(held.shard)
-            self._listed = None  # list again: the child shards can be read now
+            self._listed = None  # list again, because the child shards can be read now
             return True
         # Records that change no counter do not move the checkpoint. Move it once an hour, before it
         # points to an expired record.

@@ -1,15 +1,15 @@
 """The Lambda handler: applies the records that an event source mapping of the stream delivers.
 
-Lambda may deliver a record several times, and does not say to which shard it belongs. So the
-transaction that applies a record also writes a marker with the record's event id, and the handler
-skips a record that has a marker. A rebuild writes markers for the records that it has counted. So
-the event source mapping can start at TRIM_HORIZON, the oldest record of the new stream. Until the
+Lambda may deliver a record several times, and does not report the record's shard. So the
+transaction that applies a record also writes a marker with the record's event id. The handler skips
+records that have a marker. A rebuild writes markers for the records that it has counted. So the
+event source mapping can start at TRIM_HORIZON, the oldest record of the new stream. Until the
 rebuild ends, the handler fails, and Lambda delivers the records again.
 
 If a record cannot be applied, the handler raises an exception, and Lambda delivers all records
 again. The records that were applied have markers, so the handler skips them. The handler never
-reports partial failures. An event source mapping in which partial failure reports are off treats
-such a report as a success, and the failed records would be lost.
+reports partial failures. If these reports are off in the event source mapping, Lambda treats a
+report as a success, and the failed records would be lost.
 """
 
 import asyncio
@@ -99,5 +99,5 @@ async def apply(table: Table, records: Sequence[Record]) -> None:
                 _log.error("Stopped before record %s: %s", part[0].sequence, error)
                 raise
     finally:
-        # Move the products on leaderboards now: Lambda stops the process between invocations.
+        # Move the products on leaderboards now, because Lambda may stop the process after this.
         await boards.finish()
