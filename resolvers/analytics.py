@@ -1,4 +1,4 @@
-"""Questions to the analytics store: a product's trend, and the products that changed most."""
+"""Fields that query the analytics store: a product's trend, and the products that changed most."""
 
 from datetime import datetime
 from typing import Annotated
@@ -32,9 +32,9 @@ async def trend(
         datetime | None,
         strawberry.argument(
             name="from",
-            description="A time in the first period. Default: the period of the first comment, "
-            "or the last 400 periods if there are more. If you pass `from`, and there are "
-            "more than 400 periods, the field fails with BAD_ARGUMENT.",
+            description="A time in the first period. Default: the period of the first comment. "
+            "If the trend would then have more than 400 periods, it has only the last 400. If you "
+            "pass `from`, and there are more than 400 periods, the field fails with BAD_ARGUMENT.",
         ),
     ] = None,
     to: Annotated[
@@ -46,7 +46,7 @@ async def trend(
     ] = None,
     language: list[str] | None = None,
 ) -> Trend:
-    """Return the number and the ratings of the product's comments in each period."""
+    """Return the number of the product's comments in each period, by rating."""
     span = Span.of(interval, _instant("from", from_), _instant("to", to))
     languages = None if language is None else rules.languages("language", language)
     return await info.context.analytics.trend(TrendQuestion(root.product_id, span, languages))
@@ -86,7 +86,10 @@ async def movers(
         strawberry.argument(description="Number of products to return. Default 20, maximum 100."),
     ] = DEFAULT_SIZE,
 ) -> Movers:
-    """Return the products that changed most between two periods. For staff."""
+    """Return the products that changed most between two periods. For staff.
+
+    ``by`` selects what is compared: the average rating, or the number of comments.
+    """
     require_staff(require_viewer(info.context), "see movers")
     return await info.context.analytics.movers(
         MoversQuestion(

@@ -41,7 +41,7 @@ class ForbiddenError(Exception):
 
 
 def require_viewer(context: Context) -> Viewer:
-    """Return the user of the JWT. Raise UnauthenticatedError without a JWT."""
+    """Return the user of the request. Raise UnauthenticatedError if the request has no JWT."""
     if context.viewer is None:
         raise UnauthenticatedError(
             "This field needs a user: send the header 'Authorization: Bearer <JWT>'."
@@ -76,12 +76,12 @@ def require_merchant(viewer: Viewer, to: str) -> None:
 
 
 def is_merchant(viewer: Viewer) -> bool:
-    """Return whether ``viewer`` has the role ``merchant``, which may reply to comments."""
+    """Return whether ``viewer`` has the role ``merchant``. Merchants may reply to comments."""
     return MERCHANT in viewer.roles
 
 
 def sees_own(viewer: Viewer, username: str) -> bool:
-    """Return whether ``viewer`` may see the private objects of ``username``."""
+    """Return whether ``viewer`` may see the private objects of ``username``, such as orders."""
     return viewer.user_id == username or is_staff(viewer)
 
 
@@ -129,7 +129,10 @@ def may_set_status(viewer: Viewer, status: OrderStatus) -> None:
 async def organization_user(
     context: Context, organization: str, username: str
 ) -> OrganizationUser | None:
-    """Return a user of an organisation; None if missing. Each user is read once per request."""
+    """Return a user of an organisation; None if the organisation does not have the user.
+
+    Fields of one request share the read.
+    """
     return await context.cache.read(context.stores.organizations.get_user, organization, username)
 
 
@@ -139,7 +142,10 @@ async def membership(context: Context, organization: str) -> OrganizationUser | 
 
 
 async def sees_organization(context: Context, organization: str) -> bool:
-    """Return whether the viewer may see an organisation, provided that it exists."""
+    """Return whether the viewer may see an organisation: staff and its users may.
+
+    For staff, the result is True even if the organisation does not exist.
+    """
     viewer = require_viewer(context)
     return is_staff(viewer) or await membership(context, organization) is not None
 
@@ -166,7 +172,7 @@ async def require_admin(context: Context, organization: str, to: str) -> None:
 
 
 async def sees_tickets(context: Context, organization: str, username: str) -> bool:
-    """Return whether the viewer may see and close the organisation's tickets of ``username``."""
+    """Return whether the viewer may see and close a user's tickets in an organisation."""
     if await _sees_all(context, organization):
         return True
     mine = await membership(context, organization)
@@ -182,7 +188,7 @@ async def require_all_tickets(context: Context, organization: str) -> None:
 
 
 async def require_tickets(context: Context, organization: str, username: str) -> None:
-    """Raise ForbiddenError unless the viewer may see the tickets of ``username``."""
+    """Raise ForbiddenError unless the viewer may see a user's tickets in an organisation."""
     if not await sees_tickets(context, organization, username):
         raise ForbiddenError(
             "Only the user who opened a ticket, staff, and the organisation's admins may see "

@@ -52,7 +52,10 @@ class UnblockPayload:
 
 @reported(BlockPayload)
 async def block_user(info: Info, input: BlockUserInput) -> BlockPayload:  # noqa: A002 - Relay's name
-    """Block a user, so that the user's new texts wait for a moderator. For moderators."""
+    """Block a user. For moderators.
+
+    The user's new and edited comments then wait for a moderator, and the user cannot vote.
+    """
     viewer = require_viewer(info.context)
     require_moderator(viewer, "block users")
     given = checked(input, _BLOCK)

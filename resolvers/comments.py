@@ -144,14 +144,14 @@ class RemoveReplyInput:
 
 @dataclass(frozen=True, slots=True)
 class CommentPayload:
-    """Result of a mutation: the edge of the published comment, or the submission."""
+    """Result of ``addComment`` or ``updateComment``: the published comment, or the submission."""
 
     written: Written | None = None
     user_errors: list[UserError] = field(default_factory=list)
 
     @property
     def comment_edge(self) -> Edge[Comment] | None:
-        """The comment's edge; None if the comment is not published."""
+        """The edge of the published comment; None if the comment is not published."""
         return self.written if isinstance(self.written, Edge) else None
 
     @property
@@ -161,7 +161,7 @@ class CommentPayload:
 
     @property
     def submission(self) -> object | None:
-        """The submission that waits for a moderator; None if the comment is published."""
+        """The submission, if the comment is stored but not published; otherwise None."""
         return None if isinstance(self.written, Edge) else self.written
 
 
@@ -183,7 +183,7 @@ class ReplyPayload:
 
 
 async def comment(info: Info, comment_id: str) -> Comment | None:
-    """Return the published comment with this comment id."""
+    """Return the published comment with this id; None if it does not exist."""
     return await info.context.comments.load(rules.identifier("commentId", comment_id))
 
 
@@ -192,9 +192,9 @@ async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # 
     """Store a new comment of the viewer.
 
     If the viewer has received the product, the comment is a verified purchase. The comment waits
-    for a moderator if the server's moderation rule requires this, or if the viewer is blocked. A
-    moderator's own comment is published at once. Raises NotBoughtError if the server accepts
-    comments only from buyers, and the viewer has not received the product.
+    for a moderator if the server's moderation rule requires a review, or if the viewer is blocked.
+    A moderator's own comment is published at once. The result has the error NOT_BOUGHT if the
+    server accepts comments only from buyers, and the viewer has not received the product.
     """
     viewer = require_viewer(info.context)
     stated = checked(input, _NEW | _text_rule(info.context))
@@ -246,8 +246,8 @@ def _review(
 ) -> ReviewCause | None:
     """Return why a comment must wait for a moderator; None if it is published at once.
 
-    ``old`` is the published comment that ``new`` replaces. For a new or unpublished comment, it is
-    None.
+    ``old`` is the published comment that ``new`` replaces; None if the comment is new or was not
+    published.
     """
     if permission.blocked and (old is None or old.content != new.content):
         return ReviewCause.BLOCKED
@@ -325,7 +325,7 @@ def comment_events(
 ) -> AsyncIterator[CommentEvent]:
     """Return the events of the list ``Product.comments`` with the same arguments."""
     broker = info.context.broker
-    assert broker is not None  # noqa: S101 - a server without it refuses subscriptions
+    assert broker is not None  # noqa: S101 - servers without a broker refuse subscriptions
     selection = Selection(
         rules.identifier("productId", product_id),
         ratings=None if rating is None else rules.ratings("rating", rating),
@@ -339,7 +339,7 @@ def comment_events(
 
 
 def deleted_id(root: strawberry.Parent[CommentEvent]) -> strawberry.ID | None:
-    """Return the global id of the comment that left the list."""
+    """Return the global id of the comment that left the list; None for other events."""
     if root.kind is not CommentEventKind.DELETED or root.change is None:
         return None
     return strawberry.ID(to_base64("Comment", unescape(root.change.comment_id)))

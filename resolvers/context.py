@@ -1,4 +1,4 @@
-"""The context of one request: its user, the stores that it reads, and its cached reads."""
+"""The context of one request: the user, the settings, the stores, and the cached reads."""
 
 import asyncio
 from collections import Counter
@@ -28,8 +28,8 @@ Row = TypeVar("Row")
 NO_DETAILS = ProductDetails()
 
 LARGE = 300
-"""Maximum values of a list that the server completes in one turn of the event loop. This number
-of values takes a few milliseconds."""
+"""Maximum number of a list's values (rows times fields) that the server completes in one turn of
+the event loop. 300 values take a few milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ class Viewer:
     """The user's id in the JWT (``sub``). Comments, orders and tickets belong to this id."""
     roles: frozenset[str] = frozenset()
     name: str = ""
-    """The display name that is stored with the user's comments. ``user_id`` if the JWT has no
-    name."""
+    """The display name that is stored with the user's comments and tickets. ``user_id`` if the JWT
+    has no name."""
     expires: float | None = field(default=None, compare=False)
     """The time at which the JWT expires, in Unix seconds; None if the JWT does not expire."""
 
@@ -51,14 +51,17 @@ class Viewer:
 
 
 class RequestCache:
-    """Executes each read only once per request, even if several fields need its result."""
+    """Executes a read once per request, even if several fields need the result."""
 
     def __init__(self) -> None:
         self._tasks: dict[tuple[object, ...], asyncio.Task[Any]] = {}
         self._waiting: Counter[asyncio.Task[Any]] = Counter()
 
     async def read(self, store: Callable[..., Coroutine[Any, Any, Read]], *of: str) -> Read:
-        """Return the result of ``store(*of)``, which only the first call in a request executes."""
+        """Return the result of ``store(*of)``.
+
+        Later calls with the same arguments return the same result, until ``forget`` is called.
+        """
         key = (store, *of)
         if key not in self._tasks:
             self._tasks[key] = asyncio.create_task(store(*of))
@@ -76,7 +79,7 @@ class RequestCache:
         return result
 
     def known(self, store: Callable[..., Coroutine[Any, Any, Read]], *of: str) -> bool:
-        """Return whether this request has called ``store(*of)`` since the last ``forget``."""
+        """Return whether ``read(store, *of)`` was called since the last ``forget``."""
         return (store, *of) in self._tasks
 
     def forget(self) -> None:
@@ -88,7 +91,7 @@ class PrefetchedPages:
     """Pages of an object's lists that a resolver has read in the same Query as the object.
 
     For example, one Query reads an organisation and its first users. The resolver of the field
-    ``users`` then takes this page and reads nothing.
+    ``users`` then takes the page of users and reads nothing.
     """
 
     def __init__(self) -> None:
@@ -97,14 +100,14 @@ class PrefetchedPages:
     def keep(self, owner: object, cut: Slice, page: Page[Any]) -> None:
         """Keep a page of ``owner`` for the field that will request the page.
 
-        The key is ``id(owner)``, because two fields may read the same organisation with different
-        pages, and the two owners are then equal. The owner is kept too, because Python reuses the
+        The key has ``id(owner)``, because equal owners may have different pages: two fields of a
+        request may read the same organisation. The owner is kept too, because Python reuses the
         ``id`` of a deleted object.
         """
         self._pages[id(owner), cut] = owner, page
 
     def take(self, owner: object, cut: Slice) -> Page[Any] | None:
-        """Remove and return the page of ``owner`` with this slice, or return None."""
+        """Remove and return the page of ``owner`` with this slice; None if no such page is kept."""
         _, page = self._pages.pop((id(owner), cut), (None, None))
         return page
 
@@ -131,10 +134,11 @@ class Pace:
     def rows(
         self, rows: Sequence[Row], weight: int
     ) -> Sequence[Awaitable[Row]] | Awaitable[Sequence[Row]]:
-        """Return awaitables of the rows, which complete in later turns of the event loop.
+        """Return the rows as awaitables that complete in later turns of the event loop.
 
-        ``weight`` is the number of values in a row. If the list has more than LARGE values, each
-        row has an awaitable and a turn. Otherwise one awaitable returns all rows in one turn.
+        ``weight`` is the number of values in a row. If the list has more than LARGE values, the
+        result is a list with an awaitable for each row, and each row has a separate turn. Otherwise
+        the result is one awaitable of all rows.
         """
         if len(rows) * weight > LARGE:
             return [self._wait(row) for row in rows]
@@ -192,7 +196,7 @@ class GroupReads:
     """Reads groups. One request reads all groups that are requested in one turn of the event loop.
 
     Each product of a group is one partition to read. The server predicts the cost of an operation
-    before it knows the number of these products. So this class counts the partitions while the
+    before it knows how many products a group has. So this class counts the partitions while the
     operation runs. Above a limit, a field that would read further partitions fails.
     """
 
@@ -234,7 +238,7 @@ class Context:
     known_products_only: bool = False
     """Whether the server refuses comments on products without stored details."""
     buyers_only: bool = False
-    """Whether the server refuses comments of users who have not received the product."""
+    """Whether the server refuses comments from users who have not received the product."""
     allow_empty_text: bool = False
     """Whether a comment may have an empty text."""
     moderation: Moderation = field(default_factory=Moderation)
@@ -253,7 +257,7 @@ class Context:
     https://html.spec.whatwg.org/multipage/server-sent-events.html#the-last-event-id-header"""
     voted: dict[str, bool] = field(default_factory=dict)
     """The votes that this request's mutations have changed, by comment id: True for a vote,
-    False for a withdrawn vote. The index may not include these changes yet."""
+    False for a withdrawn vote. Reads of votes may not return these changes yet."""
 
     @cached_property
     def comments(self) -> DataLoader[str, Comment | None]:

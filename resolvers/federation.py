@@ -40,7 +40,10 @@ Representations = Annotated[
 
 
 async def entities(info: Info, representations: Representations) -> list[Found]:
-    """Return the objects in the order of their keys. An error replaces only the failed object."""
+    """Return the object of each representation, in the order of ``representations``.
+
+    If an object cannot be loaded, the list has the error in place of this object.
+    """
     if len(representations) > MAX_NODES:
         raise InvalidArgumentError(
             "representations",
@@ -54,7 +57,10 @@ async def entities(info: Info, representations: Representations) -> list[Found]:
 
 
 def _parse(place: str, representation: object) -> tuple[str, str]:
-    """Return the type of an object, and its id within the type, from its representation."""
+    """Return the type and the own id of the object that a representation names.
+
+    ``place`` names the representation in errors, for example ``representations.0``.
+    """
     fields = representation if isinstance(representation, dict) else {}
     type_name = fields.get("__typename")
     if not isinstance(type_name, str) or type_name not in KEYS:

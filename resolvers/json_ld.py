@@ -114,5 +114,5 @@ def _facts(
 
 
 def _absolute(address: str, site: str | None) -> str | None:
-    """Return an absolute URL; None for a path if the URL of the site is unknown."""
+    """Return ``address`` as an absolute URL; None for a path if the site's URL is unknown."""
     return site and site + address if address.startswith("/") else address

@@ -124,7 +124,7 @@ class DecisionPayload:
 
 @strawberry.input(description="A report of a comment.")
 class ReportCommentInput:
-    """Input of ``reportComment``: the comment, and the reader's reason."""
+    """Input of ``reportComment``: the comment, and the user's reason."""
 
     id: strawberry.ID = strawberry.field(description="Global `id` of the comment.")
     reason: ReportReason = strawberry.field(description="Why you report the comment.")
@@ -169,7 +169,8 @@ async def reject_comment(info: Info, input: RejectCommentInput) -> DecisionPaylo
 async def decide_comments(info: Info, input: DecideCommentsInput) -> DecisionsPayload:  # noqa: A002
     """Approve and reject several comments, as ``approve_comment`` and ``reject_comment`` do.
 
-    For moderators. Decisions on comments of the same product share transactions.
+    For moderators. Each decision succeeds or fails separately. The decisions run in parallel, so
+    that decisions on comments of the same product can share transactions.
     """
     viewer = require_viewer(info.context)
     require_moderator(viewer, "decide on comments")
@@ -180,7 +181,7 @@ async def decide_comments(info: Info, input: DecideCommentsInput) -> DecisionsPa
     for number, given in enumerate(input.decisions):
         if given.verdict is Verdict.REJECT and given.reason is None:
             argument = f"decisions.{number}.reason"
-            raise InvalidArgumentError(argument, f"{argument} is missing: say why you reject.")
+            raise InvalidArgumentError(argument, f"{argument} is missing: give a reason.")
     decisions = checked_each("decisions", input.decisions, _DECIDED)
     if len({one["id"] for one in decisions}) < len(decisions):
         raise InvalidArgumentError(
@@ -202,7 +203,10 @@ async def decide_comments(info: Info, input: DecideCommentsInput) -> DecisionsPa
 
 
 async def submission(info: Info, comment_id: str) -> Submission | None:
-    """Return a submission; None unless the viewer is its author or a moderator."""
+    """Return a submission; None if it is missing, or if the viewer may not see it.
+
+    Only its author and moderators may see a submission.
+    """
     viewer = require_viewer(info.context)
     comment_id = rules.identifier("commentId", comment_id)
     return await info.context.stores.moderation.get(
@@ -267,7 +271,7 @@ async def reports(root: strawberry.Parent[QueueEntry], info: Info) -> CommentRep
 
 @reported(ReportPayload)
 async def report_comment(info: Info, input: ReportCommentInput) -> ReportPayload:  # noqa: A002
-    """Report a published comment. A user's second report of the same comment changes nothing."""
+    """Report a published comment. A user's second report of the same comment is not stored."""
     viewer = require_viewer(info.context)
     given = checked(input, _REPORTED)
     text = given.get("text", "")

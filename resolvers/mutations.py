@@ -25,7 +25,8 @@ Name = TypeVar("Name", str, int)
 Mutation: TypeAlias = Callable[Concatenate[Info, Arguments], Coroutine[Any, Any, Payload]]
 
 Rule: TypeAlias = Callable[[str, Any], Any]
-"""Returns a value in canonical form, or raises InvalidArgumentError with the field's name."""
+"""A function of a field's name and value. It returns the value in canonical form, or raises
+InvalidArgumentError with the name."""
 
 _INPUT = "input"
 """The name of the argument of every mutation."""
@@ -62,8 +63,7 @@ class UserErrorCode(Enum):
     )
     CONFLICT = strawberry.enum_value(
         "CONFLICT",
-        description="The object has changed since the client read it. Reload the "
-        "object and try again.",
+        description="Other requests have changed the object. Reload the object and try again.",
     )
 
 
@@ -71,16 +71,16 @@ class UserErrorCode(Enum):
 class UserError:
     """An error in a mutation's input.
 
-    ``field`` is the path of the invalid field. The path begins with ``input``, and has list indexes
-    as digits. ``field`` is None if the error is not about a field.
+    ``field`` is the path of the invalid field, for example ``["input", "lines", "0", "quantity"]``.
+    It is None if the error is not about a field.
     """
 
     message: str
     code: UserErrorCode
     field: list[str] | None = None
     existing_id: str | None = None
-    """The global id of another object that is the cause of the error, such as the user's other
-    comment on the product; otherwise None."""
+    """With ALREADY_COMMENTED, the global id of the user's other comment on the product. With other
+    codes, None."""
 
 
 class InvalidInputError(Exception):
@@ -106,7 +106,7 @@ _CODES: dict[type[errors.DalError], UserErrorCode] = {
 def reported(
     payload: Callable[..., Payload],
 ) -> Callable[[Mutation[Arguments, Payload]], Mutation[Arguments, Payload]]:
-    """Decorate a mutation, so that errors in its input become user errors in its payload."""
+    """Decorate a mutation, so that the errors in ``_CODES`` become user errors in its payload."""
 
     def decorated(mutation: Mutation[Arguments, Payload]) -> Mutation[Arguments, Payload]:
         @wraps(mutation)
@@ -130,10 +130,10 @@ def reported(
 
 
 def checked(given: object, rules: Mapping[str, Rule], within: str = "") -> dict[str, Any]:
-    """Check the fields in ``rules``, and return those that are not null, in canonical form.
+    """Check an input by ``rules``. Return the fields that are not null, in canonical form.
 
-    Raises InvalidInputError with the errors of all fields. ``within`` is a prefix for the fields'
-    names in the errors, such as ``lines.0.``.
+    ``rules`` maps each field to its rule. Raises InvalidInputError with the errors of all fields.
+    ``within`` is a prefix for the fields' names in the errors, such as ``lines.0.``.
     """
     stated = {name: getattr(given, name) for name in rules}
     return _collected(
@@ -146,7 +146,7 @@ def checked(given: object, rules: Mapping[str, Rule], within: str = "") -> dict[
 def changed(
     given: object, rules: Mapping[str, Rule], clearable: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Check the fields in ``rules`` that the client sent, and return them in canonical form.
+    """Check the fields that the client sent by ``rules``. Return these fields in canonical form.
 
     Null becomes an empty string if ``clearable`` contains the field. Otherwise null is an error.
     """
@@ -197,7 +197,11 @@ def _collected(work: Iterable[tuple[Name, Callable[[], Any]]]) -> dict[Name, Any
 
 
 def errors_of_each(argument: str, outcomes: Iterable[object]) -> list[UserError]:
-    """Return a user error for each entry that failed with one. Raise any other exception."""
+    """Return a user error for each entry of a list that failed.
+
+    ``outcomes`` has the result or the exception of each entry. Exceptions that are not in
+    ``_CODES`` are raised.
+    """
     found: list[UserError] = []
     for number, outcome in enumerate(outcomes):
         if isinstance(outcome, errors.DalError) and type(outcome) in _CODES:
@@ -209,9 +213,9 @@ def errors_of_each(argument: str, outcomes: Iterable[object]) -> list[UserError]
 
 
 def new_id(key: str | None, *owner: str) -> str:
-    """Return the id of a new object.
+    """Return the id of a new object: a hash of ``owner`` and the idempotency key ``key``.
 
-    Requests with the same idempotency key ``key`` of the same ``owner`` get the same id.
+    So repeated requests with the same key get the same id. Without a key, the id is random.
     """
     if key is None:
         return uuid.uuid4().hex

@@ -71,7 +71,7 @@ def parse_node_id(argument: str, node_id: str, *types: str) -> tuple[str, str]:
 
 
 def own_id_of(*type_names: str) -> Callable[[str, str], str]:
-    """Return a rule for inputs. It turns a global id of one of the types into the own id in it."""
+    """Return a rule that checks a global id of one of these types and returns the own id in it."""
 
     def own_id(argument: str, node_id: str) -> str:
         return parse_node_id(argument, node_id, *type_names)[1]

@@ -2,7 +2,7 @@
 
 https://relay.dev/graphql/objectidentification.htm
 
-The functions in ``LOADERS`` load the objects of each type. Other fields use the same functions, so
+Each function in ``LOADERS`` loads the objects of one type. Other fields use the same functions, so
 reads by global id have the same authorization.
 """
 
@@ -47,7 +47,7 @@ NodeId = Annotated[strawberry.ID, strawberry.argument(name="id")]
 NodeIds = Annotated[list[strawberry.ID], strawberry.argument(name="ids")]
 
 Found: TypeAlias = AnyNode | Exception | None
-"""The result for one id. In a list, an error replaces only the failed object."""
+"""The result for one id: the object, or the error of the failed read. None means not found."""
 
 LOADERS: Mapping[str, Callable[[Info, str], Coroutine[Any, Any, AnyNode | None]]] = {
     "Product": products.load,
@@ -70,9 +70,9 @@ async def node(info: Info, node_id: NodeId) -> AnyNode | None:
 
 
 async def nodes(info: Info, node_ids: NodeIds) -> list[Found]:
-    """Return the objects in the order of their ids.
+    """Return the objects in the order of ``node_ids``.
 
-    If reading an object fails, the list has the error in place of this object.
+    If an object cannot be loaded, the list has the error in place of this object.
     """
     if len(node_ids) > MAX_NODES:
         raise InvalidArgumentError("ids", f"ids lists {len(node_ids)}; the maximum is {MAX_NODES}.")
@@ -83,9 +83,9 @@ async def nodes(info: Info, node_ids: NodeIds) -> list[Found]:
 
 
 async def found(info: Info, parse: Callable[[], tuple[str, str]]) -> Found:
-    """Return the object with the type and own id from ``parse``, or the error that occurs."""
+    """Return the object with the type and own id from ``parse``, or the error if this fails."""
     try:
         type_name, own_id = parse()
         return await LOADERS[type_name](info, own_id)
-    except Exception as error:  # noqa: BLE001 - any, as graphql-core does for each item
+    except Exception as error:  # noqa: BLE001 - graphql-core catches every exception, too
         return error

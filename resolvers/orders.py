@@ -136,7 +136,7 @@ async def open_orders(
 
 @reported(OrderPayload)
 async def place_order(info: Info, input: PlaceOrderInput) -> OrderPayload:  # noqa: A002
-    """Store an order of a user, with prices from the shop's server. For staff."""
+    """Store a new order of a user, with prices from the shop's server. For staff."""
     require_staff(
         require_viewer(info.context),
         "place orders: the shop's server places orders for its customers",
@@ -156,9 +156,9 @@ async def place_order(info: Info, input: PlaceOrderInput) -> OrderPayload:  # no
 
 @reported(OrderPayload)
 async def set_order_status(info: Info, input: SetOrderStatusInput) -> OrderPayload:  # noqa: A002
-    """Set the next status of an order.
+    """Change an order to a status that may follow its present status.
 
-    Staff may set every status. Other users may only cancel their own orders.
+    Staff may change every order. Other users may only cancel their own orders.
     """
     viewer = require_viewer(info.context)
     may_set_status(viewer, input.status)

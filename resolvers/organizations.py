@@ -102,7 +102,7 @@ class OrganizationPayload:
 
 @dataclass(frozen=True, slots=True)
 class OrganizationUserPayload:
-    """Result of ``addOrganizationUser``: the new user's edge, to insert into a list."""
+    """Result of ``addOrganizationUser``: the new user's edge, which clients insert into a list."""
 
     organization_user_edge: Edge[OrganizationUser] | None = None
     user_errors: list[UserError] = field(default_factory=list)
@@ -130,7 +130,7 @@ class UserTypePayload:
 
 
 async def load_user(info: Info, own_id: str) -> OrganizationUser | None:
-    """Return a user of an organisation, for ``node``. ``own_id`` is the id in the global id.
+    """Return a user of an organisation, for ``node``. ``own_id`` is the own id in the global id.
 
     Return None if the user is missing, or if the viewer may not see the organisation.
     """
@@ -201,10 +201,10 @@ async def organizations_of(
 async def user(
     root: strawberry.Parent[Organization], info: Info, username: str
 ) -> OrganizationUser | None:
-    """Return one user of an organisation.
+    """Return one user of an organisation; None if the organisation does not have the user.
 
-    If the request selects the user's newest tickets and the viewer may see them, the same Query
-    reads them.
+    If the request selects the user's newest tickets, and the viewer may see these tickets, one
+    Query reads the user and the tickets.
     """
     context = info.context
     rules.identifier("username", username)
@@ -251,7 +251,10 @@ async def remove_organization_user(
     info: Info,
     input: RemoveOrganizationUserInput,  # noqa: A002
 ) -> RemovedUserPayload:
-    """Remove a user from an organisation. The viewer may also be the user who leaves."""
+    """Remove a user from an organisation.
+
+    Users may remove themselves. Staff and admins may remove every user.
+    """
     viewer = require_viewer(info.context)
     stated = checked(input, _NAMED)
     organization, username = stated["organization_name"], stated["username"]

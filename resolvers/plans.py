@@ -1,6 +1,6 @@
 """The plan of a page: the cost of reading the page, and the rows and alternatives from its trace.
 
-A page that was read without a trace, for example by a prefetch, has empty lists in its plan.
+If a page was read without a trace, the lists in its plan are empty.
 """
 
 from math import isnan
@@ -16,7 +16,7 @@ def consumed_capacity(root: strawberry.Parent[ExecutionStatistics]) -> float | N
 
 
 def planning_capacity(root: strawberry.Parent[ExecutionStatistics]) -> float | None:
-    """Return the capacity that reading statistics consumed; None if DynamoDB does not report it."""
+    """Return the capacity that reads of statistics consumed; None if it is not reported."""
     return None if isnan(root.planning_capacity) else root.planning_capacity
 
 
@@ -36,7 +36,7 @@ def alternatives(root: strawberry.Parent[ExecutionStatistics]) -> list[Alternati
 
 
 def full_pages(root: strawberry.Parent[ExecutionStatistics]) -> ReadFigures | None:
-    """Return the cost of reading a full page from every partition."""
+    """Return the cost of reading a full page from every partition; None without a trace."""
     return _trace(root).full_pages()
 
 

@@ -56,7 +56,7 @@ async def product_search(
     last: int | None = None,
     before: str | None = None,
 ) -> Page[Product]:
-    """Return a page of the products with titles that begin with a text."""
+    """Return a page of the products with titles that begin with ``title``."""
     cut = slice_of(info, first, after, last, before, kind=CursorKind.TITLE)
     text = rules.stated_title("title", title)
     return await info.context.stores.products.search(text, cut)
@@ -252,7 +252,11 @@ def facets(
     rating: list[int] | None = None,
     language: list[str] | None = None,
 ) -> CommentFacets:
-    """Return the counts for each value of a filter, computed from these statistics."""
+    """Return the number of comments with each rating, and in each language.
+
+    A rating's number includes only comments in the selected languages. A language's number
+    includes only comments with the selected ratings.
+    """
     return facets_of(
         root,
         None if rating is None else rules.ratings("rating", rating),
@@ -261,17 +265,17 @@ def facets(
 
 
 async def most_recent_positive(root: strawberry.Parent[Product], info: Info) -> Comment | None:
-    """Return the newest comment rated 4 or 5."""
+    """Return the newest comment rated 4 or 5; None without such a comment."""
     return await _newest(info, Selection(root.product_id, POSITIVE))
 
 
 async def most_recent_negative(root: strawberry.Parent[Product], info: Info) -> Comment | None:
-    """Return the newest comment rated 1 or 2."""
+    """Return the newest comment rated 1 or 2; None without such a comment."""
     return await _newest(info, Selection(root.product_id, NEGATIVE))
 
 
 async def last_commented_at(root: strawberry.Parent[Product], info: Info) -> datetime | None:
-    """Return the creation time of the newest comment."""
+    """Return the creation time of the newest comment; None without comments."""
     newest = await _newest(info, Selection(root.product_id))
     return newest.created_at if newest else None
 

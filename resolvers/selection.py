@@ -1,7 +1,7 @@
-"""Finds the fields that a request selects below a resolver's field, and the slice of a list.
+"""Finds which fields a request selects below the current field, and which slice of a list.
 
-Results that depend only on the document are stored in the ``memo`` of the compiled field, so that
-later requests do not compute them again.
+Results that depend only on the document are stored in the ``memo`` of the compiled field. Later
+requests with the same document do not compute these results again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -64,7 +64,7 @@ class CommentOrder(StrEnum):
 
     @property
     def order(self) -> Order | None:
-        """The order for a selection of comments. None means the order by date."""
+        """The order for a ``Selection`` of comments; None for the order by date."""
         return Order.__members__.get(self.name)
 
     @property
@@ -103,8 +103,8 @@ def slice_of(
 ) -> Slice:
     """Return the slice that the arguments of the current field request.
 
-    An order of None means NEWEST. Raises InvalidArgumentError for an invalid number of rows, and
-    InvalidCursorError for an invalid cursor or a cursor of a list of another ``kind``.
+    ``order_by`` None means NEWEST. Raises InvalidArgumentError if ``first`` or ``last`` is invalid,
+    or if both are given. Raises InvalidCursorError if a cursor is invalid or has another ``kind``.
     """
     raw = _raw(info)
     memo: dict[object, Mapping[str, bool]] = getattr(raw, "memo", {})
@@ -123,12 +123,15 @@ def slice_of(
 
 
 def first_slice(info: Info, field: str, *, kind: CursorKind = CursorKind.INSTANT) -> Slice | None:
-    """Return the slice that ``field``, below the current field, requests at the start of its list.
+    """Return the slice of the list ``field``, which the request selects below the current field.
 
-    With this slice, the current resolver can read its object and the list in one Query. Return None
-    if the request does not select the field, or if the field has an invalid argument, a sort order
-    other than NEWEST, or an argument other than ``first``, ``before`` and ``orderBy``. In these
-    cases the resolver of the field reads the page.
+    The current resolver can then read its object and the slice in one Query. In these cases the
+    result is None, and the resolver of ``field`` reads the page:
+
+    - The request does not select ``field``.
+    - ``field`` has an invalid argument, or an argument other than ``first``, ``before`` and
+      ``orderBy``.
+    - ``orderBy`` is not NEWEST.
     """
     for selected in _below(info, field):
         given = selected.arguments
@@ -226,7 +229,7 @@ class _Selected:
     fragments: dict[str, FragmentDefinitionNode]
 
     def wanted(self) -> dict[str, bool]:
-        """Return those fields of a slice that depend on which fields of the page are selected."""
+        """Return the fields of a slice that depend on the selected fields of the page."""
         traced = (_reaches(self.nodes, ("plan", name), self.fragments) for name in TRACED)
         return {
             "next_page": _reaches(self.nodes, ("pageInfo", "hasNextPage"), self.fragments),

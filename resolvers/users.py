@@ -1,4 +1,4 @@
-"""Users and their profiles, and authors, which are the public part of users."""
+"""Users and their profiles, and authors, which show the public data of users."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -65,7 +65,7 @@ def user_of(root: strawberry.Parent[Order]) -> User:
 
 def author_of(root: strawberry.Parent[Comment | Ticket]) -> Author:
     """Return the author of a comment or ticket, with the display name in the comment or ticket."""
-    # ``root.name or root.username`` equals ``root.author_name``, without a function call per row.
+    # ``root.name or root.username`` equals ``root.author_name``, but needs no call per row.
     return Author(root.username, root.name or root.username)
 
 
@@ -89,9 +89,9 @@ async def load_author(info: Info, username: str) -> Author:
 def name_of(root: strawberry.Parent[Author | User], info: Info) -> Any:
     """Return a user's display name, or a coroutine that reads the name.
 
-    If a comment, ticket or order led to the user, or the user is the viewer of ``viewer`` or
-    ``user``, ``root`` has the name. Then the name is returned without a coroutine, because pages
-    show many names. In all other cases, the name must be read from the table.
+    ``root`` often has the name, for example from a comment, a ticket or an order. Such a name is
+    returned without a coroutine, because pages show many names. Otherwise, the name is read from
+    the table.
     """
     return root.name or _newest_name(info, root.username)
 

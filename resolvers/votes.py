@@ -28,7 +28,7 @@ class UnmarkHelpfulInput(MarkHelpfulInput):
 
 @dataclass(frozen=True, slots=True)
 class VotePayload:
-    """Result of a mutation: the comment with its new number of votes."""
+    """Result of ``markHelpful`` or ``unmarkHelpful``: the comment with its new number of votes."""
 
     comment: Comment | None = None
     user_errors: list[UserError] = field(default_factory=list)
@@ -63,5 +63,5 @@ async def viewer_found_helpful(root: strawberry.Parent[Comment], info: Info) -> 
 
 
 async def highlights(root: strawberry.Parent[Product], info: Info) -> Highlights:
-    """Return the product's most helpful comments."""
+    """Return the product's most helpful positive comment and most helpful critical comment."""
     return await info.context.stores.votes.highlights(root.product_id)

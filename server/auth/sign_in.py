@@ -49,7 +49,8 @@ class Attempt:
 class SignIn:
     """Signs visitors in at an issuer.
 
-    Except for the audience, the issuer's JWTs must pass the same rules as in the API.
+    The issuer's ID tokens are checked by the same rules as JWTs of the API, except for the
+    audience.
     """
 
     def __init__(
@@ -57,16 +58,16 @@ class SignIn:
     ) -> None:
         self._authenticator = authenticator
         self._issuer = issuer
-        # Sign-in checks ID tokens. Their audience is the client, while the audience of the API's
-        # access tokens is the API.
+        # The audience of an ID token is the client. The audience of an access token is the API.
         self._rules = replace(authenticator.rules, audience=client_id)
         self._client_id = client_id
         self._client_secret = client_secret
 
     async def start(self, redirect_uri: str) -> tuple[str, Attempt]:
-        """Return the issuer's address for the browser, and the attempt that ``finish`` needs.
+        """Return the issuer's URL that the browser must open, and the attempt for ``finish``.
 
-        Raises KeysUnavailableError if the issuer cannot be reached.
+        ``redirect_uri`` is the URL to which the issuer sends the browser back. Raises
+        KeysUnavailableError if the issuer's discovery document is unavailable or incomplete.
         """
         attempt = Attempt(*(secrets.token_urlsafe(32) for _ in range(3)))
         digest = hashlib.sha256(attempt.verifier.encode()).digest()
@@ -84,14 +85,14 @@ class SignIn:
     async def finish(self, attempt: Attempt, state: str, code: str, redirect_uri: str) -> str:
         """Return this server's JWT for the user who has signed in at the issuer.
 
-        Raises InvalidTokenError if the response does not belong to this attempt, or if the issuer
-        or this server refuses the sign-in. Raises KeysUnavailableError if the issuer cannot be
-        reached.
+        ``state`` and ``code`` come from the issuer's response. Raises InvalidTokenError if they do
+        not belong to this attempt, or if the issuer or this server refuses the sign-in. Raises
+        KeysUnavailableError if the issuer is unavailable or sends an invalid response.
         """
         from httpx_oauth.oauth2 import GetAccessTokenError  # noqa: PLC0415 - imports httpx
 
-        # Also refuse an empty state, which means that the browser has no attempt, and an empty
-        # code, which means that the visitor has declined.
+        # An empty state equals the attempt's state if the browser has no attempt, so it is refused.
+        # An empty code means that the visitor has declined.
         if not state or not code or not hmac.compare_digest(attempt.state.encode(), state.encode()):
             raise InvalidTokenError(TokenFlaw.UNREADABLE, "This sign-in was not started here.")
         client = await self._client()
@@ -102,11 +103,11 @@ class SignIn:
                 raise KeysUnavailableError(str(error)) from error
             message = f"The issuer refused the code: {error.response.text[:500]}"
             raise InvalidTokenError(TokenFlaw.UNREADABLE, message) from error
-        # The response does not have the form of a token endpoint's response.
+        # The response is not a valid response of a token endpoint.
         except (TypeError, ValueError) as error:
             raise KeysUnavailableError(str(error)) from error
         claims, by_secret = await self._authenticator.verified(str(answer.get("id_token", "")))
-        # OpenID Connect Core 3.1.3.7, 11: refuse the ID token of another attempt.
+        # OpenID Connect Core 3.1.3.7, step 11: refuse the ID token of another attempt.
         if by_secret or claims.get("nonce") != attempt.nonce:
             raise InvalidTokenError(
                 TokenFlaw.UNREADABLE, "This ID token belongs to another sign-in."
@@ -132,7 +133,7 @@ class SignIn:
                 "authorization_endpoint or token_endpoint."
             )
             raise KeysUnavailableError("Sign-in is unavailable: try again in a moment.")
-        # OpenID Connect Discovery 3: if the list is missing, clients authenticate by HTTP Basic.
+        # OpenID Connect Discovery, section 3: without this list, clients authenticate by Basic.
         methods = known.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
         basic = "client_secret_basic" in methods
         return OAuth2(
