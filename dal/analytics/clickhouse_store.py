@@ -1,7 +1,7 @@
 """The analytics store on a ClickHouse server, through its HTTP interface.
 
-The store works with every ClickHouse release since 18.16. ClickHouse's DateTime has whole seconds
-from 1970 to 2105, so the store omits comments of other years.
+The store works with every ClickHouse release since 18.16. ClickHouse's type DateTime has whole
+seconds, in the years 1970 to 2105. So the store omits comments before FIRST, and from END on.
 """
 
 import re
@@ -27,7 +27,8 @@ from dal.analytics.sql import END, FIRST
 from dal.analytics.store import Export, Question, Result
 
 SECONDS = 60.0
-"""Seconds after which a request fails. Questions have a shorter deadline: see ``service``."""
+"""Maximum seconds that a request waits for the server. Questions have a shorter deadline: see
+``dal.analytics.service``."""
 
 REPLACED = "Another refresh has replaced this one: run `marginalia analytics refresh` again."
 
@@ -63,7 +64,7 @@ class ClickHouseStore:
         self._client = httpx.AsyncClient(timeout=SECONDS)
 
     async def export(self) -> Export | None:
-        """Return the export that the tables contain."""
+        """Return the export that the tables contain; None if they contain no export."""
         try:
             answer = await self._select(
                 f"SELECT argMax(text, number) FROM {self._prefix}_state GROUP BY name"
@@ -89,9 +90,9 @@ class ClickHouseStore:
         return Result(answer["data"], sql, answer["statistics"]["rows_read"])
 
     async def fill(self, parquet: Path, began: datetime) -> Export:
-        """Insert an export into a new table, and make this table the current one.
+        """Insert the comments into a new table, and return the new export.
 
-        Then drop the tables of all other exports.
+        Later questions read the new table. The tables of all other exports are dropped.
         """
         try:
             return await self._fill(parquet, began)
@@ -132,9 +133,10 @@ class ClickHouseStore:
         return dict(orjson.loads(await self._do(f"{sql} FORMAT JSONCompact")))
 
     async def _do(self, sql: str, rows: bytes = b"") -> bytes:
-        """Execute one statement.
+        """Execute one statement, and return the body of the response.
 
-        If it fails, raise AnalyticsFailedError with the server's message.
+        Raises _NoTableError if a table does not exist. Any other failure raises
+        AnalyticsFailedError with the server's message.
         """
         url = self._url.copy_merge_params({"query": sql}) if rows else self._url
         try:

@@ -65,7 +65,7 @@ class DuckDBStore:
         self._database = duckdb.connect(":memory:", config=settings)
 
     async def export(self) -> Export | None:
-        """Return the export that the folder contains."""
+        """Return the export that the folder contains; None if the folder contains no export."""
         return await self._run(lambda _: self._export())
 
     async def ask(self, question: Question, export: Export) -> Result:
@@ -73,7 +73,10 @@ class DuckDBStore:
         return await self._run(lambda cursor: self._ask(cursor, question, export))
 
     async def fill(self, parquet: Path, began: datetime) -> Export:
-        """Store the exported comments, sorted by product: a trend then reads few row groups."""
+        """Store the exported comments, and return the new export.
+
+        The rows are sorted by product, so that a trend reads few row groups.
+        """
         return await self._run(lambda cursor: self._fill(cursor, parquet, began))
 
     async def close(self) -> None:
@@ -82,7 +85,10 @@ class DuckDBStore:
         self._database.close()
 
     async def _run(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
-        """Run ``work`` in a thread. If the caller is cancelled, interrupt ``work``."""
+        """Run ``work`` in a thread, and return the result of ``work``.
+
+        If the caller is cancelled, the thread is interrupted.
+        """
         with self._database.cursor() as cursor:
             running = self._pool.submit(_converting_errors, work, cursor)
             try:
@@ -99,7 +105,7 @@ class DuckDBStore:
         for _ in range(ATTEMPTS - 1):
             try:
                 return self._run_sql(cursor, question, export)
-            except duckdb.IOException:  # a refresh has replaced the file
+            except duckdb.IOException:  # a refresh has probably replaced the file
                 export = self._export() or export
         return self._run_sql(cursor, question, export)
 

@@ -1,4 +1,4 @@
-"""Errors of the analytics store. Each message says what to do."""
+"""Errors of the analytics store, and their messages."""
 
 from dal.errors import DalError
 
@@ -8,13 +8,16 @@ class AnalyticsUnavailableError(DalError):
 
 
 class AnalyticsMissingError(AnalyticsUnavailableError):
-    """The store is not installed or has no data. The message is for operators, not for clients."""
+    """The store is not installed or has no data.
+
+    The message is for operators. Clients get the message NOT_SET_UP instead.
+    """
 
 
 class AnalyticsFailedError(AnalyticsUnavailableError):
     """The store's engine failed.
 
-    Clients do not see the message, because it may contain paths and hosts.
+    Clients get the message AWAY instead, because this message may contain paths and hosts.
     """
 
 

@@ -1,6 +1,7 @@
 """The questions about all comments, and their results. Instants are aware and in UTC.
 
-A period is a day, a week that starts on Monday (ISO 8601), or a month. Each period has a number.
+A period is a day, a week that starts on Monday (ISO 8601), or a month. Each period has a number:
+see ``number_of``.
 """
 
 from collections.abc import Sequence
@@ -13,8 +14,8 @@ from dal.limits import MAX_POINTS
 from dal.model import RATINGS, Product
 
 AT_LEAST = 5
-"""A product is ranked by its average only if it has at least this many comments in each period.
-With fewer comments, a single comment can change the average by a whole star."""
+"""Default minimum of comments that a product must have in each of the two periods, if products are
+ranked by average. With fewer comments, a single comment can change the average by a whole star."""
 
 
 class Interval(StrEnum):
@@ -49,7 +50,7 @@ def number_of(interval: Interval, instant: datetime) -> int:
 
 
 def start_of(interval: Interval, number: int) -> datetime:
-    """Return the start of a period. For periods after year 9999, return the end of the calendar."""
+    """Return the start of a period. For a period after the year 9999, return ``datetime.max``."""
     try:
         match interval:
             case Interval.DAY:
@@ -69,7 +70,7 @@ def period(interval: Interval, number: int) -> Period:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Consecutive periods from number ``first`` to number ``last``. None means no limit."""
+    """Consecutive periods from number ``first`` to ``last`` (included). None means no limit."""
 
     interval: Interval
     first: int | None = None
@@ -107,7 +108,10 @@ def _before(end: datetime) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class TrendQuestion:
-    """A product's comments over time. ``languages`` None includes all languages."""
+    """How do the number and the ratings of a product's comments change over time?
+
+    If ``languages`` is None, the trend includes all languages.
+    """
 
     product_id: str
     span: Span
@@ -125,7 +129,9 @@ class MovedBy(StrEnum):
 class MoversQuestion:
     """Which products changed most between the periods ``earlier`` and ``later``?
 
-    By default ``later`` is the last complete period, and ``earlier`` the period before it.
+    ``earlier`` and ``later`` are instants within these periods. By default, the later period is the
+    last period that ended before the export began, and the earlier period is the period before it.
+    ``at_least`` applies only to MovedBy.AVERAGE: see AT_LEAST.
     """
 
     interval: Interval

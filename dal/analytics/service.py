@@ -1,4 +1,7 @@
-"""Asks an analytics store questions. Limits their number and time, and caches their results."""
+"""Answers questions with an analytics store.
+
+The service limits the number of running questions and their time, and caches the results.
+"""
 
 import asyncio
 import time
@@ -53,10 +56,10 @@ Answer = TypeVar("Answer")
 
 
 class Analytics:
-    """Asks one store questions. ``start`` or the first question opens the store.
+    """Answers questions with one store. ``start`` or the first question opens the store.
 
-    ``trend`` and ``movers`` raise AnalyticsUnavailableError if there is no store, or if the store
-    fails or is too slow.
+    ``trend`` and ``movers`` raise AnalyticsUnavailableError in three cases: no store with data
+    exists, the store fails or is too slow, or too many questions are running.
     """
 
     def __init__(self, open_store: OpenStore | None = None) -> None:
@@ -76,19 +79,20 @@ class Analytics:
 
         If the question has no end, the trend ends with the last period that has a comment. If it
         has no start, the trend begins with the first period that has a comment, but has at most
-        MAX_POINTS periods. Raises InvalidArgumentError if the question asks for more points.
+        MAX_POINTS periods. Raises InvalidArgumentError if the question has a start, and
+        the trend has more than MAX_POINTS periods.
         """
         return await self._answer(question, _trend)
 
     async def movers(self, question: MoversQuestion) -> Movers:
         """Return the products that changed most between two periods.
 
-        Raises InvalidArgumentError unless the earlier period is before the later one.
+        Raises InvalidArgumentError if the earlier period is not before the later period.
         """
         return await self._answer(question, _movers)
 
     def start(self) -> None:
-        """Begin to open the store early, so that the first question need not wait."""
+        """Begin to open the store, so that the first question does not have to wait."""
         if self._open is not None:
             self._begin_to_open(self._open)
 
@@ -106,8 +110,8 @@ class Analytics:
             raise AnalyticsMissingError(NOT_SET_UP)
         try:
             async with asyncio.timeout(DEADLINE):
-                # Later questions wait for the opening too, so a cancelled question must not stop
-                # it.
+                # Other questions can wait for the same task, so a cancelled question must not
+                # cancel this task.
                 store = await asyncio.shield(self._begin_to_open(self._open))
                 export: Export | None = await self._shared.read(None, store.export)
                 if export is None:
@@ -145,9 +149,11 @@ class Analytics:
 
 
 async def open_store(directory: Path, table: str, url: str | None) -> AnalyticsStore:
-    """Open the store of a table: ClickHouse at ``url``, or DuckDB in the data directory.
+    """Return the analytics store of a table.
 
-    Raises AnalyticsMissingError if the packages of the store are not installed.
+    The store is on the ClickHouse server at ``url``. If ``url`` is None, the store is DuckDB with
+    files in the data directory. Raises AnalyticsMissingError if the store's packages are not
+    installed.
     """
 
     def opened() -> AnalyticsStore:
@@ -167,7 +173,7 @@ async def open_store(directory: Path, table: str, url: str | None) -> AnalyticsS
 
 
 def folder_of(directory: Path, table: str) -> Path:
-    """Return the folder for a table's DuckDB files, which is in the data directory."""
+    """Return the folder in the data directory for the DuckDB files of a table."""
     return directory / "analytics" / table
 
 
@@ -247,7 +253,10 @@ async def _movers(question: MoversQuestion, store: AnalyticsStore, export: Expor
 
 
 def _instant(start: str | date | datetime) -> datetime:
-    """Return the start of a row's period. DuckDB returns it as a date, ClickHouse as text."""
+    """Return the start of a row's period as a datetime in UTC.
+
+    In rows from DuckDB, ``start`` is a date or a datetime. In rows from ClickHouse, it is a text.
+    """
     if isinstance(start, str):
         start = datetime.fromisoformat(start)
     return datetime(start.year, start.month, start.day, tzinfo=UTC)

@@ -1,8 +1,8 @@
 """The SQL of each question: one sqlglot expression, rendered for DuckDB or for ClickHouse.
 
-Each store offers its comments as a relation with product_id, rating, language and created_at in
-UTC. The expressions use only functions that both engines have: sums, CASE, ABS, and DATE_TRUNC with
-weeks that begin on Monday.
+Each store has a table of comments with the columns product_id, rating, language and created_at (in
+UTC). The expressions use only functions that both engines have: sums, CASE, ABS, and DATE_TRUNC
+with weeks that begin on Monday.
 """
 
 from collections.abc import Iterable
@@ -14,8 +14,9 @@ from dal.analytics.questions import Interval, MovedBy, Period
 from dal.model import RATINGS
 
 FIRST, END = datetime(1970, 1, 5, tzinfo=UTC), datetime(2105, 12, 31, tzinfo=UTC)
-"""The range of dates that every ClickHouse release supports: from the first Monday of the type
-DateTime to the last day of the type."""
+"""ClickHouse tables contain the comments from FIRST (included) to END (excluded). Every ClickHouse
+release supports these dates. FIRST is a Monday, because the first day of each comment's week must
+be supported, too."""
 
 _STARTS = {"DAY": "toStartOfDay", "WEEK": "toMonday", "MONTH": "toStartOfMonth"}
 
@@ -27,7 +28,7 @@ _PRODUCT, _RATING, _LANGUAGE, _CREATED = map(exp.column, COLUMNS)
 
 
 def comments(base: str) -> exp.Subquery:
-    """Return the relation of all comments in the table ``base``."""
+    """Return the subquery of all comments in the table ``base``."""
     return select(*COLUMNS).from_(base).subquery("comments")
 
 
@@ -138,9 +139,9 @@ def _older(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.DateTrunc):
         return exp.Anonymous(this=_STARTS[node.unit.name], expressions=[node.this])
     if isinstance(node, exp.Cast) and node.is_type(exp.DataType.Type.TIMESTAMP):
-        # ClickHouse does not support every instant. So FIRST replaces an earlier instant, and END a
-        # later one. The result is the same, because the tables contain only comments from FIRST to
-        # END. The texts have equal lengths, so they sort in the order of their instants.
+        # ClickHouse supports only some dates, so an instant before FIRST becomes FIRST, and an
+        # instant after END becomes END. The result stays the same, because the tables contain only
+        # comments from FIRST to END. The texts have equal lengths, so they sort like the instants.
         text = min(max(node.this.name, f"{FIRST:{_SECOND}}"), f"{END:{_SECOND}}")
         return exp.Anonymous(
             this="toDateTime", expressions=[*map(exp.Literal.string, (text, "UTC"))]

@@ -9,15 +9,15 @@ from typing import Any, Protocol
 import orjson
 
 Question = Callable[[Any], Any]
-"""A function that receives the relation of all comments, and returns a question as SQL: see
-``dal.analytics.sql``."""
+"""A function that receives the subquery of all comments, and returns the query that answers a
+question. Both are sqlglot expressions: see ``dal.analytics.sql``."""
 
 Row = Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A copy of all comments in the store: its start time, its name, and its number of rows.
+    """The store's copy of all comments: when it began, its file or table, and its number of rows.
 
     The copy includes every change that was made before ``began``.
     """
@@ -32,7 +32,7 @@ class Export:
 
     @classmethod
     def decode(cls, text: bytes | str) -> "Export":
-        """Return the export that ``encode`` wrote."""
+        """Return the export from JSON that ``encode`` returned."""
         fields = orjson.loads(text)
         return cls(datetime.fromisoformat(fields["began"]), fields["name"], fields["rows"])
 
@@ -47,7 +47,7 @@ class Result:
 
 
 class AnalyticsStore(Protocol):
-    """A columnar store. Every method can raise AnalyticsUnavailableError."""
+    """A columnar store. ``export``, ``ask`` and ``fill`` can raise AnalyticsUnavailableError."""
 
     @property
     def name(self) -> str:
@@ -60,9 +60,9 @@ class AnalyticsStore(Protocol):
         """Answer a question about ``export``, or about the export that has replaced it."""
 
     async def fill(self, parquet: Path, began: datetime) -> Export:
-        """Replace the current export by the rows of a Parquet file.
+        """Replace the current export with the rows of a Parquet file, and return the new export.
 
-        Return the new export. ``began`` is the time at which the file's export began.
+        ``began`` is the time at which the export to this file began.
         """
 
     async def close(self) -> None:

@@ -25,7 +25,8 @@ from dal.query.pagination import Edge, encode_cursor
 from dal.repositories.comments import Selection
 
 UNREADABLE = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
-"""Errors that ``decode`` raises for a line that another version or another program wrote."""
+"""The errors that ``decode`` can raise for an unreadable line, for example from another version of
+the server."""
 
 _OVERHEAD = 1_000
 """Approximate bytes of a change in memory, without its texts."""
@@ -49,7 +50,8 @@ class Was(NamedTuple):
 class Change:
     """A comment before and after a write.
 
-    ``was`` is None for a new comment, and ``now`` is None for a deleted one.
+    ``was`` is None for a new comment, and ``now`` is None for a deleted comment. ``position`` is
+    the comment's position in the lists of its product: ``<createdAt>#<id>``.
     """
 
     product_id: str
@@ -58,8 +60,8 @@ class Change:
     now: Comment | None
     late: bool = False
     """True if a new epoch (see ``EventPosition``) began between the write and the publication of
-    this change. Then a later change of the same comment may be lost, so ``now`` may be out of date,
-    and clients must reload."""
+    this change. In this case, a later change of the same comment may be lost. ``now`` may then be
+    out of date, so clients must reload."""
 
     @property
     def size(self) -> int:
@@ -181,7 +183,7 @@ def _was(old: Comment) -> Was:
 
 
 def version(comment: Comment) -> str:
-    """Return the version of a comment: the time of its last change."""
+    """Return the version of a comment for the log: the text of the time of its last change."""
     replied_at = comment.reply.created_at if comment.reply else None
     instants = (comment.created_at, comment.updated_at, comment.touched_at, replied_at)
     return format_instant(max(one for one in instants if one is not None))
@@ -213,11 +215,11 @@ def decode(line: bytes) -> LogEntry:
 def event_for(
     selection: Selection, position: EventPosition, entry: LogEntry
 ) -> CommentEvent | None:
-    """Return the event that a log entry causes for a list.
+    """Return the event that a log entry causes for the list of the comments in ``selection``.
 
-    An edit that moves a comment into the list is ADDED, and an edit that moves it out of the list
-    is DELETED. An uncertain write and a late change are RELOAD. Return None if the comment is
-    outside the list both before and after the change.
+    An edit that moves a comment into the list causes ADDED. An edit that moves a comment out of the
+    list causes DELETED. An uncertain write or a late change causes RELOAD. Return None if the list
+    contains the comment neither before nor after the change.
     """
     if isinstance(entry, UncertainWrite) or entry.late:
         return CommentEvent(CommentEventKind.RELOAD, position)
@@ -237,7 +239,7 @@ def new_epoch() -> int:
 def event_position_of(cursor: str) -> EventPosition:
     """Return the position in an event's cursor. Raise InvalidCursorError for any other text."""
     try:
-        # A longer text is not a cursor, so the rest is not decoded.
+        # A text longer than MAX_OPAQUE is not a cursor, so it is not decoded completely.
         text = cursor[: MAX_OPAQUE + 1].encode("ascii")
         raw = urlsafe_b64decode(text + b"=" * (-len(text) % 4))
         kind, epoch, number = _CURSOR.unpack_from(raw)

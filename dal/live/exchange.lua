@@ -1,4 +1,5 @@
--- Publishes a process's changes and its heartbeat in one step, and begins an epoch after a loss.
+-- Publishes a process's changes and its heartbeat in one step. Begins a new epoch if changes may be
+-- lost.
 -- KEYS: the stream; a hash with each process's last heartbeat and the run id of Redis.
 -- ARGV: id of the process; run id of Redis; '1' if changes may be missing; the newest epoch that
 -- the process knows; microseconds without a heartbeat after which a process is dead; the id of the
@@ -33,8 +34,8 @@ end
 epoch = string.format('%.0f', epoch)
 for place = 7, #ARGV, 2 do
   number = number + 1
-  -- A later change of the same comment may be lost with the previous epoch, so this change can be
-  -- out of date.
+  -- A change from an earlier epoch is late: a later change of the same comment may be lost, so this
+  -- change can be out of date.
   local kind = ARGV[place] == epoch and 'change' or 'late'
   redis.call('XADD', stream, string.format('%s-%.0f', epoch, number), kind, ARGV[place + 1])
 end

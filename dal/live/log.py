@@ -24,10 +24,9 @@ from dal.repositories.comments import Selection
 
 MAX_KEPT = 10_000
 MAX_KEPT_BYTES = 16_000_000
-"""Maximum number, and maximum bytes, of the changes that the log keeps, for all products together.
-On a busy server, these are the changes of about one minute. A client that reconnects can continue
-after any change that the log still has.
-"""
+"""Maximum number and maximum bytes of the changes that the log keeps, for all products together. On
+a busy server, the log keeps the changes of about one minute. A client that reconnects can continue
+after any change that the log still has."""
 
 
 class SlowListenerError(Exception):
@@ -37,7 +36,7 @@ class SlowListenerError(Exception):
 class Listener:
     """An async iterator of the events of one selection (a product's comments, with filters).
 
-    The number and the bytes of its queued events are limited.
+    The queue holds a limited number and limited bytes of events.
     """
 
     def __init__(
@@ -58,9 +57,9 @@ class Listener:
     def offer(self, event: CommentEvent) -> None:
         """Add an event to the queue. A RELOAD event replaces all queued events.
 
-        If the queue is full, it is emptied, and the listener closes. Events up to the position
-        ``after`` are skipped, because the client has received them already, possibly from another
-        process.
+        If the queue is full, the listener discards the queued events and closes. Events up to the
+        position ``after`` are skipped, because the client has already received them, possibly from
+        another process.
         """
         if event.kind is CommentEventKind.RELOAD:
             self._waiting.clear()
@@ -102,7 +101,7 @@ class Listener:
         return event
 
     async def aclose(self) -> None:
-        """Close the listener. The name is that of async generators, which ``aclosing`` requires."""
+        """Close the listener. ``contextlib.aclosing`` requires a method with this name."""
         self.close()
 
 
@@ -129,9 +128,9 @@ class Log:
         return EventPosition(self.last.epoch, self._floor)
 
     def begin(self, epoch: int, number: int) -> None:
-        """Begin an epoch, and send RELOAD to all listeners.
+        """Drop all entries, begin an epoch, and send RELOAD to all listeners.
 
-        The epoch's events have higher numbers than ``number``.
+        The next events have higher numbers than ``number``. For epochs, see ``EventPosition``.
         """
         self.last = EventPosition(epoch, number)
         self._floor = number
@@ -153,8 +152,8 @@ class Log:
         self._bytes += entry.size
         if isinstance(entry, Change) and entry.was is not None:
             before = entry.was.version
-            # A load from a file may change a comment without a new version. Then versions do not
-            # show the order of the changes.
+            # A load from a file may change a comment without a new version. Such a change is not
+            # added to ``_next``, because versions do not show whether it is newer.
             if entry.now is None or version(entry.now) != before:
                 self._next[entry.position, before] = entry
         while len(self._entries) > self._kept or self._bytes > self._kept_bytes:
@@ -170,7 +169,7 @@ class Log:
                 listener.offer(event)
 
     def listen(self, selection: Selection, after: EventPosition | None) -> Listener:
-        """Return a listener to the changes from now on, or to all changes after ``after``.
+        """Return a listener to future changes, or, if ``after`` is given, to all changes after it.
 
         Without ``after``, the first event is READY. With ``after``, the first event is RELOAD in
         three cases: the log no longer has all changes after ``after``, another epoch has begun, or
@@ -233,7 +232,7 @@ class Broker(ABC):
         self.log = log or Log()
 
     def changed(self, old: Comment | None, new: Comment | None) -> None:
-        """Publish an acknowledged write."""
+        """Publish an acknowledged write. ``old`` or ``new`` is None as in ``change_of``."""
         self.publish(change_of(old, new))
 
     def uncertain(self, product_id: str) -> None:

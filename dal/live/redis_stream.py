@@ -81,8 +81,8 @@ class RedisBroker(Broker):
         self._left = False
         self._unreachable = False
         self.tried = asyncio.Event()
-        """Set when the log has all entries of the stream, or when Redis was found to be
-        unreachable."""
+        """Set after the first attempt to connect. If the attempt succeeded, the log
+        has all entries of the stream."""
 
     def publish(self, entry: LogEntry) -> None:
         """Queue an entry for Redis. The writer does not wait for Redis."""
@@ -93,7 +93,7 @@ class RedisBroker(Broker):
         self._wake.set()
 
     async def run(self) -> None:
-        """Publish and read until cancelled."""
+        """Publish and read until cancelled. After an error, connect again."""
         failures = 0
         while not _cancelled():
             try:
@@ -109,7 +109,7 @@ class RedisBroker(Broker):
         """Publish the queued changes, and remove this process from the list of running processes.
 
         If Redis cannot be reached, the other processes notice the missing heartbeat after
-        DEAD_AFTER.
+        DEAD_AFTER seconds.
         """
         if self._unreachable or not self._redis_run:
             return
@@ -167,9 +167,9 @@ class RedisBroker(Broker):
                     await self._wake.wait()
 
     async def _publish_unless_left(self) -> None:
-        """Publish the queued changes, unless this process has left the stream.
+        """Send the heartbeat and the queued changes to Redis, unless this process has left.
 
-        If Redis does not confirm changes, they are published again, in a new epoch.
+        Changes that Redis does not confirm are published again, in a new epoch.
         """
         async with self._publishing:
             if self._left:
@@ -240,7 +240,7 @@ class RedisBroker(Broker):
 async def joined(url: str, table: str) -> AsyncIterator[RedisBroker]:
     """Yield a connected broker. If Redis is unreachable, yield a broker that keeps trying.
 
-    Raises TypeError or ValueError as ``client_of`` does.
+    Raises TypeError or ValueError in the same cases as ``client_of``.
     """
     client = client_of(url)
     parts = urlsplit(url)
@@ -261,7 +261,7 @@ async def joined(url: str, table: str) -> AsyncIterator[RedisBroker]:
 def client_of(url: str) -> Redis:
     """Return a Redis client, which connects later.
 
-    Raises TypeError or ValueError if the library rejects an option in the URL's query string.
+    Raises TypeError or ValueError if redis-py rejects the URL or an option in its query string.
     """
     client = Redis.from_url(
         url,

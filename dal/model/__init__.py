@@ -1,7 +1,7 @@
 """Domain objects: immutable values that repositories return and the GraphQL schema exposes.
 
-Times have the time zone UTC. ``username`` is the id of the user who owns an object. ``name`` is the
-display name that this user had when the object was created.
+Times have the time zone UTC. ``username`` is the id of the user who owns an object. An object with
+a ``username`` can also have a ``name``: the display name of this user when the object was created.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ POSITIVE, NEGATIVE = frozenset({4, 5}), frozenset({1, 2})
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A product. There is one for every valid product id, even without stored data."""
+    """A product. Every valid product id has a product, even if the table has no data about it."""
 
     product_id: str
     details: "ProductDetails | None" = field(default=None, compare=False)
@@ -30,15 +30,15 @@ class Product:
 class ProductDetails:
     """A product's title, picture, page in the shop, and group. A value that is not set is empty.
 
-    A URL is https, or a path on this server.
+    ``picture_url`` and ``url`` are https URLs or paths on this server.
     """
 
     title: str = ""
     picture_url: str = ""
     url: str = ""
     group: str | None = ""
-    """The id of the product's group; empty if it has none. Only a row of a loaded file can have
-    None here. The product then keeps its stored group."""
+    """The id of the product's group; empty if the product has no group. None occurs only in rows of
+    loaded files: a load then keeps the product's stored group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Photo:
-    """A customer's photo of a product: an https URL, and a text for users who cannot see it."""
+    """A customer's photo of a product: its https URL, and a text for users who cannot see it."""
 
     url: str
     alt: str = ""
@@ -85,16 +85,16 @@ class Comment(NamedTuple):
     name: str | None = None
     """The author's display name when the comment was added; None if it equals the username."""
     touched_at: datetime | None = None
-    """The time when a moderator or a load last published the comment, or when the shop or a load
-    last removed the shop's reply. These changes are not edits by the author, but subscriptions must
-    send the comment again."""
+    """The time of the last change after which subscriptions must send the comment again, although
+    its author has not edited it. Such changes are publication by a moderator or a load, and removal
+    of the shop's reply. None if there was no such change."""
     reply: Reply | None = None
     """The shop's reply. The server keeps the reply while the comment is not published."""
     votes: int = 0
     """The number of users who found the comment helpful. The number may be some seconds old."""
     votes_before: int = 0
-    """The number of helpful votes that the comment had in the shop's earlier software. A loaded
-    file states it."""
+    """The number of helpful votes that the comment had in the shop's earlier software. This number
+    comes from a loaded file."""
     photos: tuple[Photo, ...] = ()
 
     @property
@@ -179,7 +179,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user. There is one for every valid user name, even without stored data."""
+    """A user. Every valid user name has a user, even if the table has no data about the user."""
 
     username: str
     name: str | None = field(default=None, compare=False)
@@ -189,7 +189,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """The public part of a user. There is one for every valid user name."""
+    """The public part of a user. Every valid user name has an author."""
 
     username: str
     name: str | None = field(default=None, compare=False)

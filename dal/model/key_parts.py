@@ -1,4 +1,4 @@
-"""Identifiers, instants and counts as parts of keys, ids and cursors.
+"""Converts identifiers, instants and counts to parts of keys, ids and cursors, and back.
 
 Keys join their parts with ``#`` and ``/``. In identifiers these characters and ``%`` are
 percent-encoded, so product ``42/en`` never collides with product ``42`` in language ``en``.
@@ -30,15 +30,16 @@ def unescape(part: str) -> str:
 
 
 TITLE_LENGTH = 100
-"""Maximum characters of a title in a sort key. A title and an identifier fit in DynamoDB's maximum
-of 1,024 bytes."""
+"""Maximum characters of a title in a sort key. DynamoDB's sort keys have at most 1,024 bytes, which
+is enough for such a title and an identifier."""
 
 
 def fold(title: str) -> str:
-    """Return a title's first characters as keys contain them, for search without regard to case.
+    """Return the first characters of a title in the form for case-insensitive search in keys.
 
-    The text is case-folded and in Unicode's form NFKC. Each run of spaces is one space.
-    https://www.unicode.org/versions/latest/core-spec/chapter-3/#G33992 (compatibility caseless)
+    The result is case-folded and in Unicode's form NFKC. Each run of spaces becomes one space. The
+    rule is Unicode's compatibility caseless matching:
+    https://www.unicode.org/versions/latest/core-spec/chapter-3/#G33992
     """
     for form in ("NFD", "NFKC"):
         title = unicodedata.normalize(form, title).casefold()
@@ -49,23 +50,23 @@ def fold(title: str) -> str:
 def fold_prefix(text: str) -> str:
     """Return the folded form of ``text``, for a search by the first characters of titles.
 
-    The ``fold`` of every title that begins with ``text`` begins with the result. A space at the end
-    of ``text`` is kept.
+    A caller searches for folded titles that begin with the result. Unlike ``fold``, this function
+    keeps a space at the end of ``text``.
     """
     folded = fold(text)
     return f"{folded} "[:TITLE_LENGTH] if text[-1:].isspace() else folded
 
 
 def format_count(count: int) -> str:
-    """Return a count as 12 digits, so that texts sort like numbers.
+    """Return a count as 12 digits, so that the texts sort like the numbers.
 
-    Without leading zeros, the text ``9`` sorts after the text ``10``.
+    Without the leading zeros, the text ``9`` would sort after the text ``10``.
     """
     return f"{count:0{COUNT_LENGTH}}"
 
 
 def parse_count(text: str) -> int:
-    """Return the count from the text of ``format_count``; ValueError for any other text."""
+    """Return the count in a text from ``format_count``. Raise ValueError for any other text."""
     if len(text) != COUNT_LENGTH or not (text.isascii() and text.isdigit()):
         raise ValueError(
             f"{text!r} is not a number with {COUNT_LENGTH} digits, such as 000000000042."
@@ -74,13 +75,16 @@ def parse_count(text: str) -> int:
 
 
 def format_instant(instant: datetime) -> str:
-    """Return an aware instant in UTC as 27 characters. Such texts sort by time."""
+    """Return an aware datetime as a text in UTC, for example ``2020-11-20T12:00:00.000000Z``.
+
+    All these texts have 27 characters, so they sort by time.
+    """
     naive = instant.astimezone(UTC).replace(tzinfo=None)
     return f"{naive.isoformat(timespec='microseconds')}Z"
 
 
 def parse_instant(text: str) -> datetime:
-    """Return the instant from the text of ``format_instant``; ValueError for any other text."""
+    """Return the instant in a text from ``format_instant``. Raise ValueError for any other text."""
     if len(text) != INSTANT_LENGTH or text[10] != "T" or text[-1] != "Z":
         raise ValueError(f"{text!r} is not an instant in UTC with microseconds.")
     return datetime.fromisoformat(text)

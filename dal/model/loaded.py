@@ -1,7 +1,7 @@
 """Comments from files: the values of a row, and how a load combines them with the stored comment.
 
-If a row does not contain the state, the moderator's decision, the reply, the votes or the photos, a
-load keeps the stored ones.
+The state, the moderator's decision, the reply, the votes and the photos are optional in a row. If a
+row does not contain them, a load keeps the stored values.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ class CommentState(StrEnum):
 
 
 DECISION = ("cause", "queued_at", "reason", "decided_at")
-"""The fields that only a submission has. A row with these fields also has ``state``."""
+"""Fields of a comment that waits or was rejected. A row with these fields also has ``state``."""
 
 _KEPT = ("touched_at", "reply", "votes", "votes_before", "photos")
 """The fields that a load keeps if the row does not contain them."""
@@ -32,10 +32,10 @@ _KEPT = ("touched_at", "reply", "votes", "votes_before", "photos")
 
 @dataclass(frozen=True, slots=True)
 class LoadedComment:
-    """A row of a file.
+    """A comment from a row of a file.
 
-    ``given`` contains the row's values of three kinds of fields: the state, the ``_KEPT`` fields
-    and the ``DECISION`` fields. A field that the row does not contain is not in ``given``.
+    ``given`` contains the row's values of the optional fields: ``state``, the ``_KEPT`` fields and
+    the ``DECISION`` fields. ``given`` lacks the fields that the row does not contain.
     """
 
     comment: Comment
@@ -46,7 +46,8 @@ class LoadedComment:
 
         ``there`` is the stored comment or submission with the same id, or None. The result has the
         values of the row. If the row does not contain the state or a ``_KEPT`` field, the result
-        has the stored value. ``_versioned`` determines when the comment was last edited.
+        has the stored value. For ``updated_at``, see ``_versioned``. If ``there`` is None, a row
+        without a state is a published comment.
         """
         comment = self.comment
         if there is not None:
@@ -67,7 +68,10 @@ class LoadedComment:
         return Submission(**comment._asdict(), state=SubmissionState(state), **values)
 
     def after(self, earlier: "LoadedComment") -> "LoadedComment":
-        """Return the result of loading an earlier row of the same id, and then this row."""
+        """Return one row with the effect of loading the row ``earlier`` and then this row.
+
+        Both rows have the same id.
+        """
         given = {**earlier.given}
         if self.given.get("state", given.get("state")) is not given.get("state"):
             given = {name: value for name, value in given.items() if name in _KEPT}
@@ -77,12 +81,12 @@ class LoadedComment:
 
 
 def _versioned(comment: Comment, there: Comment | Submission, now: datetime) -> Comment:
-    """Return the loaded comment with the time of its last edit, which is also its version.
+    """Return the loaded comment with the time of its last edit (``updated_at``).
 
-    If the row states a later edit than the stored comment, the row's time is kept. Otherwise the
-    result has the stored time if the content is equal, and the time ``now`` if the content differs.
-    A moderator approves one version of a comment, so new content must have a version that no
-    moderator has approved.
+    If the row's time is later than the time of the stored comment ``there``, the result has the
+    row's time. Otherwise it has the stored time if the content is equal, and ``now`` if the content
+    differs. Moderators approve a comment together with this time, so new content must have a time
+    that no moderator has approved.
     """
     later = comment.updated_at is not None and comment.updated_at > (
         there.updated_at or there.created_at
@@ -94,7 +98,7 @@ def _versioned(comment: Comment, there: Comment | Submission, now: datetime) -> 
 
 
 CommentRow: TypeAlias = Comment | LoadedComment
-"""A row of a file. A plain ``Comment`` is a row without a state and without ``_KEPT`` fields."""
+"""A row of a file. A plain ``Comment`` is a row without the fields of ``LoadedComment.given``."""
 
 
 def loaded(row: CommentRow) -> LoadedComment:
@@ -103,5 +107,5 @@ def loaded(row: CommentRow) -> LoadedComment:
 
 
 def state_of(one: Comment | Submission) -> CommentState:
-    """Return the state of a stored comment."""
+    """Return the state of a comment or a submission."""
     return CommentState(one.state) if isinstance(one, Submission) else CommentState.PUBLISHED

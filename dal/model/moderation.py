@@ -1,9 +1,8 @@
 """Decides which comments wait for a moderator, and finds listed words and phrases in texts.
 
-The rule compares normalized words and texts, without regard to case, full-width forms, punctuation
-and invisible characters. A phrase matches whole words only; in scripts without spaces between words
-it matches anywhere. The time of a search grows with the length of the text, not with the number of
-phrases.
+The search ignores case, full-width forms, punctuation and invisible characters. A phrase matches
+only whole words. In scripts without spaces between words, such as Thai, a phrase matches anywhere.
+The time of a search grows with the length of the text, but not with the number of phrases.
 """
 
 import unicodedata
@@ -44,7 +43,11 @@ class QueueKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Moderation:
-    """The server's rule: new texts never wait, always wait, or wait if they contain ``words``."""
+    """The server's rule: which new texts wait for a moderator before they are published.
+
+    All texts wait if ``before_publishing`` is true. Otherwise only texts that contain a word or
+    phrase of ``words`` wait.
+    """
 
     before_publishing: bool = False
     words: "WordList | None" = None
@@ -63,8 +66,8 @@ class Moderation:
 class WordList:
     """Finds words and phrases in texts, by the Aho-Corasick algorithm.
 
-    Raises ValueError if a phrase is too long, or has no letter and no digit. The error contains the
-    phrase's number, counted from 0.
+    Raises ValueError if a phrase is too long, or has neither a letter nor a digit. The error's
+    argument is the number of this phrase, counted from 0.
     """
 
     def __init__(self, phrases: Iterable[str]) -> None:
@@ -107,9 +110,10 @@ class WordList:
     def _linked(self) -> list[int]:
         """Return, for each state of the automaton, the state in which a failed search continues.
 
-        A state represents the characters read so far. The search continues in the state of their
-        longest suffix that is the beginning of a phrase. A phrase that ends in the suffix's state
-        also ends in the longer state.
+        A state represents the beginning of a phrase that the last characters match. If the next
+        character does not match, the search continues with a shorter beginning that the last
+        characters also match. Phrases that end in the shorter state also end in the longer state,
+        so their lengths are added to the longer state.
         """
         fallbacks = [0] * len(self._next)
         waiting = deque(self._next[0].values())
@@ -126,7 +130,7 @@ class WordList:
 
 
 def normalized(text: str) -> str:
-    """Return a text in the form that is compared: letters, marks, digits and single spaces."""
+    """Return a text as ``WordList`` compares it: letters, marks, digits and single spaces."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return " ".join("".join(map(_compared, folded)).split())
 
@@ -148,11 +152,11 @@ _UNSPACED = (
     (0xF900, 0xFAFF),
     (0x20000, 0x3FFFF),
 )
-"""Ranges of characters, first and last, of scripts without spaces between words."""
+"""The first and last characters of scripts that have no spaces between words."""
 
 
 def _divides(text: str, place: int) -> bool:
-    """Return whether a word may begin or end before character number ``place`` of the text."""
+    """Return whether a word may begin or end directly before the index ``place`` of the text."""
     around = text[max(place - 1, 0) : place + 1]
     return len(around) < 2 or any(one == " " or _is_unspaced(one) for one in around)  # noqa: PLR2004
 

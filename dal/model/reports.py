@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 MOST_READ = 100
-"""Maximum reports of a comment that are read and counted."""
+"""Maximum number of one comment's reports that the server reads and counts."""
 
 
 class ReportReason(StrEnum):
@@ -22,7 +22,7 @@ class ReportReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A person's report of a comment."""
+    """A user's report of a comment."""
 
     comment_id: str
     product_id: str
@@ -35,7 +35,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class ReasonCount:
-    """The number of reports with a reason."""
+    """The number of a comment's reports that give one reason."""
 
     reason: ReportReason
     count: int
@@ -45,8 +45,8 @@ class ReasonCount:
 class CommentReports:
     """Up to MOST_READ reports of a comment, oldest first.
 
-    ``complete`` is False if there may be more reports. The reports are then those of the first
-    users by name, not the oldest reports.
+    ``complete`` is False if the comment may have more reports. In this case, ``reports`` contains
+    the reports of the first users in the order of their names, not the oldest reports.
     """
 
     reports: Sequence[Report]
@@ -59,6 +59,6 @@ class CommentReports:
 
     @property
     def reasons(self) -> list[ReasonCount]:
-        """The number of reports for each reason, the most frequent first."""
+        """The number of these reports for each reason, the most frequent reason first."""
         counted = Counter(report.reason for report in self.reports)
         return [ReasonCount(reason, count) for reason, count in counted.most_common()]

@@ -1,7 +1,8 @@
-"""Rules for valid values. Each function returns the canonical form, or raises InvalidArgumentError.
+"""Rules for valid values. GraphQL inputs and loaded files have the same rules.
 
-The error has the argument's name and a message of one sentence. GraphQL inputs and loaded files
-have the same rules.
+A function with the parameter ``argument`` returns the valid value in its canonical form. For an
+invalid value, it raises InvalidArgumentError. The error has the argument's name and a message of
+one sentence.
 """
 
 import re
@@ -54,15 +55,15 @@ _PATH, _HTTPS = (
     re.compile(r"/(?![/\\])[!#-&(-;=?-\[\]_a-z~]*"),
     re.compile(r"https://[!#-&(-;=?-\[\]_a-z~]+"),
 )
-"""ASCII without spaces, quotes, angle brackets, braces and backslashes. URLs percent-encode all
-other characters."""
+"""The characters that RFC 3986 allows in a URL, except the single quote. All other characters must
+be percent-encoded."""
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 
 
 @cache
 def decimal_places() -> Mapping[str, int]:
-    """Return the number of decimal places of an amount, by currency code."""
+    """Return a mapping from each currency code to the number of decimal places of its amounts."""
     from iso4217 import Currency  # noqa: PLC0415 - iso4217 parses XML, and few requests have an amount
 
     return {one.code: one.exponent for one in Currency if one.exponent is not None}
@@ -111,7 +112,7 @@ def rating(argument: str, value: int) -> int:
 def ratings(argument: str, values: Sequence[int]) -> frozenset[int]:
     """Return the distinct ratings in ``values``, if all are valid.
 
-    An empty list matches nothing.
+    A filter with an empty list matches no comments.
     """
     return frozenset(rating(argument, value) for value in few(argument, values))
 
@@ -147,12 +148,15 @@ def _standardized(tag: str) -> str:
 
 
 def languages(argument: str, values: Sequence[str]) -> frozenset[str]:
-    """Return the canonical forms of ``values``, if all are valid. An empty list matches nothing."""
+    """Return the canonical forms of ``values``, if all are valid.
+
+    A filter with an empty list matches no comments.
+    """
     return frozenset(language(argument, value) for value in few(argument, values))
 
 
 def few(argument: str, values: Sequence[Value]) -> Sequence[Value]:
-    """Return ``values`` if there are not too many values for a filter."""
+    """Return ``values`` if a filter may have this number of values."""
     if len(values) > MAX_VALUES:
         raise InvalidArgumentError(
             argument, f"{argument} lists {len(values):,} values; the maximum is {MAX_VALUES}."
@@ -161,22 +165,22 @@ def few(argument: str, values: Sequence[Value]) -> Sequence[Value]:
 
 
 def title(argument: str, value: str) -> str:
-    """Return ``value`` if it is valid as a title: not too long."""
+    """Return ``value`` without control characters, if it is not too long for a title."""
     return _characters(argument, value, MAX_TITLE)
 
 
 def text(argument: str, value: str) -> str:
-    """Return ``value`` if it is valid as the text of a comment or ticket: not too long."""
+    """Return ``value`` without control characters, if it is not too long for a comment."""
     return _characters(argument, value, MAX_TEXT)
 
 
 def explanation(argument: str, value: str) -> str:
-    """Return ``value`` if it is valid as the explanation in a report: not too long."""
+    """Return ``value`` without control characters, if it is not too long for a report."""
     return _characters(argument, value, MAX_EXPLANATION)
 
 
 def optional_text(argument: str, value: str) -> str:
-    """Return the result of ``text``, or an empty string for a text without a visible character."""
+    """Return the result of ``text``, or an empty string if it has no visible character."""
     value = text(argument, value)
     return "" if _is_blank(value) else value
 
@@ -192,7 +196,7 @@ def stated_text(argument: str, value: str) -> str:
 
 
 def stated_reply(argument: str, value: str) -> str:
-    """Return ``value`` if it is valid as a reply: not too long, with a visible character."""
+    """Return ``value`` if it has a visible character and is not too long for a reply."""
     return _stated(argument, _characters(argument, value, MAX_REPLY))
 
 
@@ -224,7 +228,9 @@ def _characters(argument: str, value: str, most: int) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise InvalidArgumentError(argument, f"{argument} contains half a character.") from None
+        raise InvalidArgumentError(
+            argument, f"{argument} contains half a character (a surrogate)."
+        ) from None
     return value
 
 
@@ -249,9 +255,9 @@ def email(argument: str, value: str) -> str:
 def address(argument: str, value: str) -> str:
     """Return ``value`` if it is valid as a link: an https URL, or a path on this server.
 
-    Users follow these links, so other schemes are not allowed. Two forms that could hide the host
-    are not allowed either: a path that begins with two slashes, which browsers read as a host, and
-    a URL with a user name.
+    Users follow these links, so other schemes are not allowed. A path must not begin with two
+    slashes, because browsers read the text after them as a host. A URL must not contain a user
+    name, because users can mistake it for the host.
     """
     _measured(argument, value, MAX_ADDRESS)
     if not (_PATH.fullmatch(value) or _is_https(value)):
@@ -272,16 +278,16 @@ def photo_address(argument: str, value: str) -> str:
 
 
 def alternative_text(argument: str, value: str) -> str:
-    """Return ``value`` if it is valid as a photo's text: not too long.
+    """Return ``value`` without control characters, if it is not too long for a photo's text.
 
-    A blank text becomes empty.
+    A text without a visible character becomes empty.
     """
     value = _characters(argument, value, MAX_ALT)
     return "" if _is_blank(value) else value
 
 
 def photo_count(argument: str, photos: Sequence[Value]) -> Sequence[Value]:
-    """Return ``photos`` if there are not too many photos for a comment."""
+    """Return ``photos`` if a comment may have this number of photos."""
     if len(photos) > MAX_PHOTOS:
         raise InvalidArgumentError(
             argument, f"{argument} has {len(photos):,} entries; the maximum is {MAX_PHOTOS}."
@@ -320,10 +326,14 @@ def money(argument: str, value: str) -> Money:
 
 
 def currency(argument: str, code: str) -> str:
-    """Return ``code`` if ISO 4217 defines its number of decimal places. Gold (XAU) has none."""
+    """Return ``code`` if ISO 4217 defines the number of decimal places of its amounts.
+
+    For gold (XAU), for example, ISO 4217 does not define this number.
+    """
     if code not in decimal_places():
         raise InvalidArgumentError(
-            argument, f"{argument} has the currency {code[:40]}; it must be one of ISO 4217."
+            argument,
+            f"{argument} has the currency {code[:40]}; it must be a payment currency of ISO 4217.",
         )
     return code
 
@@ -370,7 +380,10 @@ def period(
     end: datetime | None,
     arguments: tuple[str, str] = ("createdFrom", "createdBefore"),
 ) -> tuple[datetime | None, datetime | None]:
-    """Return both times in UTC. Raise an error if ``start`` is after ``end``."""
+    """Return both times in UTC. Raise an error if ``start`` is after ``end``.
+
+    ``arguments`` are the names of both arguments for the error.
+    """
     first, last = arguments
     start = None if start is None else instant(first, start)
     end = None if end is None else instant(last, end)

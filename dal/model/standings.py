@@ -12,8 +12,8 @@ class Block:
     reason: str
     at: datetime
     by: str | None = None
-    """The moderator who blocked the user. None if the command `marginalia user block` blocked the
-    user, or if the moderator's data was erased."""
+    """The moderator who blocked the user. None if the user was blocked with the command
+    `marginalia user block`, or if the moderator's data was erased."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,4 +24,4 @@ class Permission:
     erasing: bool
     """Whether the user's data is being erased."""
     bought: bool
-    """Whether an order of the user that contains the product was ever delivered."""
+    """Whether an order with the product was ever delivered to the user."""

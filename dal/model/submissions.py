@@ -1,7 +1,7 @@
 """Submissions: comments that are not published. Only their authors and moderators see them.
 
-``Submission`` is not a subclass of ``Comment``, so that no code publishes it by mistake.
-import-linter lists the modules that may import this module.
+``Submission`` is not a subclass of ``Comment``, so that no code publishes a submission by mistake.
+The configuration of import-linter lists the modules that may import this module.
 """
 
 from dataclasses import dataclass, replace
@@ -41,12 +41,13 @@ class Submission:
     photos: tuple[Photo, ...] = ()
     state: SubmissionState = SubmissionState.PENDING
     cause: ReviewCause | None
-    """Why the submission waits or waited for review; None if a published comment was rejected."""
+    """Why the submission waits or waited for review. None if a published comment was rejected, or
+    if a file with a rejected comment does not contain the cause."""
     queued_at: datetime
-    """The time when the submission began to wait. The queue lists the earliest time first. If a
-    published comment was rejected, this is the time of the rejection."""
+    """The time when the submission began to wait. If a published comment was rejected, this is the
+    time of the rejection. If a loaded file does not contain the time, this is ``created_at``."""
     reason: str | None = None
-    """The moderator's reason for the rejection, which the author can read."""
+    """The moderator's reason for the rejection. The author can read it."""
     decided_at: datetime | None = None
 
     @property
@@ -66,7 +67,10 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class QueueEntry:
-    """A row of a moderators' queue."""
+    """A row of a moderators' queue: a submission, or a published comment that users reported.
+
+    ``waiting_since`` is the time when the row was added to the queue.
+    """
 
     waiting_since: datetime
     submission: Submission | None = None

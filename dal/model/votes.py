@@ -14,7 +14,7 @@ class Vote(NamedTuple):
 
 
 class Highlights(NamedTuple):
-    """A product's positive comment and its critical comment with the most votes."""
+    """The positive and the critical comment of a product that have the most helpful votes."""
 
     most_helpful_positive: Comment | None = None
     most_helpful_critical: Comment | None = None
