@@ -1,1 +1,1 @@
-"""Resolvers check arguments, call one repository and return domain objects."""
+"""Resolvers check arguments, call repositories and return domain objects."""

@@ -104,7 +104,7 @@ class UpdateCommentInput:
     )
     title: str | None = strawberry.field(
         default=strawberry.UNSET,
-        description="Title. Maximum 200 characters. Null removes the title.",
+        description="Title. Maximum 200 characters. Null or an empty string removes the title.",
     )
     text: str | None = strawberry.field(
         default=strawberry.UNSET,

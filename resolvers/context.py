@@ -261,7 +261,7 @@ class Context:
 
     @cached_property
     def comments(self) -> DataLoader[str, Comment | None]:
-        """Reads comments by id. The ids from one turn of the event loop share one request."""
+        """Reads published comments by id. Ids of one turn of the event loop share one request."""
         return DataLoader(self._comments, cache=False)
 
     @cached_property

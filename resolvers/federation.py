@@ -1,4 +1,4 @@
-"""Apollo Federation's field ``_entities``: returns objects that other subgraphs name by their keys.
+"""Apollo Federation's field ``_entities``: returns objects to which other subgraphs refer by key.
 
 https://www.apollographql.com/docs/graphos/schema-design/federated-schemas/reference/subgraph-spec
 

@@ -30,7 +30,7 @@ _MAX_AUTHOR = 99
 
 
 async def of_page(root: strawberry.Parent[Page[Comment]], info: Info) -> str | None:
-    """Return the JSON-LD of a page's products, each with the page's comments on it.
+    """Return the JSON-LD of a page of comments: each product with its comments on the page.
 
     Return None if the page has no comments.
     """

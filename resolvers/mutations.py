@@ -100,7 +100,7 @@ _CODES: dict[type[errors.DalError], UserErrorCode] = {
     errors.IdempotencyKeyReusedError: UserErrorCode.IDEMPOTENCY_KEY_REUSED,
     errors.ConflictError: UserErrorCode.CONFLICT,
 }
-"""The codes of the errors that become user errors. The user can correct these errors."""
+"""Maps the errors that become user errors to their codes. The user can correct these errors."""
 
 
 def reported(
@@ -146,7 +146,7 @@ def checked(given: object, rules: Mapping[str, Rule], within: str = "") -> dict[
 def changed(
     given: object, rules: Mapping[str, Rule], clearable: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Check the fields that the client sent by ``rules``. Return these fields in canonical form.
+    """Check an input by ``rules``. Return the fields that the client sent, in canonical form.
 
     Null becomes an empty string if ``clearable`` contains the field. Otherwise null is an error.
     """

@@ -143,7 +143,7 @@ async def load_user(info: Info, own_id: str) -> OrganizationUser | None:
 async def organization(info: Info, organization_name: str) -> Organization | None:
     """Return an organisation by name; None if it is missing or the viewer may not see it.
 
-    If the request selects the organisation's first users, the same Query reads them.
+    If the request selects the organisation's first users, one Query reads organisation and users.
     """
     name = rules.identifier("organizationName", organization_name)
     context, store = info.context, info.context.stores.organizations

@@ -36,7 +36,7 @@ def alternatives(root: strawberry.Parent[ExecutionStatistics]) -> list[Alternati
 
 
 def full_pages(root: strawberry.Parent[ExecutionStatistics]) -> ReadFigures | None:
-    """Return the cost of reading a full page from every partition; None without a trace."""
+    """Return the cost of reading a full page from every partition; None without a trace or plan."""
     return _trace(root).full_pages()
 
 

@@ -133,7 +133,7 @@ class SignIn:
                 "authorization_endpoint or token_endpoint."
             )
             raise KeysUnavailableError("Sign-in is unavailable: try again in a moment.")
-        # OpenID Connect Discovery, section 3: without this list, clients authenticate by Basic.
+        # OpenID Connect Discovery, section 3: without this list, clients use HTTP Basic.
         methods = known.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
         basic = "client_secret_basic" in methods
         return OAuth2(
