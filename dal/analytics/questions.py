@@ -14,8 +14,8 @@ from dal.limits import MAX_POINTS
 from dal.model import RATINGS, Product
 
 AT_LEAST = 5
-"""Default minimum of comments that a product must have in each of the two periods, if products are
-ranked by average. With fewer comments, a single comment can change the average by a whole star."""
+"""The default of ``MoversQuestion.at_least``: the minimum number of a product's comments in each of
+the two periods. With fewer comments, one comment can change the average by a whole star."""
 
 
 class Interval(StrEnum):
@@ -131,7 +131,7 @@ class MoversQuestion:
 
     ``earlier`` and ``later`` are instants within these periods. By default, the later period is the
     last period that ended before the export began, and the earlier period is the period before it.
-    ``at_least`` applies only to MovedBy.AVERAGE: see AT_LEAST.
+    With MovedBy.AVERAGE, products with fewer than ``at_least`` comments in a period are left out.
     """
 
     interval: Interval

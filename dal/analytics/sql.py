@@ -70,8 +70,8 @@ def movers(
 ) -> exp.Select:
     """Return the SQL of the products that changed most.
 
-    Each row has the product's id, and for both periods the number of comments (``count``) and the
-    sum of their ratings (``stars``).
+    Each row has the product's id. It also has the number of comments and the sum of their ratings
+    for both periods, for example ``earlier_count`` and ``earlier_stars``.
     """
     within = [exp.and_(*_within(one.start, one.end)) for one in periods]
     names = ("earlier", "later")

@@ -90,7 +90,10 @@ LogEntry: TypeAlias = Change | UncertainWrite
 
 
 class CommentEventKind(Enum):
-    """What happened to a subscription's list."""
+    """What an event reports about the list of a subscription.
+
+    READY means that the subscription has begun. RELOAD means that the client must reload the list.
+    """
 
     READY = "READY"
     ADDED = "ADDED"

@@ -123,7 +123,8 @@ class Log:
     def floor(self) -> EventPosition:
         """The position of the last entry that the log has dropped.
 
-        A client can continue after this position, or after a later one.
+        If the log has dropped no entry, this is the position before its first entry. A
+        client can continue after this position, or after a later position.
         """
         return EventPosition(self.last.epoch, self._floor)
 

@@ -68,8 +68,8 @@ class Photo:
 class Comment(NamedTuple):
     """A customer's comment on a product.
 
-    It is a named tuple because pages create many: creating a frozen dataclass takes four times as
-    long.
+    The class is a named tuple because a page creates many comments. Creating a frozen dataclass
+    takes four times as long.
     """
 
     comment_id: str
@@ -115,7 +115,7 @@ class Comment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProductRank:
-    """A product's place on a leaderboard. ``count`` is its number of comments rated 5."""
+    """A product's place on a leaderboard. ``count`` is the product's number of 5-star comments."""
 
     product: Product
     count: int
@@ -135,7 +135,7 @@ class OrderStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """An amount of money in an ISO 4217 currency. Its text is like ``12.50 EUR``."""
+    """An amount of money in an ISO 4217 currency. ``str`` returns a text such as ``12.50 EUR``."""
 
     amount: Decimal
     currency: str

@@ -46,8 +46,9 @@ class LoadedComment:
 
         ``there`` is the stored comment or submission with the same id, or None. The result has the
         values of the row. If the row does not contain the state or a ``_KEPT`` field, the result
-        has the stored value. For ``updated_at``, see ``_versioned``. If ``there`` is None, a row
-        without a state is a published comment.
+        has the stored value. The stored ``DECISION`` fields are kept only if the state stays the
+        same. If ``there`` is None, a row without a state is a published comment. For
+        ``updated_at``, see ``_versioned``.
         """
         comment = self.comment
         if there is not None:

@@ -55,7 +55,7 @@ class Moderation:
     """The number of reports after which a published comment waits for a moderator."""
 
     def cause(self, *texts: str) -> ReviewCause | None:
-        """Return why a comment with these texts must wait; None if it is published at once."""
+        """Return why this rule requires a comment with these texts to wait; None if it does not."""
         if self.before_publishing:
             return ReviewCause.SETTING
         if self.words is not None and any(map(self.words.matches, texts)):

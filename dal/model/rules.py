@@ -70,7 +70,10 @@ def decimal_places() -> Mapping[str, int]:
 
 
 def identifier(argument: str, value: str) -> str:
-    """Return ``value`` if it can be part of a key: 1 to 512 bytes, without control characters."""
+    """Return ``value`` if it can be part of a key.
+
+    It must have 1 to 512 bytes after escaping, and no character in ``_UNFIT_FOR_KEYS``.
+    """
     if not value:
         raise InvalidArgumentError(argument, f"{argument} is empty.")
     # The length is checked first, so that a long text costs no further work.

@@ -24,4 +24,5 @@ class Permission:
     erasing: bool
     """Whether the user's data is being erased."""
     bought: bool
-    """Whether an order with the product was ever delivered to the user."""
+    """Whether an order with the product was ever delivered to the user. False if the caller gave
+    no product."""

@@ -69,7 +69,8 @@ class Submission:
 class QueueEntry:
     """A row of a moderators' queue: a submission, or a published comment that users reported.
 
-    ``waiting_since`` is the time when the row was added to the queue.
+    ``waiting_since`` is the submission's ``queued_at``, or the time of the first report on which no
+    moderator has decided.
     """
 
     waiting_since: datetime

@@ -14,7 +14,10 @@ class Vote(NamedTuple):
 
 
 class Highlights(NamedTuple):
-    """The positive and the critical comment of a product that have the most helpful votes."""
+    """The positive and the critical comment of a product that have the most helpful votes.
+
+    A field is None if the server found no such comment.
+    """
 
     most_helpful_positive: Comment | None = None
     most_helpful_critical: Comment | None = None
