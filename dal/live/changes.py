@@ -74,7 +74,7 @@ class Change:
 
     @property
     def comment_id(self) -> str:
-        """Id of the comment."""
+        """The id of the comment in its escaped form: see ``dal.model.key_parts.escape``."""
         return self.position.partition("#")[2]
 
 

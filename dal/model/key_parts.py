@@ -84,7 +84,7 @@ def format_instant(instant: datetime) -> str:
 
 
 def parse_instant(text: str) -> datetime:
-    """Return the instant in a text from ``format_instant``. Raise ValueError for any other text."""
+    """Return the instant in a text from ``format_instant``. Raise ValueError for invalid texts."""
     if len(text) != INSTANT_LENGTH or text[10] != "T" or text[-1] != "Z":
         raise ValueError(f"{text!r} is not an instant in UTC with microseconds.")
     return datetime.fromisoformat(text)
