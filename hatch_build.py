@@ -21,6 +21,6 @@ class Refusal(BuildHookInterface):  # type: ignore[type-arg]
     """Allows editable installs of a clone, and builds of the image and the Lambda function."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - hatchling's
-        """Stop all other builds with an error message."""
+        """Exit with a message unless the build is editable or ``MARGINALIA_IMAGE`` is set."""
         if version != "editable" and not os.environ.get("MARGINALIA_IMAGE"):
             sys.exit(_REFUSED)

@@ -65,8 +65,8 @@ _START = datetime(2024, 5, 1, tzinfo=UTC)
 _SENTENCE = "The kettle boils fast and pours well, but its lid is loose and the cord is short. "
 _TEXT_LENGTH = 400
 TEXT_LENGTHS = (300, 759, 1_000, 3_000, 10_000)
-"""Lengths of comments' texts in characters, up to the longest allowed text. A comment with 759
-characters is the shortest whose item has more than 1 KB."""
+"""Lengths of comments' texts in characters, up to the longest allowed text. With 759 characters,
+the comment's item and one of its index rows have more than 1 KB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +253,7 @@ def _read(selection: Selection) -> Act:
 
 
 def _first(selection: Selection) -> Act:
-    """Return an act that reads another page, so that the product's statistics are cached."""
+    """Return an act that reads a page of 2 rows, which caches the product's statistics."""
     return lambda one: one.comments.page(selection, Slice(2))
 
 
@@ -570,7 +570,7 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
 
 
 def stored(name: str, count: int) -> list[Comment]:
-    """Return comments of all ratings in two languages."""
+    """Return ``count`` comments on one product, with all ratings and in two languages."""
     languages = ("en", "de")
     return [comment(name, RATINGS[n % 5], languages[n // 5 % 2], n) for n in range(count)]
 
@@ -614,7 +614,10 @@ def sections(lines: Iterable[Line], prices: Prices) -> list[Section]:
 
 
 def page_sections(lines: Iterable[Line], prices: Prices) -> list[Section]:
-    """Return the tables of docs/costs.md: fewer operations, and no numbers of requests."""
+    """Return the tables of docs/costs.md.
+
+    They lack the operations in ``ONLY_PRINTED`` and the numbers of requests.
+    """
     found = []
     for full in (*sections(lines, prices), storage(prices)):
         kept = [place for place, name in enumerate(full.columns) if name != "requests"]

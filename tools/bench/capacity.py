@@ -2,9 +2,9 @@
 
 A write costs 1 WCU for each started kilobyte of the item before or after the write, whichever is
 larger. A transaction doubles the units of the item in the table, but not of its index rows. A
-change of an index row is another write, of the projected attributes; if the row's keys change, it
-is two writes. A consistent read costs 1 RCU for each started 4 KB, an eventually consistent read
-half of it.
+change of an index row costs another write of the row's attributes. If the row's keys change, the
+change costs two writes. A consistent read costs 1 RCU for each started 4 KB, and an eventually
+consistent read costs half as much.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -116,7 +116,11 @@ def read_units(size: int, *, consistent: bool) -> float:
 
 
 def written_units(old: Item | None, new: Item | None, *, transaction: bool) -> int:
-    """Return the WCU of an item's change, in the table and in all indexes."""
+    """Return the WCU of an item's change, in the table and in all indexes.
+
+    If the item exists neither before nor after the request, the request costs 1 WCU, or 2 in a
+    transaction.
+    """
     table = write_units(old, new) if old or new else 1
     return table * (1 + transaction) + sum(index.units(old, new) for index in _INDEXES)
 

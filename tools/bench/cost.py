@@ -160,8 +160,8 @@ class Comparison:
 
     tallies: dict[str, Tally] = field(default_factory=lambda: {way: Tally() for way in WAYS})
     differing: int = 0
-    """The number of pages for which the first three plans return different rows. It is 0 unless
-    there is a bug."""
+    """Number of pages for which the first three plans returned different rows. A number above 0
+    is a bug."""
 
     def __add__(self, other: "Comparison") -> "Comparison":
         tallies = {way: self.tallies[way] + other.tallies[way] for way in WAYS}
@@ -169,7 +169,10 @@ class Comparison:
 
 
 def selections(products: Sequence[str], language: str) -> Iterator[Selection]:
-    """Yield every non-empty set of ratings for each product, in all languages and in one."""
+    """Yield two selections for each product and each non-empty set of ratings.
+
+    The first has comments in all languages, the second only those in ``language``.
+    """
     for product in products:
         for languages in (None, frozenset({language})):
             for size in range(1, len(RATINGS) + 1):
@@ -183,7 +186,7 @@ async def compare(
     comments: Sequence[Comment],
     chosen: Iterable[Selection],
 ) -> Comparison:
-    """Read the first pages of each selection by all plans, and return their costs.
+    """Read up to five pages of each selection by the first three plans. Return all plans' costs.
 
     ``comments`` are all comments of the table.
     """

@@ -1,4 +1,7 @@
-"""The cost of the first, the last and an average page in each order, and of a group's page."""
+"""The cost of pages: the first, the last and an average page of a product's list in each order.
+
+Also measures a page of a group, which lists the comments on several products together.
+"""
 
 import asyncio
 import tempfile
@@ -28,7 +31,7 @@ _VOTED = 0.3
 
 _GROUPS = (2, 5, 10, 30, 60)
 _OF_A_VARIANT = 60
-"""Maximum comments on each product of a group."""
+"""Maximum number of comments on each product of a group."""
 
 
 def orders(

@@ -75,7 +75,10 @@ def show(console: Console, shown: Iterable[Section]) -> None:
 
 
 def page(before: str, name: str, shown: Iterable[Section], notes: Iterable[str]) -> str:
-    """Return a page with new tables between the marks of ``name``."""
+    """Return a page's text with new tables and notes between the marks of ``name``.
+
+    ``before`` is the page's old text. Raise CommandError if it lacks the marks.
+    """
     marks = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)", re.DOTALL)
     if not marks.search(before):
         raise CommandError(f"The page has no marks '<!-- {name} -->' and '<!-- end of {name} -->'.")

@@ -23,7 +23,7 @@ AROUND = {
     "examples/README.md": "examples.md",
     "schema.graphql": "schema.md",
 }
-"""Paths in the site of files outside ``docs/``; files of ``docs/`` keep their paths."""
+"""Maps files outside ``docs/`` to their paths in the site."""
 
 _CODE_OR_LINK = re.compile(
     r"""^(?P<marks>\ *```+).*?^(?P=marks)\ *$
@@ -39,7 +39,7 @@ _FOREIGN = re.compile(r'<(?:script|img|iframe|source)\b[^>]* src="(?:https?:)?//
 def main() -> None:
     """Build the site.
 
-    Exit with 1 if Zensical warns, or if a page loads a file of another host.
+    Exit with 1 if Zensical is not installed or warns, or if a page loads a file of another host.
     """
     stage(BUILD)
     bin_ = ROOT / ".venv/site/bin"
@@ -76,7 +76,7 @@ def stage(into: Path) -> None:
 
 
 def sources() -> dict[str, str]:
-    """Return the pages that are written by hand, by their paths in the repository."""
+    """Return the texts of the hand-written pages, with their paths in the repository as keys."""
     files = [ROOT / path for path in AROUND if path.endswith(".md")]
     files += sorted((ROOT / "docs").rglob("*.md"))
     return {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in files}

@@ -1,6 +1,7 @@
 """A server for comparison, written with Strawberry and aioboto3 as in their documentation.
 
-It has the articles' plan: it reads a full page of every selected partition.
+It reads a full page of every partition that the filter selects, as in the articles on which
+Marginalia's data model is based.
 
 Usage: plain.py PORT ENDPOINT TABLE.
 """

@@ -169,9 +169,10 @@ async def _measured(names: list[str], plan: Plan, programs: Programs, rows: Rows
 
 
 def _run(work: Coroutine[Any, Any, Outcome]) -> Outcome:
-    """Run a measurement.
+    """Run a measurement and return its results.
 
-    SIGTERM ends it like Ctrl-C, so that the servers that it has started end too.
+    SIGTERM cancels the measurement as Ctrl-C does, so that the started servers end too. Raise
+    CommandError if the kernel does not report the CPU time of threads.
     """
 
     async def until_ended() -> Outcome:

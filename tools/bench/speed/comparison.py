@@ -104,9 +104,9 @@ async def compare(
 async def crowds(
     plan: Plan, contestants: Sequence[Contestant], outcome: Outcome
 ) -> AsyncIterator[str]:
-    """For each server, measure the memory. Then let the crowd request the first page at once.
+    """Record each server's memory. Then measure it while ``plan.crowd`` clients load first pages.
 
-    Yields the title of each step before the step.
+    If ``plan.crowd`` is 0, only the memory is recorded. Yields the title of each step before the step.
     """
     for one in contestants:
         outcome.footprints.append(Footprint(one.title, one.start, memory_of(one.pid)))

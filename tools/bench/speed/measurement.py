@@ -195,7 +195,10 @@ class _Timed:
 async def measure(
     subject: Subject, script: Script, clients: int, seconds: float, part: int
 ) -> Sample:
-    """Send a script's requests for some seconds. Each ``part`` begins with another request."""
+    """Send a script's requests for some seconds, and return the results.
+
+    ``part`` determines the first request, so that the rounds begin with different requests.
+    """
     server, database = cpu_times(subject.pid), cpu_times(subject.database_pid)
     timed = _Timed(script, seconds, part * _STEP)
     own, began = time.process_time(), time.perf_counter()

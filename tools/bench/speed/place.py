@@ -46,7 +46,7 @@ class Programs:
     marginalia: Path
     other: Path | None
     rows_dir: Path | None
-    """None for a temporary directory."""
+    """The directory that keeps the rows. None for a temporary directory."""
     secret: str = field(default_factory=secrets.token_hex)
 
     def token(self) -> str:

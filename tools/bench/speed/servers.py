@@ -81,13 +81,13 @@ _PAIRED = ("mixed",)
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server's command, in which ``{port}`` stands for the server's port."""
+    """The command that starts a server. ``{port}`` is replaced by the server's port."""
 
     name: str
     title: str
     command: Sequence[str]
     dialect: Dialect | None = None
-    """None for PostGraphile, whose dialect needs a cursor of the running server."""
+    """None for PostGraphile, because its dialect needs a cursor of the running server."""
     ready: str = ""
     """A path that answers 200 when the server is ready. If empty, the server is ready when it
     listens."""
