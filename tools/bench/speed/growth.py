@@ -1,4 +1,4 @@
-"""Growth: how a page's cost depends on the numbers of its product's comments and key ranges.
+"""Growth: how a page's cost grows with its product's comments, and with the key ranges it reads.
 
 An exponent shows how a figure grows with the number of comments. It is 0 if the figure stays the
 same, and 1 if the figure is proportional to the number.
@@ -20,7 +20,7 @@ _FAN_OUTS = ((1, 1), (2, 1), (3, 1), (2, 2), (3, 2), (2, 4), (2, 5))
 
 
 def product_of(size: int) -> str:
-    """Return the product with ``size`` comments."""
+    """Return the id of the product with ``size`` comments."""
     return f"growth-{size}"
 
 
@@ -31,7 +31,10 @@ def grown(sizes: Sequence[int]) -> Iterator[Comment]:
 
 
 def size_loads(size: int) -> list[Load]:
-    """Return pages of one product: at the start, in the middle, and of three ratings."""
+    """Return four loads of one product's pages.
+
+    They read the first page and a page in the middle, with all ratings and with three ratings.
+    """
     product = product_of(size)
     # This position is a valid cursor, although no comment has it.
     middle = f"{format_instant(MIDDLE)}#middle"
@@ -45,7 +48,7 @@ def size_loads(size: int) -> list[Load]:
 
 
 def fan_out_loads(size: int) -> list[Load]:
-    """Return first pages of one product that read from 1 to 10 ranges of keys."""
+    """Return loads of one product's first pages. A page reads 1 to 10 key ranges."""
     loads = []
     for ratings, languages in _FAN_OUTS:
         asked = PageAsked(product_of(size), RATINGS[:ratings], tuple(LANGUAGES)[:languages])
@@ -57,7 +60,7 @@ def fan_out_loads(size: int) -> list[Load]:
 def sections(outcome: Outcome, sizes: Mapping[str, int]) -> list[Section]:
     """Return a table by sizes with each figure's growth, and a table by key ranges.
 
-    ``sizes`` has the number of comments of a load's product, by the load's name.
+    ``sizes`` maps the name of a load to the number of comments of its product.
     """
     found = {line.first.load: line for line in lines(outcome.samples)}
     titles, rows = outcome.titles, list[list[str]]()
@@ -98,6 +101,9 @@ def _cells(outcome: Outcome, line: Line) -> list[str]:
 
 
 def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
-    """Return the exponent with which values grow with the size, by least squares of logarithms."""
+    """Return the exponent e for which the values are about proportional to size ** e.
+
+    It is computed by least squares of the logarithms.
+    """
     slope = linear_regression([math.log(one) for one in sizes], [math.log(one) for one in values])
     return slope.slope

@@ -164,7 +164,10 @@ def all_loads(comments: Iterable[Comment], count: int, deep: int = DEEP) -> list
 
 
 def _mixed(rows: list[Comment], count: int, chance: random.Random) -> list[PageAsked]:
-    """Return pages of lists that are chosen by Zipf's law: first pages, and pages at any depth."""
+    """Return ``count`` pages, some of them first pages and the others at a random depth.
+
+    The lists of the pages are chosen by Zipf's law.
+    """
     lists = lists_asked()
     chance.shuffle(lists)
     weights = [1 / rank for rank in range(1, len(lists) + 1)]
