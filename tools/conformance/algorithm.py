@@ -48,7 +48,10 @@ class Flag:
 
     allowed: frozenset[bool]
     exact: bool | None
-    """None if the specification's prose and algorithm disagree."""
+    """Whether the list has rows beyond the page, in the flag's direction.
+
+    None if the specification's prose and algorithm disagree.
+    """
 
 
 def flags(ask: Ask, length: int) -> dict[str, Flag]:
@@ -68,9 +71,11 @@ def _flag(around: bool, size: int | None, left: int, *, unclear: bool) -> Flag: 
     """Return the rule for a flag.
 
     ``around`` is whether the list has rows beyond the page, in the flag's direction. ``size`` is
-    ``first`` or ``last``, and ``left`` the number of rows between the cursors. Without a size, the
-    client does not page in this direction. Then the server may return false even if there are
-    further rows, but must not return true if there are none. If ``unclear``, the prose and the
+    the value of ``first`` or ``last``, and ``left`` the number of rows between the cursors.
+
+    With a size, the flag may be ``around`` or the algorithm's value: whether more than ``size``
+    rows are between the cursors. Without a size, the client does not page in this direction. Then
+    the flag may be ``around`` or false. In this case, ``unclear`` is whether the prose and the
     algorithm disagree on the exact value.
     """
     if size is None:

@@ -26,7 +26,7 @@ async def node_refetch(session: Session) -> AsyncGenerator[Finding]:
 
 @check(Level.MUST, "objectidentification.htm#sec-Field-stability", Need.ROWS, Need.IDS)
 async def node_equals_row(session: Session) -> AsyncGenerator[Finding]:
-    """If one request reads a row in the list and by node, both have equal values in every field."""
+    """In one response, a row has the same field values in the list and in the field node."""
     first = json.loads(session.rows[0].key)
     typename, target = first["__typename"], session.listing.target
     plain = " ".join(plain_fields(session.shape.schema.type_map.get(typename)))
@@ -63,7 +63,7 @@ async def node_unknown(session: Session) -> AsyncGenerator[Finding]:
     Need.NODES,
 )
 async def nodes_in_order(session: Session) -> AsyncGenerator[Finding]:
-    """The field nodes returns an item for each id, in the same order; null for an unknown id."""
+    """The field nodes returns an item for each id, in the same order. Unknown ids return null."""
     rows = [json.loads(session.rows[place].key) for place in session.places]
     ids: list[str] = list(dict.fromkeys(row["id"] for row in rows if row))[:4]
     field = session.shape.schema.query_type

@@ -36,8 +36,9 @@ async def backward_walk(session: Session) -> AsyncGenerator[Finding]:
 async def _walk(session: Session, *, backward: bool) -> AsyncGenerator[Finding]:
     """Page through the list with two page sizes, and compare the rows.
 
-    If the session could not read the list, the check of the direction in which it read reports the
-    session's fault. The other check then only pages through the list, with nothing to compare.
+    If the session could not read the list, it has no rows to compare. Then the check of the
+    direction in which the session read (forward, if the field has ``first`` and ``after``) yields
+    the session's fault. The check of the opposite direction only pages through the list.
     """
     if session.fault is not None:
         if backward != session.shape.forward:
@@ -141,7 +142,8 @@ def _backward(session: Session) -> list[Ask]:
 def _between(session: Session) -> list[Ask]:
     """Return pages between two distant, near or adjacent rows.
 
-    Two more pages have a size and only the opposite direction's cursor.
+    Two more pages have one cursor: a page by ``first`` and ``before``, and a page by ``last`` and
+    ``after``.
     """
     end = len(session.rows) - 1
     pairs = ((0, end), (0, end // 2), (end // 2, end), (0, 1))

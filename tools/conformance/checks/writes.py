@@ -20,7 +20,7 @@ from tools.conformance.writing import Writer
 BOUNDARIES = 3
 """Number of page boundaries of a walk at which a row is inserted or deleted."""
 PAGES = 6
-"""Minimum number of pages in a walk through a list of at least as many rows."""
+"""Minimum number of pages in a walk, if the list has at least this number of rows."""
 WRITERS = 3
 WALKS = 2
 """Walks in each direction during concurrent writes."""
