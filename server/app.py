@@ -1,9 +1,11 @@
 """Builds the HTTP application: HTML pages, GraphQL, GraphiQL and health checks."""
 
+import asyncio
 import gc
 import logging
 import math
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from functools import cache
 
 from starlette.applications import Starlette
@@ -178,7 +180,10 @@ class Served:
         scope["state"][STATE] = self._connections
         await receive()
         await send({"type": "lifespan.startup.complete"})
-        await receive()
+        # After a second Ctrl-C, uvicorn sends no shutdown message. It cancels this task, and would
+        # log the error with a traceback.
+        with suppress(asyncio.CancelledError):
+            await receive()
 
 
 def trusted_documents(

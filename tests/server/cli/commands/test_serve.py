@@ -71,6 +71,21 @@ async def test_a_signal_ends_server_and_engine_after_the_running_requests(tmp_pa
         assert not engine.is_running()
 
 
+def test_a_second_ctrl_c_ends_the_server_without_a_traceback(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        engine = server.engine()
+        address = urlsplit(server.url)
+        where = (str(address.hostname), address.port or 0)
+        with socket.create_connection(where, timeout=60) as client:
+            client.sendall(b"GET / HT")  # the server waits for the rest, also while it stops
+            time.sleep(0.2)
+            server.process.send_signal(signal.SIGINT)
+            time.sleep(0.2)
+            server.process.send_signal(signal.SIGINT)
+            assert server.ended() == (0, "")
+        assert not engine.is_running()
+
+
 async def test_the_demo_shows_how_to_read_and_to_write(tmp_path: Path, demo_data: Path) -> None:
     shutil.copytree(demo_data, tmp_path, dirs_exist_ok=True)
     with served(tmp_path, "--demo", MARGINALIA_JWT_SECRET="") as server:
