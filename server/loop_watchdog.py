@@ -1,4 +1,4 @@
-"""Prints the stacks of a process if its event loop is blocked, and then ends the process.
+"""Prints the stacks of a process if its event loop is blocked, and can then end the process.
 
 A Python thread cannot do this. The code that blocks the loop, for example a regular expression, may
 hold the interpreter's lock, and then no Python thread runs. So the event loop resets three timers

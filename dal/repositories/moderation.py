@@ -133,8 +133,9 @@ class ModerationRepository:
         approved = await retry_on_conflict(attempt)
         if approved is None:
             raise errors.ConflictError(_EDITED)
-        # A report that is newer than the decision may have found the case still open, and left it
-        # unchanged. Then the decision has closed the case, so the case must be opened again.
+        # The decision got its time before its write closed the case. A report between the two is
+        # newer than the decision, but it found the case open and did not change it. Open the case
+        # again for such a report.
         await correct_case(self._table, comment_id)
         return Edge(approved, comment_position(approved))
 

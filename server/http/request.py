@@ -160,8 +160,8 @@ class GraphQLRequest:
     query: str | None
     document_id: str | None
     sha256: str | None
-    """The hash of the text, from a client with automatic persisted queries. ``query`` may contain
-    the text, too."""
+    """The hash of the operation's text, from a client with automatic persisted queries. The client
+    may send the text, too, in ``query``."""
     variables: dict[str, Any] | None
     operation_name: str | None
     extensions: dict[str, Any] | None

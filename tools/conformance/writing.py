@@ -51,7 +51,8 @@ class Writer:
     """Inserts rows, and deletes only these rows. ``rows`` are the inserted rows that still exist.
 
     Each insert gives every variable a new value: a number for an Int or a Float, otherwise a text.
-    Each variable of the deletion takes the value with its name in the response to the insert.
+    A variable of the deletion takes its value from the field of the same name in the response to
+    the insert.
     """
 
     endpoint: Endpoint

@@ -64,6 +64,8 @@ def token(
     # A directory without data does not belong to a server. Do not create a secret in it, because
     # the server has another secret and would refuse the JWT.
     if secret is None:
-        DataDirectory(settings.data_dir).require_data("set MARGINALIA_JWT_SECRET to its secret")
+        DataDirectory(settings.data_dir).require_data(
+            "set MARGINALIA_JWT_SECRET to the server's secret"
+        )
         secret = ensure_secret(settings.data_dir)
     typer.echo(make_token(secret, user=user_id, name=shown, roles=role or [], lifetime=lifetime))

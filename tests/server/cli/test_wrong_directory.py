@@ -26,7 +26,7 @@ REFUSED = {
         "--user ana",
         (
             r"There is no data in .*/data: name the server's data directory with --data-dir, or "
-            r"set MARGINALIA_JWT_SECRET to its secret\."
+            r"set MARGINALIA_JWT_SECRET to the server's secret\."
         ),
     ),
     "documents add": ("known.json", NO_DATA),
