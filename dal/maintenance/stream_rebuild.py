@@ -215,9 +215,10 @@ class Replay:
         self._shared: dict[_Contribution, _Contribution] = {}
 
     def remember(self, key: Item, image: Item | None) -> None:
-        """Remember what a comment's image adds to the counters. If the image is None, forget the comment.
+        """Remember what a comment's image adds to the counters.
 
-        ``key`` is the item's key. Items that are not comments are ignored.
+        If the image is None, forget the comment. ``key`` is the item's key. Items that are not
+        comments are ignored.
         """
         if not is_comment(key):
             return
