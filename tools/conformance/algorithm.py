@@ -74,9 +74,9 @@ def _flag(around: bool, size: int | None, left: int, *, unclear: bool) -> Flag: 
     the value of ``first`` or ``last``, and ``left`` the number of rows between the cursors.
 
     With a size, the flag may be ``around`` or the algorithm's value: whether more than ``size``
-    rows are between the cursors. Without a size, the client does not page in this direction. Then
-    the flag may be ``around`` or false. In this case, ``unclear`` is whether the prose and the
-    algorithm disagree on the exact value.
+    rows are between the cursors. Without a size, the client does not page in this direction, and
+    the flag may be ``around`` or false. ``unclear`` is only for a flag without a size: it is True
+    if the prose and the algorithm disagree on the exact value.
     """
     if size is None:
         return Flag(frozenset({False, around}), None if unclear else around)

@@ -31,8 +31,9 @@ async def node_equals_row(session: Session) -> AsyncGenerator[Finding]:
     typename, target = first["__typename"], session.listing.target
     plain = " ".join(plain_fields(session.shape.schema.type_map.get(typename)))
     fields = f"{{ __typename id ... on {typename} {{ {plain} }} }}"
-    # If the field does not take the argument first, the last page must contain the first row. If
-    # the list is longer than a page, this page does not contain the row, and the check passes.
+    # The check needs a page with the list's first row. If the connection has no argument first,
+    # such a page is requested by last. It contains the first row only if the whole list fits on
+    # one page. If not, the check passes without a comparison.
     name, size = ("first", 1) if session.shape.forward else ("last", len(session.rows))
     rows = target.selecting(f"{name}: $size", f"{{ edges {{ node {fields} }} }}")
     refetched = f"refetched: node(id: $id) {fields}"

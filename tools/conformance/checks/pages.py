@@ -36,9 +36,10 @@ async def backward_walk(session: Session) -> AsyncGenerator[Finding]:
 async def _walk(session: Session, *, backward: bool) -> AsyncGenerator[Finding]:
     """Page through the list with two page sizes, and compare the rows.
 
-    A session that could not read the list has no rows to compare. Then the check of the direction
-    in which the session read (forward, if the field has ``first`` and ``after``) yields the
-    session's fault. The check of the opposite direction only pages through the list.
+    If the session could not read the list, there are no rows to compare. The session read the list
+    forward if the field has ``first`` and ``after``, otherwise backward. The check of this
+    direction then yields the session's fault. The check of the opposite direction pages through
+    the list, and yields nothing if it reaches the end.
     """
     if session.fault is not None:
         if backward != session.shape.forward:
