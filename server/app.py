@@ -180,8 +180,8 @@ class Served:
         scope["state"][STATE] = self._connections
         await receive()
         await send({"type": "lifespan.startup.complete"})
-        # After a second Ctrl-C, uvicorn sends no shutdown message. It cancels this task, and would
-        # log the error with a traceback.
+        # After a second Ctrl-C, uvicorn sends no shutdown message, and cancels this task. If this
+        # method raised CancelledError, uvicorn would log it with a traceback.
         with suppress(asyncio.CancelledError):
             await receive()
 
