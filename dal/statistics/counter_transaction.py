@@ -111,8 +111,8 @@ class CounterTransactions:
         keys = change.keys(names=latest is not None and latest.names_comments)
         async with self._comments.hold([key for key, _ in keys], deadline=retries.DEADLINE):
             # A change without counters needs no group. ``latest`` may be out of date: the mode may
-            # have changed from stream to transactional. Then this transaction changes counters
-            # without a group, and is retried after a conflict.
+            # have changed from stream to transactional. In this case the transaction changes
+            # counters without a group, and is retried after a conflict.
             if not change.changes or (latest and latest.mode is MaintenanceMode.STREAM):
                 await self._write([change], change.products)
             else:

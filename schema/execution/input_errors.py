@@ -125,7 +125,8 @@ def _message(
     """
     for key in path:
         nullable: Any = get_nullable_type(type_)
-        # A client may send a list of one value without brackets. Then the value has no index.
+        # A client may send a list of one value without brackets. The path to this value has no
+        # index.
         while is_list_type(nullable) and isinstance(key, str):
             nullable = get_nullable_type(nullable.of_type)
         type_ = nullable.fields[key].type if isinstance(key, str) else nullable.of_type

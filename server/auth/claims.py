@@ -62,10 +62,10 @@ class ClaimRules:
     def viewer(self, claims: Mapping[str, Any], *, by_secret: bool) -> Viewer:
         """Return the user of verified ``claims``. Raise InvalidTokenError if the rules refuse them.
 
-        ``by_secret`` is True if this server's secret has verified the JWT. If also the JWT's issuer
-        is ``OWN_ISSUER``, the JWT has the claims of ``make_token``. Then the settings do not apply:
-        the claims have their default names, the JWT must have no audience, and roles keep their
-        names.
+        ``by_secret`` is True if this server's secret has verified the JWT. If the JWT's issuer is
+        ``OWN_ISSUER`` too, the JWT has the claims of ``make_token``. The settings do not apply to
+        such a JWT: its claims have their default names, it must have no audience, and its roles
+        keep their names.
         """
         rules_in_force = self
         if by_secret and claims.get("iss") == OWN_ISSUER:

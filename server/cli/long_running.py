@@ -80,7 +80,8 @@ async def scanning(store: Store, done: str = "seen") -> AsyncIterator[tuple[Prog
 def writers_settled(store: Store, progress: ProgressBar) -> Callable[[], Awaitable[None]]:
     """Return a function that waits until every running server has read the maintenance mode.
 
-    The function does not wait if this command runs the engine itself. Then no server is running.
+    The function does not wait if this command runs the engine itself, because no server is running
+    in this case.
     """
 
     async def wait() -> None:

@@ -49,8 +49,8 @@ def restore(directory: DataDirectory, file: Path) -> tuple[int, Path | None]:
 
     The path is None if there was no old data. Raises CommandError if the backup is missing or
     damaged, if the directory cannot be written, or if a server or a command uses the directory. If
-    a restore is killed, the data file may be missing. Then no server starts, and the operator must
-    run the restore again.
+    a restore is killed, the data file may be missing. Without this file no server starts, and the
+    operator must run the restore again.
     """
     if not file.is_file():
         raise CommandError(f"{file} does not exist: name a backup.")

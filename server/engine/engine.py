@@ -57,7 +57,7 @@ class Engine:
 
     ``died`` is a future. It gets a message as its result if the engine has ended and is not
     restarted. It also gets a message if the server that runs a shared engine has ended. ``own`` is
-    true if this process is a command that has started the engine. Then no other process uses the
+    true if this process is a command that has started the engine. No other process uses such an
     engine.
     """
 

@@ -193,8 +193,8 @@ class Admission:
 
     - Health checks start immediately.
     - If the event loop has free time although requests wait, the running requests probably wait for
-      a slow store. Then one more request starts every 5 ms, until ``MOST_WAITING`` times ``most``
-      requests run.
+      a slow store. In this case one more request starts every 5 ms, until ``MOST_WAITING`` times
+      ``most`` requests run.
     """
 
     def __init__(self, app: ASGIApp, most: int, trusted_proxies: Sequence[str]) -> None:

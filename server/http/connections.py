@@ -168,7 +168,7 @@ class Connections:
     bodies: int = 0
     """The number of bytes of all request bodies that the application has not received yet."""
     ending: bool = False
-    """Whether the server is stopping. Then each connection closes after its next response."""
+    """Whether the server is stopping. If so, each connection closes after its next response."""
 
 
 class Connection(SendTimeout, HttpToolsProtocol):

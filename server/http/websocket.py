@@ -346,15 +346,15 @@ class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
         return await super().receive()
 
     def pause_writing(self) -> None:
-        """Stop reading from the client, because it reads too slowly and the write buffer is full.
+        """Stop reading from the client: its write buffer is full, because it reads too slowly.
 
-        Otherwise each ping from the client would add a pong to the full write buffer.
+        Otherwise each ping from the client would add a pong to the full buffer.
         """
         super().pause_writing()
         self.transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """Read from the client again, because it has read most of the write buffer."""
+        """Read from the client again, because the client has read most of the buffer."""
         super().resume_writing()
         if not self.read_paused:
             self.transport.resume_reading()

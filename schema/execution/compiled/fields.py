@@ -2,8 +2,8 @@
 
 The function of a selection set first reads the leaf fields that are attributes. Reading them has no
 side effects. So if one of the values is unusual, for example null in a non-null field, graphql-core
-can still execute the whole set for the object. Then the function executes the other fields in the
-order of the document. It handles errors and awaitables in the same way as graphql-core's
+can still execute the whole set for the object. Afterwards, the function executes the other fields
+in the order of the document. It handles errors and awaitables in the same way as graphql-core's
 ``Executor.execute_field``.
 """
 

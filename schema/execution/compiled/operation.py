@@ -84,8 +84,8 @@ compiled."""
 class CompiledOperation:
     """One operation of a valid document.
 
-    graphql-core executes the operation the first ``plainly`` times, or always if ``plainly`` is
-    infinite. Then the operation is compiled, if the compiler supports it.
+    graphql-core executes the operation the first ``plainly`` times. Afterwards the operation is
+    compiled, if the compiler supports it. If ``plainly`` is infinite, it is never compiled.
     """
 
     def __init__(

@@ -36,7 +36,7 @@ def cpu_times(pid: int) -> Times:
     """Return the CPU time of each thread of a process and its descendants, from ``schedstat``."""
     times: dict[tuple[int, str], int] = {}
     for process in _family(pid):
-        # A process or a thread may end at any time. Then it is left out.
+        # A process or a thread may end at any time. Leave out those that have ended.
         with suppress(FileNotFoundError, ProcessLookupError):
             for thread in Path(f"/proc/{process.pid}/task").iterdir():
                 with suppress(FileNotFoundError, ProcessLookupError):
