@@ -80,8 +80,9 @@ def refuse_outdated(description: Mapping[str, Any], indexes: Sequence[Index]) ->
         )
     if found.differing:
         raise StoreRefusedError(
-            f"In the table {table}, {listed(found.differing)} has other keys or projects less than "
-            "this version reads: run `marginalia table upgrade`, which shows how."
+            f"In the table {table}, the keys or attributes of {listed(found.differing)} differ "
+            "from those that this version reads: run `marginalia table upgrade`, which says what "
+            "to do."
         )
 
 
