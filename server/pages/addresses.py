@@ -26,7 +26,7 @@ RATINGS = (1, 2, 3, 4, 5)
 
 SIZE = 20
 """The default number of comments on a page. On a product's page, visitors can choose another number
-of ``SIZES``."""
+from ``SIZES``."""
 
 SIZES = (SIZE, 50, 100)
 
@@ -109,7 +109,7 @@ class Filters:
     def counted(self) -> bool:
         """Whether the server has the number of comments that match these filters.
 
-        It does not count comments by day, purchase or photo.
+        The server does not count comments by day, purchase or photo.
         """
         return not (self.dated or self.verified or self.photos)
 
@@ -122,8 +122,8 @@ class Filters:
     def essential(self) -> "Filters":
         """The filters for the canonical address, which crawlers store.
 
-        They are these filters with the default size, and without the ratings if all five are
-        selected.
+        The size is the default size. If all five ratings are selected, the ratings are left out.
+        All other filters stay the same.
         """
         ratings = () if self.ratings == RATINGS else self.ratings
         return replace(self, ratings=ratings, size=SIZE)

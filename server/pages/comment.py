@@ -217,9 +217,9 @@ async def show(request: PageRequest) -> Response:
 async def change(request: PageRequest) -> Response:
     """Do the form's ``action``: edit, delete or report the comment, or change the shop's reply.
 
-    Then redirect to the comment. After a deletion, or if the edited comment waits for a moderator,
-    redirect to the product. On errors, show the form again. If a deletion fails, raise PageFault,
-    because its form has no text that the visitor could lose.
+    After a deletion, or if the edited comment waits for a moderator, redirect to the product.
+    Otherwise redirect to the comment. On errors, show the form again. But if a deletion fails,
+    raise PageFault, because the form for a deletion has no text that the visitor could lose.
     """
     fields = await request.form()
     comment = await _comment(request)

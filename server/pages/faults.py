@@ -1,6 +1,7 @@
 """Errors of pages: an HTTP status and a message for visitors.
 
-Pages never show the API's messages, which are for programs: in English, with names of arguments.
+Pages never show the API's messages. Those messages are for programs: they are in English, and
+they contain the names of GraphQL arguments.
 """
 
 from graphql import GraphQLError

@@ -151,8 +151,8 @@ ANOTHER = "*"
 class LanguageChoice:
     """The languages that a comment's form offers, and the selected language.
 
-    The form offers the ``likely`` languages first, then the ``others``. ``typed`` is a tag that the
-    visitor has entered because it is in neither list; ``chosen`` is then ``ANOTHER``.
+    The form offers the ``likely`` languages first, then the ``others``. If the visitor has entered
+    a tag that is in neither list, ``typed`` is this tag, and ``chosen`` is ``ANOTHER``.
     """
 
     likely: list[str]

@@ -36,8 +36,8 @@ TEMPLATES = ROOT / "server/pages/templates"
 CATALOGUES = ROOT / "server/pages/locales"
 
 _SMALL = 201
-"""Every plural category has a whole number below this number, except the categories of fractions
-and of millions."""
+"""Every plural category contains a whole number below this number, except the categories of
+fractions and of millions."""
 
 _spoken: ContextVar[str] = ContextVar("language of the page", default=SOURCE)
 

@@ -16,8 +16,8 @@ class ListOrder(NamedTuple):
     heading: str
     further_heading: str
     further: str
-    """``further_heading`` replaces ``heading`` on all pages of the list but the first. ``further``
-    is in the titles of these pages."""
+    """``further_heading`` replaces ``heading`` on all pages of the list except the first.
+    ``further`` is in the titles of these pages."""
     onward: str
     back: str
     """``onward`` is the text of the link to the next page, ``back`` to the previous page."""

@@ -113,8 +113,9 @@ def fill_statistics(
 ) -> bool:
     """Return whether a product's comments are counted; if not, set its statistics to zeros.
 
-    The mean rating is then None. Statistics are null until the server has counted the table's
-    comments. ``ratings`` and ``languages`` are the selected values of the filters.
+    With zeros, the average rating is None. The API's statistics are null until the server has
+    counted the table's comments. ``ratings`` and ``languages`` are the selected values of the
+    filters.
     """
     counted = product["statistics"] is not None
     if not counted:

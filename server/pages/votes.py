@@ -18,8 +18,8 @@ async def vote(request: PageRequest) -> Response:
     """Store or withdraw a vote, and redirect to the button on the page in the field ``next``.
 
     If a script sends the vote, the response is JSON with the new number of votes, or null if the
-    vote was not stored. If the visitor is not signed in, redirect to the sign-in page. A script
-    that is redirected opens this page.
+    vote was not changed. If the visitor is not signed in, redirect to the sign-in page. A script
+    that is redirected opens the sign-in page.
     """
     fields = await request.form()
     here = local(fields.get("next", "/"))
