@@ -1,7 +1,7 @@
 """The panel that shows a page's plan: a drawing, the optimizer's reasons, and the counts of rows.
 
 The drawing has a lane for each key range, with a dot for each row. Below all lanes is the list. All
-lanes share one axis, the order of the list, on which rows have equal distances. On an axis of
+lanes share one axis: the order of the list. On this axis, rows have equal distances. On an axis of
 dates, dots would overlap, because many comments have the same date.
 """
 

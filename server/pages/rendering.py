@@ -23,8 +23,8 @@ from server.pages import addresses, formats, i18n, photos, plan_panel, static_fi
 
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": content_security_policy(),
-    # Browsers then send the header Origin with forms of this site. When a visitor follows a link
-    # to another site, they do not send the address of the page.
+    # With this value, browsers send the header Origin with forms of this site. When a visitor
+    # follows a link to another site, browsers do not send the address of the page.
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "Vary": "Cookie, Authorization, Accept-Language",

@@ -93,9 +93,9 @@ class Session:
     def form_key(self) -> str:
         """The token that protects this session's forms from other sites; empty without a JWT.
 
-        The token is an HMAC with the JWT as its key. Another site cannot compute it, because it can
-        read neither the cookie nor the pages of this site. The server does not store it, so forms
-        still work after a restart.
+        The token is an HMAC with the JWT as its key. Other sites cannot compute the token, because
+        they can read neither the cookie nor the pages of this site. The server does not store the
+        token, so forms still work after a restart.
         """
         if self.credentials is None:
             return ""
@@ -174,8 +174,8 @@ def _signature_end(lines: list[str], words: list[str], algorithm: str) -> int:
     """
     ends = list(accumulate(map(len, words)))
     sizes, following = _SIGNATURES.get(algorithm, set()), [*map(len, words[1:]), 0]
-    # In the first line, other words may precede the JWT, so its part there may be shorter than a
-    # full line. The longest line is full.
+    # In the first line, other words may precede the JWT. So the JWT's part of the first line may be
+    # shorter than a full line. The longest line is full.
     full = max(map(len, lines)) if len(lines) > 1 else max(len(lines[0]), following[0])
     for end, size in zip(ends, following, strict=True):
         if end in sizes and size != full:

@@ -84,8 +84,9 @@ async def go_to_provider(request: PageRequest) -> Response:
     The cookie contains the state, the nonce, the code verifier, and the page to show after the
     sign-in.
 
-    The sign-in page has a link to this address and not a form. Browsers apply ``form-action`` of
-    the Content-Security-Policy to a form's redirects too, and would block the redirect.
+    This site's sign-in page has a link to this address and not a form. Browsers apply
+    ``form-action`` of the Content-Security-Policy to a form's redirects too, and would block the
+    redirect.
     """
     provider = _provider(request)
     address, attempt = await provider.start(request.site + _CALLBACK)
@@ -155,8 +156,8 @@ async def sign_out(request: PageRequest) -> Response:
 def _form(request: PageRequest, following: str, error: str | None = None) -> Response:
     status = HTTPStatus.UNPROCESSABLE_ENTITY if error else HTTPStatus.OK
     following = local(following)
-    # Unlike other pages, this page has links to other languages also after a POST. They lead to the
-    # empty form.
+    # Unlike other pages, this page has links to other languages also after a POST. These links
+    # lead to the empty form.
     return request.render(
         "sign_in.html",
         status,
