@@ -61,7 +61,7 @@ _LOOK_UPS = {
     "Query.products": "productIds",
     "Query._entities": "representations",
 }
-"""Fields that return one object for each value of an argument."""
+"""Fields that return one object for each value of an argument, with the argument's name."""
 
 _RATINGS_OF_PAGE = 2
 """A page that is sorted by rating usually has at most this number of different ratings."""
@@ -221,9 +221,9 @@ def predicted(
 class _Within:
     """The place of a selection in the operation.
 
-    ``field`` is the field above, as ``Type.field``, and ``times`` is how often its object occurs in
-    the result. For a connection, ``size`` is the number of requested rows, and ``read`` the number
-    of rows that are read.
+    ``field`` is the field above, as ``Type.field``, and ``times`` is the number of this field's
+    objects in the result. For a connection, ``size`` is the number of requested rows, and ``read``
+    the number of rows that are read.
     """
 
     field: str = ""
@@ -342,7 +342,7 @@ def _partitions(arguments: Mapping[str, Any], lists: float = 1) -> float:
 
 
 def _full_pages(arguments: Mapping[str, Any]) -> int:
-    """Return how many rows a page reads if ``planBy`` ignores statistics; 0 for other plans."""
+    """Return how many rows a page reads, if ``planBy`` ignores statistics; otherwise return 0."""
     rows = int(_partitions(arguments)) * _size(arguments)
     return rows if _without_statistics(arguments.get("planBy")) else 0
 

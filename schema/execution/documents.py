@@ -81,7 +81,7 @@ _charge: ContextVar[Callable[[float], object] | None] = ContextVar("charge", def
 
 @contextmanager
 def charging(charge: Callable[[float], object]) -> Iterator[None]:
-    """In the ``with`` block, call ``charge`` with the CPU seconds of each block of ``charged``."""
+    """In the ``with`` block, let each block of ``charged`` pass its CPU seconds to ``charge``."""
     token = _charge.set(charge)
     try:
         yield

@@ -129,7 +129,7 @@ def call_directly(schema: GraphQLSchema, compiled: Field) -> bool:
 def _conversions(
     schema: GraphQLSchema, definition: GraphQLField, field: StrawberryField
 ) -> Mapping[str, tuple[str, bool]] | None:
-    """Map each argument's GraphQL name to its Python name, and to whether it is a list.
+    """Map each argument's GraphQL name to its Python name, and to whether the argument is a list.
 
     The caller passes a copy of each list to the resolver. Return None if Strawberry must convert an
     argument, for example to an object.

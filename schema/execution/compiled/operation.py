@@ -85,7 +85,8 @@ class CompiledOperation:
     """One operation of a valid document.
 
     graphql-core executes the operation the first ``plainly`` times. Afterwards the operation is
-    compiled, if the compiler supports it. If ``plainly`` is infinite, it is never compiled.
+    compiled, if the compiler supports it. An infinite ``plainly`` means that the operation is never
+    compiled.
     """
 
     def __init__(
