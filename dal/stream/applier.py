@@ -55,9 +55,12 @@ def made_at(record: Record) -> datetime | None:
 def changes_of(records: Iterable[Record]) -> list[Change]:
     """Return the changes of those records that change counters, in the same order.
 
-    Three kinds of records change no counter: records of items that are not comments, records of
-    comments that are counted neither before nor after the change (for example, unpublished
-    comments), and edits of published comments that keep the product, language and rating.
+    Three kinds of records change no counter:
+
+    - records of items that are not comments;
+    - records of comments that are counted neither before nor after the change, for example
+      unpublished comments;
+    - edits of published comments that keep the product, language and rating.
     """
     changes: list[Change] = []
     for record in records:
@@ -84,7 +87,7 @@ def parts(changes: Iterable[Change], actions_each: int) -> Iterator[list[Change]
 
 
 class Applier(Checkpoints):
-    """Applies records of any shard of one stream, and stores its checkpoints.
+    """Applies records of any shard of one stream, and stores the shard's checkpoint.
 
     Several appliers may run at the same time.
     """
@@ -148,7 +151,7 @@ class Applier(Checkpoints):
 
 
 def counted(actions: Sequence[Action], changes: Deltas) -> Callable[[Maintenance], CountedWrite]:
-    """Return a function for ``commit`` that writes ``actions`` and the deltas of the counters.
+    """Return a function that builds a write for ``commit``: ``actions`` and the counters' deltas.
 
     The returned function raises StoreRefusedError as ``check_mode`` does.
     """

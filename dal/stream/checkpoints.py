@@ -88,7 +88,7 @@ class Checkpoints:
         return parse_instant(item["caught_up"]["S"]) if item else None
 
     async def raise_watermark(self, instant: datetime) -> None:
-        """Store a watermark, unless the stored one is later."""
+        """Store a watermark if it is later than the stored watermark, or if none is stored."""
         item = self._key("WATERMARK") | {"caught_up": {"S": format_instant(instant)}}
         condition = {
             "ConditionExpression": "attribute_not_exists(PK) OR caught_up < :instant",

@@ -44,7 +44,7 @@ WATERMARK = timedelta(seconds=10)
 """The interval between two raises of the watermark."""
 
 SKIPPING = timedelta(hours=1)
-"""The interval at which the checkpoint of a shard moves if its records change no counter."""
+"""The interval at which a shard's checkpoint moves while the shard's records change no counter."""
 
 READ_EVERY = 0.4
 """Seconds between two rounds that read few records. A shard allows five GetRecords per second, and

@@ -40,7 +40,7 @@ _tables: dict[TableAddress, Table] = {}
 
 
 def handler(event: dict[str, Any], context: object) -> None:
-    """Apply the records of an event. After a DalError, Lambda delivers all of them again.
+    """Apply the records of an event. After a DalError, Lambda delivers all these records again.
 
     The environment variable ``MARGINALIA_TABLE`` names the table.
     """

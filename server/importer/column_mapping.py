@@ -48,7 +48,7 @@ _OURS = resources.files("server.importer").joinpath("presets")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
-    """The layout of a file. The module's docstring describes its keys."""
+    """The layout of a file. The module's docstring describes the keys of a preset."""
 
     name: str = ""
     """The name that messages show. Empty if no preset is used."""
@@ -82,9 +82,9 @@ NO_PRESET = Preset()
 def find_preset(name: str | None) -> Preset:
     """Return the preset with this name.
 
-    ``name`` is one of Marginalia's own presets, or the path of a TOML file with a preset. If it is
-    None, return ``NO_PRESET``. Raises CommandError if the name is unknown, or if the file cannot be
-    read or is invalid.
+    ``name`` is one of Marginalia's own presets, or the path of a TOML file with a preset. If
+    ``name`` is None, return ``NO_PRESET``. Raises CommandError if the name is unknown,
+    or if the file cannot be read or is invalid.
     """
     if name is None:
         return NO_PRESET
@@ -271,7 +271,7 @@ def make_column_mapping(
     """Return the mapping that a preset and the pairs of ``--map`` and ``--set`` define.
 
     ``maps`` contains ``FIELD=COLUMN``, and ``sets`` contains ``FIELD=VALUE``. A pair overrides the
-    preset. A field without a pair or a preset's entry reads the column with the field's name.
+    preset. If neither a pair nor the preset names a field, the field's column has the field's name.
     Raises CommandError for a malformed pair, an unknown field, a value that is invalid for its
     field, or options that cannot be used together.
     """

@@ -164,9 +164,9 @@ def _count(counts: Counter[Key], key: Key) -> None:
 
 
 def _is_filled(cell: object) -> bool:
-    """Return whether a load reports the cell's value if it does not store the value.
+    """Return whether the report counts this cell if its column is not loaded.
 
-    For example, zero votes and an empty list of photos are not reported.
+    For example, the report does not count zero votes and an empty list of photos.
     """
     if isinstance(cell, list):
         return any(map(_is_filled, cell))

@@ -93,7 +93,7 @@ class Load(Generic[Thing]):
             self.rejects.write(reject)
 
     def _refuse(self, progress: ProgressBar, batch: _Batch[Thing], ids: Sequence[str]) -> None:
-        """Reject the rows that a table with one comment per person has refused."""
+        """Reject the rows that a table with one comment per person and product has refused."""
         self._reject(progress, [batch.rows[one].rejected(_ANOTHER) for one in ids])
 
     def _next_batch(self, most: int) -> _Batch[Thing] | None:

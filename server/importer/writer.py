@@ -25,8 +25,8 @@ batch need only one change of its counters. Small batches move the progress bar 
 class Writer(Generic[Thing]):
     """Writes batches of objects with distinct ids.
 
-    Use it in ``async with``. The block ends after all batches have been written. An exception in
-    the block cancels the writes.
+    Use a writer in ``async with``. The block ends after all batches have been written. An
+    exception in the block cancels the writes.
     """
 
     def __init__(self, put: Put[Thing]) -> None:
