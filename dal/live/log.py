@@ -170,7 +170,7 @@ class Log:
                 listener.offer(event)
 
     def listen(self, selection: Selection, after: EventPosition | None) -> Listener:
-        """Return a listener to future changes, or, if ``after`` is given, to all changes after it.
+        """Return a listener to future changes, or to all changes after the position ``after``.
 
         Without ``after``, the first event is READY. With ``after``, the first event is RELOAD in
         three cases: the log no longer has all changes after ``after``, another epoch has begun, or
@@ -215,8 +215,8 @@ class Log:
         Later changes of the same comment may have arrived before this change.
         """
         now, seen = change.now, set[str]()
-        # If a clock was set back, versions can form a cycle. ``seen`` prevents an endless loop
-        # then.
+        # If a clock was set back, versions can form a cycle. In this case, ``seen`` prevents an
+        # endless loop.
         while now is not None and version(now) not in seen:
             seen.add(version(now))
             later = self._next.get((change.position, version(now)))
@@ -237,7 +237,7 @@ class Broker(ABC):
         self.publish(change_of(old, new))
 
     def uncertain(self, product_id: str) -> None:
-        """Publish that the outcome of a write to this product is unknown."""
+        """Publish that the outcome of a write to this product's comments is unknown."""
         self.publish(UncertainWrite(product_id))
 
     @abstractmethod

@@ -3,7 +3,7 @@
 The id of a stream entry is ``<epoch>-<number>``, which is also the position of its event. An entry
 with the number 0 begins an epoch. A script in Redis assigns the numbers, so every process reads the
 same events in the same order. A process removes entries from the stream after its own log has
-dropped them. While Redis is unreachable, the broker keeps its changes in memory.
+dropped them. While Redis is unreachable, the broker keeps the process's new changes in memory.
 """
 
 import asyncio

@@ -4,8 +4,9 @@ from rich.console import Console
 
 
 def console() -> Console:
-    """Return a Rich console for standard output. It prints ids, names and reasons unchanged.
+    """Return a Rich console for standard output. The console prints text unchanged.
 
-    By default, Rich would interpret ``[/x]`` in them as markup and ``:cat:`` as a picture.
+    By default, Rich would interpret ``[/x]`` in an id or a name as markup, and
+    ``:cat:`` as an emoji.
     """
     return Console(markup=False, emoji=False)

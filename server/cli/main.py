@@ -179,8 +179,8 @@ def main() -> None:
     # lines of a command's output. The server's log has its own handler and still receives them.
     logging.getLogger("dal").addHandler(_NOWHERE)
     try:
-        # Switch garbage collection off during the imports. It would find no garbage, but take a
-        # sixth of their time.
+        # Switch garbage collection off during the imports. The collector would find no garbage, but
+        # would take a sixth of the imports' time.
         gc.disable()
         app = build(sys.argv[1:])
         gc.freeze()

@@ -22,7 +22,7 @@ Command: TypeAlias = Callable[..., Coroutine[Any, Any, None] | None]
 def takes(*names: str) -> Callable[[Command], Callable[..., None]]:
     """Return a decorator that adds the options of these settings to a command.
 
-    The command receives their values in one argument, ``settings``. The command may be a coroutine
+    The command receives the settings in one argument, ``settings``. The command may be a coroutine
     function.
     """
     types = get_type_hints(Settings)
