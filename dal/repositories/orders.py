@@ -127,8 +127,9 @@ class OrderRepository:
             )
         new = replace(old, status=status)
         try:
-            # The condition compares the whole item, because two index keys depend on the status:
-            # ``OrderStatusDate``, and ``PlacedId``, which exists only while the order is PLACED.
+            # Put replaces the whole item, because a new status also changes two index keys:
+            # ``OrderStatusDate``, and ``PlacedId``, which exists only while the order is PLACED. So
+            # the condition compares the whole item, to overwrite no change of another request.
             put = {"Put": {"Item": ORDER.encode(new), **ORDER.unchanged(item)}}
             bought = [{"Put": {"Item": purchase}} for purchase in purchases(new)]
             await self._table.write([put, *bought])

@@ -64,7 +64,7 @@ async def node_unknown(session: Session) -> AsyncGenerator[Finding]:
     Need.NODES,
 )
 async def nodes_in_order(session: Session) -> AsyncGenerator[Finding]:
-    """The field nodes returns an item for each id, in the same order. Unknown ids return null."""
+    """The field `nodes` returns an item for each id, in the same order. Unknown ids return null."""
     rows = [json.loads(session.rows[place].key) for place in session.places]
     ids: list[str] = list(dict.fromkeys(row["id"] for row in rows if row))[:4]
     field = session.shape.schema.query_type
