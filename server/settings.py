@@ -372,8 +372,9 @@ class Settings:
     )
     sign_in_client_id: str | None = _authentication(
         None,
-        "Id of the OpenID Connect client with which the pages sign visitors in at --jwt-issuer. "
-        "Register the client there with this server's /sign-in/callback as redirect address.",
+        "Id of the OpenID Connect client that the pages use to sign visitors in at --jwt-issuer. "
+        "At the issuer, register the client with this server's /sign-in/callback as redirect "
+        "address.",
     )
     sign_in_client_secret: str | None = _authentication(
         None,

@@ -56,7 +56,7 @@ class CircuitBreaker:
 
     @property
     def open(self) -> bool:
-        """Whether calls fail at once."""
+        """Whether calls fail without being sent to DynamoDB, except probes."""
         return self._next_probe is not None
 
     def admit(self) -> None:
@@ -118,7 +118,7 @@ class Gate:
 
     @property
     def circuit_open(self) -> bool:
-        """Whether calls fail at once."""
+        """Whether calls fail without being sent to DynamoDB, except probes."""
         return self._breaker.open
 
     async def drain(self) -> None:

@@ -41,7 +41,8 @@ def latest_stream(table: Mapping[str, Any]) -> str | None:
 def whole_stream(table: Mapping[str, Any]) -> str | None:
     """Return the ARN of the table's stream; None if it is off.
 
-    Raise StoreRefusedError if the stream's records lack the item before and after the change.
+    Raise StoreRefusedError if a record does not have both images: the item before and after the
+    change.
     """
     arn = latest_stream(table)
     if arn is not None and table["StreamSpecification"] != WHOLE_IMAGES:

@@ -171,10 +171,10 @@ async def upgrade(
     found = differences(description, INDEXES)
     if found.differing:
         raise StoreRefusedError(
-            f"In the table {table.name}, the keys or attributes of {listed(found.differing)} "
-            "differ from those that this version reads, and DynamoDB cannot change them. Delete a "
-            "global index with `aws dynamodb update-table`, then run this command again to create "
-            "the index. Until then, reads of the index fail. For a local index, create a new table."
+            f"The table {table.name} has other keys or fewer attributes than this version reads in "
+            f"{listed(found.differing)}, and DynamoDB cannot change this. Delete a global index "
+            "with `aws dynamodb update-table`, then run this command again to create the index. "
+            "Until then, reads of the index fail. For a local index, create a new table."
         )
     if found.missing_local:
         names = listed([one["IndexName"] for one in found.missing_local])

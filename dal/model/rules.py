@@ -159,7 +159,7 @@ def languages(argument: str, values: Sequence[str]) -> frozenset[str]:
 
 
 def few(argument: str, values: Sequence[Value]) -> Sequence[Value]:
-    """Return ``values`` if a filter may have this number of values."""
+    """Return ``values`` if a filter may list this many values: at most MAX_VALUES."""
     if len(values) > MAX_VALUES:
         raise InvalidArgumentError(
             argument, f"{argument} lists {len(values):,} values; the maximum is {MAX_VALUES}."

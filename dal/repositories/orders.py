@@ -127,9 +127,9 @@ class OrderRepository:
             )
         new = replace(old, status=status)
         try:
-            # Put replaces the whole item, because a new status also changes two index keys:
-            # ``OrderStatusDate``, and ``PlacedId``, which exists only while the order is PLACED. So
-            # the condition compares the whole item, to overwrite no change of another request.
+            # Put replaces the whole item. With the status, two index keys change:
+            # ``OrderStatusDate``, and ``PlacedId``, which exists only while the order is PLACED.
+            # The condition compares the whole item, so that Put overwrites no other change.
             put = {"Put": {"Item": ORDER.encode(new), **ORDER.unchanged(item)}}
             bought = [{"Put": {"Item": purchase}} for purchase in purchases(new)]
             await self._table.write([put, *bought])

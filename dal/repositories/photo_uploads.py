@@ -95,7 +95,8 @@ class PhotoUploads:
         """Return the ``PhotoUploads`` of a bucket.
 
         Browsers load photos from ``url``, or from the bucket's own address if ``url`` is None.
-        Raises StoreRefusedError if AWS credentials are missing, or if this address is not https.
+        Raises StoreRefusedError if AWS credentials are missing, or if the photos' address is not
+        https.
         """
         form_url, _ = await store.upload_form("uploads/", "image/png", 1, 1)
         if not (url or form_url).startswith("https://"):

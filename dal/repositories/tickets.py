@@ -126,8 +126,8 @@ class TicketRepository:
         if item is None or TICKET.decode(item) != ticket or ticket == closed:
             raise conflict
         try:
-            # Put replaces the whole item, because several keys depend on the status. So the
-            # condition compares the whole item, to overwrite no change of another request.
+            # Put replaces the whole item. With the status, several index keys change. The condition
+            # compares the whole item, so that Put overwrites no other change.
             put = {"Put": {"Item": TICKET.encode(closed), **TICKET.unchanged(item)}}
             await self._table.write([put])
         except errors.ConditionFailedError:

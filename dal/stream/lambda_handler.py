@@ -67,8 +67,8 @@ async def apply(table: Table, records: Sequence[Record]) -> None:
     whole = WHOLE_IMAGES["StreamViewType"]
     if any(record["dynamodb"].get("StreamViewType", whole) != whole for record in records):
         raise StoreRefusedError(
-            f"The stream's records do not contain the items: switch it off and on with {whole}, "
-            "then run `marginalia stats rebuild --mode stream`."
+            f"The stream's records do not contain the items: switch the stream off, then on with "
+            f"{whole}, then run `marginalia stats rebuild --mode stream`."
         )
     stream = label_of(records[0]["eventSourceARN"]) if records else ""
     maintenance, boards = MaintenanceStore(table), Boards(table)
@@ -86,7 +86,8 @@ async def apply(table: Table, records: Sequence[Record]) -> None:
                 left = [one for number, one in enumerate(left) if number not in error.failed]
                 if left:
                     raise ConflictError(
-                        "Another delivery applies the same records: they will be delivered again."
+                        "Another delivery has applied some of these records: Lambda will deliver "
+                        "the batch again."
                     ) from None
 
         await retry_on_conflict(attempt)

@@ -80,9 +80,8 @@ def refuse_outdated(description: Mapping[str, Any], indexes: Sequence[Index]) ->
         )
     if found.differing:
         raise StoreRefusedError(
-            f"In the table {table}, the keys or attributes of {listed(found.differing)} differ "
-            "from those that this version reads: run `marginalia table upgrade`, which says what "
-            "to do."
+            f"The table {table} has other keys or fewer attributes than this version reads in "
+            f"{listed(found.differing)}: run `marginalia table upgrade`, which says what to do."
         )
 
 

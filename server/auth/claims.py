@@ -62,10 +62,10 @@ class ClaimRules:
     def viewer(self, claims: Mapping[str, Any], *, by_secret: bool) -> Viewer:
         """Return the user of verified ``claims``. Raise InvalidTokenError if the rules refuse them.
 
-        ``by_secret`` is True if this server's secret has verified the JWT. If the JWT's issuer is
-        ``OWN_ISSUER`` too, the JWT has the claims of ``make_token``. The settings do not apply to
-        such a JWT: its claims have their default names, it must have no audience, and its roles
-        keep their names.
+        ``by_secret`` is True if this server's secret has verified the JWT. If such a JWT has the
+        issuer ``OWN_ISSUER``, it has the claims of ``make_token``, and the settings do not apply:
+        its claims have their default names, it must have no audience, and its roles keep their
+        names.
         """
         rules_in_force = self
         if by_secret and claims.get("iss") == OWN_ISSUER:

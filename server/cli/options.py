@@ -33,8 +33,8 @@ def takes(*names: str) -> Callable[[Command], Callable[..., None]]:
         @wraps(command)
         def with_options(**given: Any) -> None:
             values = {name: given.pop(name) for name in names}
-            # The value of a repeatable option is None if the option is not given. Leave it out, so
-            # that the setting keeps its default.
+            # If a repeatable option is not given, its value is None. Leave such values out, so that
+            # the settings keep their defaults.
             known = {name: value for name, value in values.items() if value is not None}
             done = command(settings=Settings(**known), **given)
             if done is not None:

@@ -116,8 +116,7 @@ async def guarded(program: Path, *arguments: str) -> Guard:
     try:
         transport, _ = await asyncio.shield(connecting)
     except asyncio.CancelledError:
-        # The guard can be ended only with the transport, so wait for the transport. This takes one
-        # turn of the loop.
+        # ``Guard.end`` needs the transport, so wait for it. This takes one turn of the loop.
         transport, _ = await connecting
         await Guard(process, output, transport).end()
         raise

@@ -346,15 +346,15 @@ class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
         return await super().receive()
 
     def pause_writing(self) -> None:
-        """Stop reading from the client: its write buffer is full, because it reads too slowly.
+        """Stop reading from a client that reads too slowly: the write buffer is full.
 
-        Otherwise each ping from the client would add a pong to the full buffer.
+        Otherwise each ping from the client would add a pong to the full write buffer.
         """
         super().pause_writing()
         self.transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """Read from the client again, because the client has read most of the buffer."""
+        """Read from the client again, because the client has read most of the write buffer."""
         super().resume_writing()
         if not self.read_paused:
             self.transport.resume_reading()

@@ -83,8 +83,8 @@ def find_preset(name: str | None) -> Preset:
     """Return the preset with this name.
 
     ``name`` is one of Marginalia's own presets, or the path of a TOML file with a preset. If
-    ``name`` is None, return ``NO_PRESET``. Raises CommandError if the name is unknown,
-    or if the file cannot be read or is invalid.
+    ``name`` is None, return ``NO_PRESET``. Raises CommandError if the name is unknown, or if the
+    file cannot be read or is invalid.
     """
     if name is None:
         return NO_PRESET

@@ -56,8 +56,8 @@ def conformance(
     delete: Annotated[
         str | None,
         typer.Option(
-            help="Mutation that deletes an inserted row, or @FILE. Its variables take the values "
-            "of the same names in the response of --insert. Other rows are not deleted.",
+            help="Mutation that deletes an inserted row, or @FILE. Each variable gets the value of "
+            "the field with the same name in the response of --insert. No other rows are deleted.",
             show_default=False,
         ),
     ] = None,

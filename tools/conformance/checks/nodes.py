@@ -16,7 +16,7 @@ _NODE = "query ($id: ID!) { node(id: $id) { __typename id } }"
 
 @check(Level.SHOULD, "objectidentification.htm#sec-Node-root-field", Need.ROWS, Need.IDS)
 async def node_refetch(session: Session) -> AsyncGenerator[Finding]:
-    """The field node returns a row of the list by the row's id."""
+    """The field `node` returns a row of the list by the row's id."""
     for place in session.places:
         row = json.loads(session.rows[place].key)
         answer = await session.listing.endpoint.ask(_NODE, {"id": row["id"]})
@@ -51,7 +51,7 @@ async def node_equals_row(session: Session) -> AsyncGenerator[Finding]:
 
 @check(Level.SHOULD, "objectidentification.htm#sec-Node-root-field", Need.IDS)
 async def node_unknown(session: Session) -> AsyncGenerator[Finding]:
-    """The field node is null for an unknown id."""
+    """The field `node` is null for an unknown id."""
     answer = await session.listing.endpoint.ask(_NODE, {"id": NO_ID})
     if answer.data is None or answer.data.get("node") is not None:
         yield _other("node is not null for an unknown id.", None, answer, "node")

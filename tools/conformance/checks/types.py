@@ -140,7 +140,7 @@ async def node_field(session: Session) -> AsyncGenerator[Finding]:
 
 @check(Level.MUST, "objectidentification.htm#sec-Plural-identifying-root-fields")
 async def nodes_field(session: Session) -> AsyncGenerator[Finding]:
-    """The query type's field nodes, if present, takes a list of ids and returns a list of Node."""
+    """The query type's field `nodes`, if any, takes a list of ids and returns a list of Node."""
     field = field_of(session.shape.schema.query_type, "nodes")
     if field is None:
         return
