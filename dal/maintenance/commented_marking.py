@@ -48,8 +48,7 @@ from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import ABSENT, Action, Item, key_of, primary_key, unchanged
 
 _FURTHER = "COMMENTED"
-"""The partition with the ids of older comments. The same author has a newer comment on the same
-product."""
+"""The partition with the ids of comments whose author has a newer comment on the same product."""
 
 _OWNERS_AT_ONCE = 50
 """Maximum reservations that one transaction writes. Each reservation needs two actions: a Put of

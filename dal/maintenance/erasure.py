@@ -70,8 +70,8 @@ class Choices:
     * ``anonymize`` or ``rename``: keep the items under a random name.
     * ``keep``: keep the items unchanged. This is not possible for comments.
 
-    All other items need no choice. Moderation decisions and blocks lose the user's name, and the
-    rest is deleted.
+    There is no choice for other items. Moderation decisions and blocks lose the user's name. All
+    items of other kinds are deleted.
     """
 
     comments: CommentFate = "delete"
@@ -94,7 +94,7 @@ class Erased:
 
 
 class Erasure:
-    """The erasure of one user."""
+    """Erases one user's data. ``run`` does all steps, and continues an interrupted erasure."""
 
     def __init__(self, table: Table, name: str, choices: Choices) -> None:
         self._table = table

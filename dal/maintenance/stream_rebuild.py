@@ -305,7 +305,7 @@ class Canaries:
         self._released: set[str] = set()
 
     async def release(self, shards: int) -> None:
-        """Write canaries until there are 32 for each of ``shards`` open shards, and at least one.
+        """Write canaries until there are 32 for each of ``shards`` open shards.
 
         If there are enough canaries already, write one more.
         """

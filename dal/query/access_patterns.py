@@ -1,10 +1,10 @@
 """The access patterns of the API, in one table: the purpose of each, its filters, and its index.
 
 Queries take their names from this table, and ``make docs`` generates `docs/access-patterns.md` from
-it. A pattern has no index if it is not one list. For example, it reads an item by its key, writes
-items, or reads the lists of other patterns. The optimizer may choose another index than this table
-names, if that index covers fewer filters and costs less. In that case the executor drops the rows
-that do not pass the other filters.
+it. Only a pattern that is one list has an index. Other patterns, for example, read an item by its
+key, write items, or read the lists of several patterns. The optimizer may choose another index than
+this table names, if that index costs less. Such an index may cover fewer filters. The executor
+applies the filters that the index does not cover, and drops the rows that do not pass.
 """
 
 from dataclasses import dataclass

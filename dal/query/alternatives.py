@@ -163,7 +163,7 @@ def _why_not(one: PathEstimate, best: PathEstimate) -> Reason:
 
 
 def _dropped(one: PathEstimate) -> float:
-    """Return the expected number of rows that the first Queries read and the filter drops."""
+    """Return how many rows of the first Queries the residual filter is expected to drop."""
     read = sum(min(read.limit, rows) for read, rows in zip(one.reads, one.rows, strict=True))
     return read * (1 - one.selectivity)
 

@@ -94,9 +94,9 @@ class ReadEstimate(NamedTuple):
 def least_cost(requests: int, rows: float, row_bytes: float) -> float:
     """Return a lower bound of the cost of ``requests`` Queries that read ``rows`` rows.
 
-    The bound includes the capacity for only half of ``rows``, because the first Query of a segment
-    may read fewer rows than expected. In that case a refill probably follows. On average, the
-    refill reads at least half of the missing rows.
+    The first Query of a segment may read fewer rows than expected. A refill then probably follows,
+    and on average reads at least half of the missing rows. So the bound includes the capacity for
+    only half of ``rows``.
     """
     return requests * (REQUEST + ROW) + max(0.5 * requests, rows * row_bytes / BLOCK / 4)
 

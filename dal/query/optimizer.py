@@ -6,8 +6,9 @@ It chooses one of three methods for each page:
   that the executor applies to the rows read). The limit of each segment is the number of rows of
   the page. If the segments are shards of one list, the limit is lower: the expected number of the
   page's rows in one shard, plus a margin.
-- With counts it chooses the path with the least expected cost. The limit of a segment is the
-  expected number of its rows in the page, plus a margin.
+- With counts it chooses the path with the least expected cost. The limit of a segment is also the
+  limit with the least expected cost. A higher limit reads rows that the page does not need, and a
+  lower limit causes refills.
 - With row locations it also chooses the path with the least expected cost. A page has row locations
   if this process has read its rows before. They show how many of the page's rows each segment has,
   and where the page ends. The segments end at that position, so a high limit costs nothing.
@@ -269,7 +270,7 @@ def _estimate_by_location(
 def _located_rows(
     path: AccessPath, key: EqualityKey, located: LocatedPage, statistics: TableStatistics
 ) -> tuple[int, float]:
-    """Return the number of rows with ``key`` in one shard of the page, and the RCU to read them.
+    """Return how many rows with ``key`` one shard has in the page's span, and the RCU to read them.
 
     If this process does not remember all these rows, the number is an estimate. The estimate
     assumes that the residual filter drops the same fraction of rows in the page as in the whole

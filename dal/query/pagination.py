@@ -182,7 +182,8 @@ class Slice:
     next_page: bool = False
     previous_page: bool = False
     reverse: bool = False
-    """Whether to reverse the usual order of the list. For example, the oldest comment is first."""
+    """Whether to reverse the usual order of the list, for example to read the oldest comment
+    first."""
     explain: bool = False
     """Whether to record a trace, with every row read and the optimizer's alternatives."""
     plan_by: PlanBasis | None = None
@@ -237,8 +238,8 @@ class Page(Generic[Node]):
     """The number of rows of the whole list. If counting them failed, the error. None if the number
     is unknown or was not requested."""
     event_cursor: str | None = None
-    """The event cursor of a moment before the rows were read; None if it was not requested. A
-    subscription that begins after this cursor misses no change."""
+    """The event cursor: the position of the log of changes before the rows were read. None if it
+    was not requested. A subscription that begins after this cursor misses no change."""
     head: Item | None = None
     """The item that precedes the list's first row, for example the organisation of a list of users.
     None if the query does not request this item, or the page is not the first page of the list."""

@@ -54,7 +54,8 @@ class Query:
     within: Range = UNBOUNDED
     """The range of positions to read, such as a time range."""
     consistent: bool = False
-    """Whether to read consistently. DynamoDB allows it for the table and local indexes only."""
+    """Whether to read consistently. DynamoDB allows consistent reads only of the table and of local
+    indexes."""
     head: bool = False
     """Whether the first page also returns the head item, which precedes the rows in their
     partition. For example, an organisation precedes its users."""
@@ -105,8 +106,8 @@ class Segment(NamedTuple):
     def sort_keys(self) -> Range:
         """The range of sort keys that the Query reads.
 
-        If the segment has a head item, the range includes its key, which is before or after all
-        rows.
+        If the segment has a head item, the range includes the key of the head item, which is before
+        or after the keys of all rows.
         """
         rows = self.range.under(self.prefix)
         if not self.head:
@@ -134,7 +135,7 @@ class PlanBasis(StrEnum):
     """The statistics that the optimizer uses to plan a page, the most detailed first.
 
     NOTHING and FULL_PAGES use no statistics. With FULL_PAGES, the plan reads a whole page from each
-    partition, also from the shards of one list.
+    partition, even if the partitions are shards of one list.
     """
 
     ROW_LOCATIONS = "ROW_LOCATIONS"
@@ -266,15 +267,15 @@ class AccessPath:
     """One index that can answer a query.
 
     Each combination of the filters' values for the index's fields is one segment, for example
-    product 42 in English. In an index with shards, each combination has one segment per shard. All
-    pages of the query use the same derived values, which are computed once.
+    product 42 in English. In an index with shards, each combination has one segment per shard. The
+    properties are computed once, for all pages of the query.
     """
 
     index: Index
     query: Query
     instead_of: int = 0
-    """Usually 0. If every path without a residual filter has too many segments, the lowest number
-    of segments of those paths."""
+    """The lowest number of segments of a path without a residual filter, if every such path has too
+    many segments; otherwise 0."""
 
     @cached_property
     def size(self) -> int:
@@ -317,8 +318,8 @@ def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]
 
     The path with the fewest fields in its residual filter comes first. Of paths with the same
     number of fields, the path with the fewest segments comes first. Paths with more than
-    ``MAX_SEGMENTS`` segments are left out. If these include all paths without a residual filter,
-    the executor raises TooManySegmentsError when a page drops too many rows.
+    ``MAX_SEGMENTS`` segments are left out. If every path without a residual filter is left out, and
+    the residual filter drops too many rows of a page, the executor raises TooManySegmentsError.
 
     Raises NoIndexError if no index can answer the query, and TooManySegmentsError if every path has
     too many segments.

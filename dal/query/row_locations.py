@@ -166,8 +166,8 @@ class RowLocations:
     ) -> LocatedPage | None:
         """Return the first ``count`` rows of ``span`` that have one of ``keys``.
 
-        The result has fewer rows only if ``span`` has no more. Return None if this process may not
-        remember all these rows.
+        The result has fewer rows only if ``span`` has no more. Return None unless the remembered
+        spans cover all these rows.
         """
         low, high = _ends(span)
         start, end = (high, low) if descending else (low, high)
@@ -197,7 +197,7 @@ class RowLocations:
     def among(self, key: EqualityKey, span: Range) -> tuple[list[str], list[int]] | None:
         """Return the positions and sizes of the rows of ``key`` within ``span``.
 
-        Return None if this process may not remember all these rows.
+        Return None unless the remembered spans cover all of ``span``.
         """
         known = self._of(key)
         if not _remembered(known, span):

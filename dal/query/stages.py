@@ -16,8 +16,8 @@ A client that reads all pages gets each comment exactly once, if the comment's r
 meanwhile. If the rank changes, the comment may be missing, or occur twice.
 
 If few comments pass the filters, a page in the order MOST_HELPFUL would read much of ``byHelpful``
-to find them. In that case the server reads the filtered list by date, and sorts it in memory. It
-does the same for a list between dates. The positions are the same.
+to find them. In that case the server reads the filtered list by date, and sorts it in memory. A
+list between dates is sorted in memory too. The positions do not depend on the way of sorting.
 """
 
 import math
@@ -129,7 +129,7 @@ class _HelpfulStatistics:
     of: StatisticsProvider
 
     async def inexact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
-        """Return statistics that ignore the filter by votes, because all rows pass this filter."""
+        """Return statistics without the filter by votes, because all rows of the index pass it."""
         query = replace(query, filters=_without_votes(query.filters))
         known = await self.of.inexact(query, spent)
         if known is None:
@@ -170,7 +170,7 @@ class StageReader:
         """Return the first ``count`` rows of ``query`` within ``span``.
 
         The reader first reads one stage. If that stage does not fill the page, the counts determine
-        how many of the next stages are read in parallel. No stage is skipped because of counts.
+        how many of the next stages are read in parallel. A stage with a count of 0 is not skipped.
         Raises NoIndexError if sorting by helpful votes would read too many rows.
         """
         dated, voted = self._by_date, self._helpful
@@ -207,8 +207,8 @@ class StageReader:
                     shown.setdefault(row.position.rpartition("#")[2], stage.place(row))
                 if len(shown) < count and len(rows) == missing:
                     # A row whose rank has just changed can be in two stages, but the page shows it
-                    # once. So this stage may still have rows that precede the rows of the next
-                    # stage.
+                    # once. So the page lacks rows, although this stage returned as many as
+                    # requested. Read the rest of this stage before the next stage.
                     rest = part.beyond(rows[-1].position, descending=descending)
                     left = [(stage, rest), *batch[number + 1 :], *left]
                     break
@@ -259,11 +259,10 @@ class StageReader:
     async def _in_memory(
         self, query: Query, count: int, stats: ExecutionStatistics, plan_by: PlanBasis | None
     ) -> bool:
-        """Return whether the whole list must be sorted by votes in memory.
+        """Return whether to sort the whole list by votes in memory, instead of reading stages.
 
         A list with dates must always be sorted in memory, because ``byHelpful`` is not sorted by
-        date. Raises NoIndexError if both ways would read too many rows: by stages, and sorting in
-        memory.
+        date. Raises NoIndexError if each possible way would read too many rows.
         """
         dated = query.within != UNBOUNDED
         if not dated and query.filters.keys() == {"product"}:

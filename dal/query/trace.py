@@ -1,4 +1,4 @@
-"""Execution statistics (the cost of a page) and traces (what happened to each row that it read).
+"""Execution statistics (the cost of a page) and traces (what a page did with each row it read).
 
 Every page has execution statistics. Only a page with ``explain`` has a trace.
 """
@@ -131,8 +131,8 @@ class ReadFigures(NamedTuple):
 class FullPages:
     """A plan that reads a full page from every partition.
 
-    Of all indexes that can answer the query, its index has the fewest fields in the residual
-    filter.
+    Of all indexes that can answer the query, the plan uses the index with the fewest fields in the
+    residual filter.
     """
 
     index: str
@@ -207,8 +207,8 @@ class Trace:
 
         Return None if the page has no plan.
 
-        If this page read a full page from a partition, or all its rows, the partition's cost is
-        measured. Otherwise the cost is an estimate.
+        If this page read a full page from a partition, or all rows of the partition, the
+        partition's cost is measured. Otherwise the cost is an estimate.
         """
         if self.stages:
             figures = [one for stage in self.stages if (one := stage.full_pages()) is not None]
@@ -217,8 +217,8 @@ class Trace:
         if full is None:
             return None
         first = {query.segment: query for query in reversed(self.queries)}
-        # The page's own reads have the same cost only if its plan used the same index, and did not
-        # end the segments at the expected end of the page.
+        # The cost of the page's own reads can be used only if the page's plan used the index of
+        # ``full``, and did not end the segments at the expected end of the page.
         comparable = self.steps[0].index == full.index and self.steps[0].plan.until is None
         rows, capacity = 0.0, 0.0
         for number, expected in enumerate(full.rows):
@@ -255,7 +255,7 @@ def _bytes(row: Row) -> int:
 
 @dataclass(slots=True)
 class SegmentStatistics:
-    """What the page read from one segment. ``limit`` is the limit of its first Query."""
+    """What the page read from one segment. ``limit`` is the limit of the segment's first Query."""
 
     partition_key: str
     sort_keys: Range
@@ -276,7 +276,7 @@ class SegmentStatistics:
 
     @property
     def skip_reason(self) -> str | None:
-        """Why the segment was not read; None if it was."""
+        """Why the segment was skipped; None if it was not skipped."""
         if not self.skipped:
             return None
         return EMPTY_RANGE if self.sort_keys.empty else EMPTY_BY_COUNTS

@@ -31,7 +31,7 @@ event loop."""
 
 
 class CommentObserver(Protocol):
-    """Receives writes of comments. The writes of each comment arrive in their order.
+    """Receives writes of comments. The writes of one comment arrive in the order of writing.
 
     An observer receives only published comments. If the comment is published neither before a write
     nor after it, the observer does not receive the write.
@@ -59,7 +59,8 @@ class CountedWrite:
 class Undated:
     """A new comment, which gets the time of its write as its date.
 
-    ``image`` returns the item of the comment. ``published`` is False if this is a submission.
+    ``image`` returns the item of the comment. ``published`` is False for a submission (an
+    unpublished comment).
     """
 
     comment: Comment
@@ -72,7 +73,7 @@ class CommentChange:
     """A change of a comment's item from one image to another. The image None means no item.
 
     The write fails if the item is no longer the image ``old``. ``beside`` has further actions for
-    the same transaction. For ``elsewhere`` see ``named_actions``.
+    the same transaction. For reservations and ``elsewhere``, see ``named_actions``.
 
     ``before`` and ``after`` are the published comments in the two images, or None. Counters and
     observers receive only these two comments. An undated comment gets its date when the actions of
@@ -86,7 +87,7 @@ class CommentChange:
     actions: Sequence[Action] = field(init=False)
     """The actions of the latest write, without counters."""
     image: Item | None = field(init=False, default=None)
-    """The new image of the latest or the next write.
+    """The new image. For an undated comment, ``prepare`` replaces the image before each write.
 
     None if the item is deleted, or while a new comment has no date.
     """

@@ -1,4 +1,4 @@
-"""Counters: statistics as items, deltas as actions of a transaction, and places on leaderboards.
+"""Counters: encodes statistics as items with leaderboard keys, and deltas as transaction actions.
 
 The statistics item ``S#<language>`` has ``count_1`` to ``count_5`` and ``count_total`` (N). The
 item has no attribute for a count that has never changed. Counts change by ``ADD``, without a
@@ -44,10 +44,10 @@ COUNTS = tuple(f"count_{rating}" for rating in RATINGS)
 """The attributes with the counts of the five ratings."""
 
 REBUILD_PARTS = 16
-"""Number of partitions for a rebuild's counters, which share the load of writes."""
+"""Number of partitions that share the writes to a rebuild's counters."""
 
 REBUILD_KEPT_SECONDS = 30 * 24 * 3600
-"""Seconds after which a rebuild's counter expires, from its latest change."""
+"""Seconds from the latest change of a rebuild's counter until the counter expires."""
 
 
 def partition_of(product_id: str) -> str:

@@ -51,8 +51,8 @@ AT_ONCE = 16
 class _PendingWrite:
     """A client's change that waits for its transaction.
 
-    ``outcome`` is the error of the write, or None after a success. It is cancelled if the client
-    disconnects or stops waiting.
+    ``outcome`` is the error of the write, or None after a success. The future is cancelled if the
+    client disconnects or stops waiting.
     """
 
     def __init__(self, change: CommentChange) -> None:
@@ -220,8 +220,8 @@ class CounterTransactions:
         """
         outcome: BaseException | None = None
         try:
-            # ``write`` grouped the changes by a maintenance mode that is out of date. In the mode
-            # ``stream``, each change is written separately.
+            # The maintenance mode may have changed since ``write`` chose to group the changes. In
+            # the mode ``stream``, each change is written separately.
             if len(group) > 1 and await self._in_stream_mode():
                 await in_parallel([self._write_group([pending]) for pending in group])
                 return

@@ -90,9 +90,9 @@ def in_generation(changes: Deltas, generation: int) -> Deltas:
 
 
 def _counted(comment: Comment | None, sign: int) -> Deltas:
-    # Another program may write a product id or language of any length. If it makes a counter's key
-    # too long, DynamoDB rejects the whole transaction at every attempt, and a stream's follower
-    # could never apply the comment's record. So such a comment is not counted.
+    # Another program may write a product id or language of any length. If a counter's key is too
+    # long, DynamoDB rejects the whole transaction at every attempt, and a stream's follower could
+    # never apply the comment's record. So a comment with such a key is not counted.
     if comment is None or any(
         len(part.encode()) > MAX_IDENTIFIER_BYTES
         for part in (escape(comment.product_id), comment.language)
@@ -130,7 +130,10 @@ class LanguageCount:
 
 @dataclass(frozen=True, slots=True)
 class CommentStatistics:
-    """The counts of one or several products, in all or some languages. ``overall`` is their sum."""
+    """The counts of one or several products, in all or some languages.
+
+    ``overall`` is the sum of these languages.
+    """
 
     overall: RatingCounts
     by_language: Mapping[str, RatingCounts]
@@ -165,9 +168,9 @@ class CommentStatistics:
     def count(self, query: Query) -> int | None:
         """Return the number of comments that a query selects.
 
-        For a query with dates, the result is 0 if no comment passes the other filters, otherwise
-        None, because counters do not store dates. Raises NoIndexError if the query filters by a
-        field that is not counted.
+        Counters do not store dates. So for a query with dates, the result is 0 if no comment of any
+        date passes the filters, otherwise None. Raises NoIndexError if the query filters by a field
+        that is not counted.
         """
         uncounted = sorted(query.filters.keys() - COUNTED_FIELDS)
         if uncounted:

@@ -60,7 +60,7 @@ class DeferredWork(ABC):
     async def work(self, name: str) -> bool:
         """Work on one object. Return True if the work must be repeated. Raises DalError."""
 
-    def is_due(self, name: str) -> bool:  # noqa: ARG002 - for other kinds of work
+    def is_due(self, name: str) -> bool:  # noqa: ARG002 - subclasses need the name
         """Return whether a pending object can be worked on now."""
         return True
 
@@ -78,8 +78,8 @@ class DeferredWork(ABC):
     async def finish(self) -> None:
         """Stop the work in the background, then work on all pending objects, in a few rounds.
 
-        A round with a failure is the last round. If all work of a batch fails, this method ends at
-        once, because the store is probably unavailable. A failure is logged.
+        A round with a failure is the last round. If all work of a batch fails, this method skips
+        the remaining batches, because the store is probably unavailable. A failure is logged.
         """
         if self._working is not None:
             self._working.cancel()

@@ -25,9 +25,9 @@ from dal.statistics.deferred import WORK_SECONDS, DeferredWork
 from dal.table.items import Item, key_of, unchanged
 
 VOTES_A_SECOND = 250
-"""Determines the pause between two folds of a comment: with 1,000 votes, for example, at least
-1,000 / 250 = 4 seconds. A fold counts the votes twice, so the folds of a comment in one process
-consume at most about 15 RCU per second."""
+"""The minimum pause between two folds of a comment, in seconds, is the number of its votes divided
+by this number: 4 seconds for 1,000 votes. A fold counts the votes twice. At this rate, the folds of
+a comment in one process consume at most about 15 RCU per second."""
 
 _KEYS = (HELPFUL.partition_key, HELPFUL.sort_key)
 

@@ -5,14 +5,14 @@ During a rebuild, each write also changes the rebuild's counters. In mode *strea
 the table's stream changes the counters, and writes do not. Only in mode *stream* may other programs
 write comments too.
 
-An *announcement* is a change of the item. A process reads the item at most 5 seconds before each
-transaction. A transaction takes at most 10 seconds plus one more attempt. So SETTLE_SECONDS after
-an announcement, all transactions that do not obey it have ended.
+An *announcement* is a change of the item that stores the mode. A process reads this item at most 5
+seconds before each transaction. A transaction takes at most 10 seconds plus one more attempt. So
+SETTLE_SECONDS after an announcement, all transactions that do not obey it have ended.
 
 A count of zero proves that a list is empty, but only under three conditions: the mode is
 transactional, the table is ``complete`` (every comment is counted), and no rebuild is running. A
-command that ends one of these conditions announces it, and waits SETTLE_SECONDS before it acts. So
-a page can trust a mode that was read at most 5 seconds ago.
+command that ends one of these conditions writes an announcement, and waits SETTLE_SECONDS before it
+acts. So a page can trust a mode that was read at most 5 seconds ago.
 """
 
 from collections.abc import Awaitable, Callable
@@ -48,8 +48,8 @@ _RUNS = ("rebuilding", "upgrading")
 _ONE_PER_PERSON = "onePerPerson"
 
 _SHARDS = frozenset({"shards", "target", "step", "counter_shards", "counter_target"})
-"""Attributes that an earlier version stored in the item if it spread the table's lists or counters
-over several partitions (shards)."""
+"""Attributes of the item in a table whose lists or counters an earlier version spread over several
+partitions (shards)."""
 
 KEY: Item = {"PK": {"S": "COUNTING"}, "SK": {"S": "COUNTING"}}
 
@@ -225,8 +225,8 @@ class MaintenanceStore:
 def check_alone(read: Maintenance, wanted: Maintenance) -> None:
     """Raise StoreRefusedError if ``wanted`` begins a command while another command is running.
 
-    The commands are a rebuild, an upgrade, and a change of ``one_per_person``. When a command ends,
-    it must find its own announcement in the item.
+    The commands are a rebuild, an upgrade, and a change of ``one_per_person``. A command can fail
+    at its end if another command has changed the item meanwhile.
     """
     begun = _runs(wanted) - _runs(read)
     if wanted.one_per_person is not read.one_per_person:
@@ -236,8 +236,9 @@ def check_alone(read: Maintenance, wanted: Maintenance) -> None:
         return
     (other, _), (running, command) = begun.pop().value, others.pop().value
     raise StoreRefusedError(
-        f"{other.capitalize()} and {running} cannot run at once, and {running} has not ended: wait "
-        f"for its end, or complete it with `marginalia {command}`. Then run this command again."
+        f"{other.capitalize()} and {running} cannot run at the same time, and {running} has not "
+        f"ended: wait for its end, or complete it with `marginalia {command}`. Then run this "
+        "command again."
     )
 
 

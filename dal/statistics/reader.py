@@ -9,7 +9,7 @@ that a segment is empty. Statistics are exact if the query filters by counted fi
   (``mode`` explains how long a process can rely on this), and
 - they are sound: no count is below 0, and every item's total is the sum of its counts.
 
-Exact statistics count every comment if its write was acknowledged before the request.
+Exact statistics count every comment whose write was acknowledged before the request.
 """
 
 import math
@@ -171,7 +171,7 @@ class ProductStatisticsProvider:
         if measured is None:
             newest = await self._sample(product, spent, _SAMPLE, descending=True)
             measured = self._weigh(product, [_bytes(row, product) for row in newest])
-            if measured is None:  # the counts are wrong, because the sample found no row
+            if measured is None:  # the counts are wrong: the sample found no row
                 return None
             measured.shares = _shares(newest)
         if query.within != UNBOUNDED and not measured.extent[0]:

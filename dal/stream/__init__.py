@@ -1,1 +1,1 @@
-"""Counts the comments of tables that other programs also write to, from the table's stream."""
+"""Counts the comments of a table that other programs also write to, from the table's stream."""

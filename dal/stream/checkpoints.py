@@ -34,7 +34,7 @@ class Checkpoint:
 
 
 def label_of(stream_arn: str) -> str:
-    """Return a stream's label, which is unique in its table: the last part of its ARN."""
+    """Return a stream's label: the last part of its ARN. A table's streams have unique labels."""
     return stream_arn.rpartition("/")[2]
 
 

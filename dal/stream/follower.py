@@ -228,7 +228,7 @@ class Follower:
         A shard can be read if it has no parent, or if its parent is fully read or no longer listed.
         """
         stream = await self._streams.describe(self._arn)
-        began = self._clock()  # read after ``describe``, because its response corrects this clock
+        began = self._clock()  # read after ``describe``, whose response corrects this clock
         listed = {shard.shard_id: shard for shard in stream.shards}
         unknown = [one for one in listed if one not in self._readers and one not in self._done]
         stored = await self._sink.read(unknown)
