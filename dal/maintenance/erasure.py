@@ -153,7 +153,7 @@ class Erasure:
 
     async def _announce(self) -> str:
         """Announce a new erasure, or continue an interrupted one. Return the id of its record."""
-        # This raises StoreRefusedError if an item of an unknown kind may name the user.
+        # ``find`` raises StoreRefusedError if an item of an unknown kind may name the user.
         async for _ in find(self._table, self._name):
             pass
         wanted = asdict(self._choices)

@@ -107,7 +107,7 @@ async def create_table(table: Table) -> bool:
     expiry = await admin.let_expire(table)
     store = MaintenanceStore(table)
     state = await store.read()
-    if state.exact:  # an earlier call has already done the rest
+    if state.exact:  # an earlier call has done the remaining steps
         return created or expiry
     # An interrupted call may have created the table only. So a table without items counts as new.
     # This check reads at most 1 MB.
