@@ -55,7 +55,7 @@ def note_response(operation: str, response: dict[str, Any]) -> None:
 
 
 def note_hidden(capacity: float) -> None:
-    """Subtract the RCU of an item that the viewer may not see from the current account.
+    """Subtract from the current account the RCU of an item that the viewer may not see.
 
     Otherwise the account would reveal the item's size.
     """

@@ -21,7 +21,7 @@ class InvalidCursorError(DalError):
 
 
 class NoIndexError(DalError):
-    """No index or counter can answer a query with these filters, or it would read too many rows."""
+    """No index or counter can answer a query, or the query would read too many rows."""
 
 
 class TooManySegmentsError(DalError):
@@ -63,7 +63,7 @@ class NotFoundError(DalError):
 
 
 class ConflictError(DalError):
-    """Nothing was written. Until the deadline, other requests kept changing the item or table."""
+    """Nothing was written, because other requests changed the item or the table meanwhile."""
 
 
 class ConditionFailedError(DalError):

@@ -39,8 +39,8 @@ MAX_PAIRS = 10_000
 MAX_COMPARISONS = 20_000
 """Maximum steps of one validation rule of graphql-core. The rule checks that fields with the same
 response key can be merged. The number of steps grows with the square of an object's fields and
-fragments. 20,000 steps take 15 ms. A page of 15 components, each with fragments, takes 7,000 steps.
-graphql-core's own limit is 500,000 steps."""
+fragments. 20,000 steps take 15 ms. The document of a web page with 15 components, each with
+fragments, takes 7,000 steps. graphql-core's own limit is 500,000 steps."""
 
 MAX_DIGITS = 40
 """Maximum characters of a number in a document. Parsing time grows with the square of the
@@ -53,9 +53,9 @@ response lists more."""
 KEPT_BYTES = 32_000_000
 TRUSTED_BYTES = 128_000_000
 """Maximum bytes of the two caches of parsed documents. The first cache holds clients' documents:
-about 100 documents of 300 lexical units. The second cache holds trusted documents: about 400.
-Clients' documents cannot evict trusted documents. A document that is not in a cache is parsed and
-validated for each request.
+about 100 documents of 300 lexical units. The second cache holds about 400 trusted documents, which
+the operator provides. Clients' documents cannot evict trusted documents. A document that is not
+in a cache is parsed and validated for each request.
 """
 
 TRUSTED_CHARACTERS = 16_000_000
@@ -90,8 +90,8 @@ months."""
 
 MAX_SORTED_ROWS = 2_000
 """Maximum rows (about 1 MB) that the server may expect to read for a page of filtered comments,
-sorted by helpful votes. If it expects more rows, the page is refused before the read. If the
-expectation was wrong, the read ends with an error after twice as many rows."""
+sorted by helpful votes. If it expects more rows, it refuses the page before the read. The server
+may expect too few rows. So a read of more than twice this maximum ends with an error."""
 
 MAX_REQUESTS = 250
 """Maximum requests to DynamoDB that an operation is expected to send. Also the maximum partitions
@@ -260,8 +260,8 @@ SEND_TIMEOUT = 30.0
 
 MIN_TAKEN = 16_384
 """Bytes that a client must receive in each ``SEND_TIMEOUT`` while its connection's write buffer is
-full. Otherwise the server closes the connection, because responses to slow clients would occupy
-memory for hours."""
+full. If a client receives fewer bytes, the server closes the connection. Without this minimum,
+responses to slow clients would occupy memory for hours."""
 
 MAX_CLIENTS = 100_000
 """Maximum clients whose request rate the server remembers, in 40 MB of memory. Beyond this limit,
@@ -270,5 +270,5 @@ the server forgets the client that has sent no request for the longest time."""
 SECONDS_OF_REQUEST = 0.002
 """The CPU time, in seconds, that counts as one more request in a client's request rate. The server
 measures the CPU time for the parsing and validation of each new document of the client. A short
-document takes less time than this. A client that sends 100 requests per second, each with a new
-document, uses a fifth of a core."""
+document takes less time, and counts as no further request. So at the default rate of 100 requests
+per second, a client's new documents take at most about a fifth of a core."""

@@ -1,7 +1,8 @@
 """The analytics store on a ClickHouse server, through its HTTP interface.
 
 The store works with every ClickHouse release since 18.16. ClickHouse's type DateTime has whole
-seconds, in the years 1970 to 2105. So the store omits comments before FIRST, and from END on.
+seconds, in the years 1970 to 2105. So the store omits comments before FIRST (1970-01-05), and from
+END (2105-12-31) on.
 """
 
 import re

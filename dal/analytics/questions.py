@@ -130,8 +130,9 @@ class MoversQuestion:
     """Which products changed most between the periods ``earlier`` and ``later``?
 
     ``earlier`` and ``later`` are instants within these periods. By default, the later period is the
-    last period that ended before the export began, and the earlier period is the period before it.
-    With MovedBy.AVERAGE, products with fewer than ``at_least`` comments in a period are left out.
+    last period that ended before the export of the comments to the store began, and the earlier
+    period is the period before it. With MovedBy.AVERAGE, products with fewer than ``at_least``
+    comments in a period are left out.
     """
 
     interval: Interval
@@ -179,7 +180,7 @@ class TrendPoint:
 class Source:
     """Where a result comes from: the store, the SQL, numbers of rows, and the query's duration.
 
-    The export has ``rows_exported`` rows. The query read ``rows_read`` rows.
+    The store's copy of all comments has ``rows_exported`` rows. The query read ``rows_read`` rows.
     """
 
     store: str

@@ -17,9 +17,9 @@ Row = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """The store's copy of all comments: when it began, its file or table, and its number of rows.
+    """The store's copy of all comments: ``name`` is its file or table, ``rows`` its number of rows.
 
-    The copy includes every change that was made before ``began``.
+    The copying began at ``began``. The copy includes every earlier change.
     """
 
     began: datetime

@@ -178,8 +178,8 @@ class S3:
         try:
             found = await self._client.head_object(Bucket=self._bucket, Key=key)
         except ClientError as error:
-            # Without the right to list the bucket, S3 answers 403 for a missing file. So a file
-            # that the server has no right to read counts as missing, too.
+            # If the server may not list the bucket, S3 answers 403 for a missing file. So a file
+            # that the server may not read counts as missing, too.
             if error.response["ResponseMetadata"]["HTTPStatusCode"] in _MISSING:
                 return None
             raise self._failure(error) from error
@@ -217,8 +217,8 @@ class S3:
 @asynccontextmanager
 async def open_s3(bucket: str) -> AsyncIterator[S3]:
     """Open the SDK's client of an S3 bucket with this machine's AWS settings."""
-    # With the virtual addressing style, a form's URL is the address of the bucket's region. S3's
-    # global address would redirect browsers.
+    # With the virtual addressing style, a form's URL has the host of the bucket's region. Otherwise
+    # the URL would have S3's global host, which redirects browsers.
     config = Config(
         retries={"total_max_attempts": 2, "mode": "standard"},
         connect_timeout=CONNECT_SECONDS,

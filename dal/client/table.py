@@ -80,7 +80,7 @@ async def connect(address: TableAddress) -> AsyncIterator["Table"]:
 def _open_sdk(
     service: str, endpoint_url: str | None, *, embedded: bool, **settings: Any
 ) -> AbstractAsyncContextManager[Sdk]:
-    from dal.client.sdk import open_sdk  # noqa: PLC0415 - the import takes a third of the start
+    from dal.client.sdk import open_sdk  # noqa: PLC0415 - takes a third of the start time
 
     return open_sdk(service, endpoint_url, embedded=embedded, **settings)
 
@@ -185,7 +185,7 @@ class Table:
         A single Put or Delete is sent without a transaction, at half the cost. Raises DalError, in
         particular:
 
-        - ConditionFailedError, with the indexes of the actions with a failed condition.
+        - ConditionFailedError, with the positions of the actions whose condition failed.
         - StoreUnavailableError, if the write was not sent or its outcome is unknown.
         - NoTransactionsError, if the endpoint does not support transactions.
 

@@ -36,8 +36,8 @@ class Sdk(Service, Protocol):
     """Whether every response reports its consumed capacity. Amazon and the embedded engine report
     it."""
     required: bool
-    """Whether the SDK must send every operation: if a proxy is set, which the wire does not
-    support, or if credentials are missing, for which the SDK raises the error."""
+    """Whether the SDK must send every operation. This is so behind a proxy, because the wire does
+    not support proxies, and without credentials, because the SDK reports that they are missing."""
     certificates: str | None
     """The file with the trusted certificate authorities; None means the system's authorities."""
 

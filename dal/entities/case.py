@@ -80,7 +80,7 @@ class Case:
         return decision is not None and decision.reason is None and decision.seen == version
 
     def undecided(self, report: Report) -> bool:
-        """Return whether a report is newer than the latest decision."""
+        """Return whether a report is newer than the latest decision; True without a decision."""
         return self.decision is None or report.at > self.decision.at
 
 

@@ -79,7 +79,8 @@ BY_AUTHOR = Index(
 )
 
 COUNTED = "counted"
-"""The attribute (N) with the number of the latest rebuild that has counted the comment."""
+"""The attribute (N) with the number of the latest rebuild of the counters that has counted the
+comment."""
 
 FOLDED = "folded"
 """The attribute (BOOL) of a comment whose last write changed only its number of helpful votes. The
@@ -88,8 +89,8 @@ the attribute."""
 
 KEYED = "keyed"
 """The attribute (S) with the expiry and the digest of an idempotency key: see
-``dal.entities.idempotency``. A comment that was added with a key has this attribute, and its
-tombstone too."""
+``dal.entities.idempotency``. A comment that was added with a key has this attribute. So has its
+tombstone, the item that remains after the comment is deleted."""
 
 STATE = "state"
 """The attribute (S) with the state of an unpublished comment. Published comments do not have it."""
@@ -231,5 +232,5 @@ COMMENT: Entity[Comment] = Entity(
     attributes=_attributes,
     decode_row=_decode,
     marks=(COUNTED, FOLDED, KEYED),
-    never=(STATE, "GSI1PK", "GSI1SK"),  # of comments, only submissions have these
+    never=(STATE, "GSI1PK", "GSI1SK"),  # submissions have these, published comments do not
 )

@@ -33,8 +33,8 @@ class Entity(Generic[Model]):
     * ``fields`` maps each filter field to a function that returns an object's value of the field as
       a string. The executor can filter an index's rows by a field after a Query has read them (a
       residual filter). For this, the index must have the field in ``projects`` or in ``packs``.
-    * ``positions`` maps each order in which lists are sorted to a function. The function returns an
-      object's position, or None if no list in this order contains the object.
+    * ``positions`` maps each order of lists to a function. The function returns an object's
+      position in this order, or None if no list in this order contains the object.
     * ``indexes``: the first index must contain every item of this kind, because ``decode`` and
       ``unchanged`` use its keys. Cases and standings have no such index, so only ``decode_row``
       decodes them.

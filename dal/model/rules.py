@@ -385,7 +385,7 @@ def period(
 ) -> tuple[datetime | None, datetime | None]:
     """Return both times in UTC. Raise an error if ``start`` is after ``end``.
 
-    ``arguments`` are the names of both arguments for the error.
+    ``arguments`` are the names of ``start`` and ``end`` in the error.
     """
     first, last = arguments
     start = None if start is None else instant(first, start)

@@ -82,7 +82,10 @@ class StoredCase:
 async def read_case(
     table: Table, comment_id: str, limit: int = MOST_READ, *, consistent: bool = True
 ) -> StoredCase:
-    """Return the case of a comment and up to ``limit`` of its reports, by one Query (AP16)."""
+    """Return the case of a comment and up to ``limit`` of its reports (access pattern AP16).
+
+    The read is one Query.
+    """
     partition = case_partition(comment_id)
     request = QueryRequest(TABLE, partition, CASE_ITEMS, limit=limit + 1, consistent=consistent)
     response = await table.query(request)

@@ -79,9 +79,9 @@ class CommentWriter:
         """Store a new comment once. With a ``cause`` it becomes a submission that waits for review.
 
         With an idempotency key, the comment's id is a hash of its author and the key. So a second
-        add with the same key returns the first comment, in its present state. It raises
-        IdempotencyKeyReusedError if it has other contents, and NotFoundError if the first comment
-        was deleted.
+        add with the same key returns the first comment, in its present state. The second add raises
+        IdempotencyKeyReusedError if its contents differ from those of the first add, and
+        NotFoundError if the first comment was deleted.
 
         If ``dated`` is False, the comment's date is the time of the write. Raises
         AlreadyExistsError if another comment has the same id. Raises AlreadyCommentedError if the
@@ -213,8 +213,8 @@ class CommentWriter:
                 raise errors.NotFoundError("Comment not found.")
             try:
                 change = step(item, one)
-            # ``step`` hides the comment from this viewer. So the reported cost must not show that
-            # the comment exists.
+            # With this error, ``step`` hides the comment from the viewer. So the reported cost must
+            # not show that the comment exists.
             except errors.NotFoundError:
                 note_hidden(further_units(item))
                 raise

@@ -139,7 +139,7 @@ class CommentRepository(CommentWriter):
         return await self._by_author.read(selection.query(), cut)
 
     async def newest_of_author(self, username: str) -> Comment | None:
-        """Return an author's newest comment, by one Query of one row; None without one."""
+        """Return an author's newest comment, by one Query of one row; None if there is none."""
         page = await self.page_of_author(AuthorSelection(username), Slice(limit=1))
         return page.nodes[0] if page.edges else None
 

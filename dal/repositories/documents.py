@@ -3,7 +3,7 @@
 A trusted document is the text of a GraphQL request, stored under an id. Clients send the id instead
 of the text. All documents are in one partition. A server reads all documents when it starts. It
 reads a document that is added later when a client first uses it. Each text is also stored under its
-SHA-256, so that a server can check a text without an id.
+SHA-256. So a server that receives a text without an id can check whether the text is trusted.
 """
 
 import re

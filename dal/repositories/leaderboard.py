@@ -1,4 +1,4 @@
-"""Leaderboards: the products with the most comments rated 5, overall or in one language (AP11).
+"""Leaderboards: the products with the most comments rated 5, overall or in one language.
 
 A leaderboard lists all products that have a comment rated 5. The leaderboard of a language counts
 only comments in this language. Products with the same count are sorted by descending id. A rank is
@@ -23,7 +23,8 @@ RANKED = 1_000
 """The number of products that have ranks: the top 1,000."""
 
 RANKS_BYTES = 100 * RANKED
-"""The approximate bytes of the rows of all ranked products. To count these rows costs 12.5 RCU."""
+"""The approximate size in bytes of the rows of all ranked products. Counting these rows costs 12.5
+RCU."""
 
 
 class LeaderboardRepository:
@@ -37,8 +38,9 @@ class LeaderboardRepository:
     async def page(self, language: str | None, cut: Slice, *, ranked: bool) -> Page[ProductRank]:
         """Return one page of a leaderboard, with ranks only if ``ranked`` is set.
 
-        ``language`` None means all languages together. The product with the most comments rated 5
-        is first. Pages that begin after the top RANKED products have no ranks.
+        This is the access pattern AP11. ``language`` None means all languages together. The product
+        with the most comments rated 5 is first. Pages that begin after the top RANKED products have
+        no ranks.
         """
         filters = {} if language is None else {"language": frozenset({language})}
         page = await self._pages.read(query_of(filters), cut)

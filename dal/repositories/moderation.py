@@ -70,7 +70,7 @@ class ModerationRepository:
     async def get(
         self, comment_id: str, sees: Callable[[Submission], bool] = lambda _: True
     ) -> Submission | None:
-        """Return a submission by its id, read consistently (AP17).
+        """Return a submission by its id, read consistently (access pattern AP17).
 
         Return None if no submission has this id, or if ``sees`` returns False for the submission.
         In both cases, the reported cost is the cost of a missing comment. So the cost does not show
@@ -84,11 +84,11 @@ class ModerationRepository:
         return None
 
     async def page(self, selection: SubmissionSelection, cut: Slice) -> Page[Submission]:
-        """Return one page of a user's submissions, newest first (AP13)."""
+        """Return one page of a user's submissions, newest first (access pattern AP13)."""
         return await self._pages.read(selection.query(), cut)
 
     async def queue(self, cut: Slice) -> Page[QueueEntry]:
-        """Return one page of the pending submissions, longest waiting first (AP14)."""
+        """Return one page of pending submissions, longest waiting first (access pattern AP14)."""
         return await self._queue.read(query_of(_PENDING), cut)
 
     async def queue_length(self, kind: QueueKind) -> int | None:
@@ -133,9 +133,9 @@ class ModerationRepository:
         approved = await retry_on_conflict(attempt)
         if approved is None:
             raise errors.ConflictError(_EDITED)
-        # The decision got its time before its write closed the case. A report between the two is
-        # newer than the decision, but it found the case open and did not change it. Open the case
-        # again for such a report.
+        # The decision got its time before its write closed the case. A report that was stored
+        # between the time and the write is newer than the decision, but found the case open and did
+        # not change it. Open the case again for such a report.
         await correct_case(self._table, comment_id)
         return Edge(approved, comment_position(approved))
 

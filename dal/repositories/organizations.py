@@ -50,11 +50,11 @@ class OrganizationRepository:
         return ORGANIZATION_USER.decode(item) if item else None
 
     async def users(self, organization: str, cut: Slice) -> Page[OrganizationUser]:
-        """Return one page of an organisation's users, sorted by name (T1)."""
+        """Return one page of an organisation's users, sorted by name (access pattern T1)."""
         return await self._users.read(_users_of(organization), cut)
 
     async def of_user(self, username: str, cut: Slice) -> Page[OrganizationUser]:
-        """Return one page of a user's organisations, sorted by name (T6).
+        """Return one page of a user's organisations, sorted by name (access pattern T6).
 
         The index is global, so the page is eventually consistent.
         """
@@ -63,7 +63,7 @@ class OrganizationRepository:
     async def with_users(
         self, organization: str, cut: Slice
     ) -> tuple[Organization | None, Page[OrganizationUser]]:
-        """Return an organisation and the first page of its users, by one Query (T1).
+        """Return an organisation and the first page of its users, by one Query (access pattern T1).
 
         If the organisation does not exist, it is None in the result. ``cut`` must start at the
         beginning of the list.
@@ -141,10 +141,10 @@ class OrganizationRepository:
         """Change the type of a user, or remove the user if ``new`` is None.
 
         If ``by`` changes another user, the write fails if ``by`` is no longer an admin. If an admin
-        leaves or becomes a member, the write fails if another admin, found by an earlier read, is
-        no longer an admin. So an organisation keeps an admin even if two admins remove each other
-        at the same time. Writes of staff (``by`` is None), and of members who leave, have no such
-        condition.
+        leaves or becomes a member, a read finds another admin before the write, and the write fails
+        if that user is no longer an admin. So an organisation keeps an admin even if two admins
+        remove each other at the same time. Writes of staff (``by`` is None), and of members who
+        leave, have no such condition.
         """
 
         async def attempt() -> None:

@@ -76,7 +76,10 @@ class UploadForm:
 
 
 def folder_of(user_id: str) -> str:
-    """Return the name of a user's folders in the bucket: a hash, because addresses are public."""
+    """Return the name of a user's folders in the bucket: a hash of the user's id.
+
+    The addresses of photos contain this name and are public, so they must not show the id.
+    """
     return hashlib.sha256(user_id.encode()).hexdigest()[:32]
 
 

@@ -40,8 +40,8 @@ from dal.table.ranges import Range
 _REPORTED = {"state": frozenset({QueueKind.REPORTED.value})}
 
 _READ_ON = 20
-"""Minimum rows of each further read for a page. Such a read is needed after rows were dropped,
-because their comments are not published."""
+"""Minimum rows of each further read for a page. A page drops the rows of comments that are not
+published, and may then need further reads."""
 
 
 class ReportRepository:
@@ -88,13 +88,16 @@ class ReportRepository:
         await retry_on_conflict(partial(self._act, comment_id, review_at, added))
 
     async def reports(self, comment_id: str) -> CommentReports:
-        """Return up to MOST_READ reports of a comment, oldest first (AP16)."""
+        """Return up to MOST_READ reports of a comment, oldest first (access pattern AP16)."""
         stored = await read_case(self._table, comment_id, consistent=False)
         reports = sorted(stored.reports, key=lambda report: report.at)
         return CommentReports(reports, stored.complete)
 
     async def queue(self, cut: Slice) -> Page[QueueEntry]:
-        """Return one page of published comments with open cases, longest waiting first (AP15)."""
+        """Return one page of published comments with open cases (access pattern AP15).
+
+        The comment that has waited longest is first.
+        """
         rows = _PublishedRows(self._table, self._executor)
         return await PageReader(rows, rows.entry, descending=False).read(query_of(_REPORTED), cut)
 
@@ -180,7 +183,7 @@ class ReportRepository:
 class _PublishedRows:
     """Reads the rows of open cases, and drops the rows of comments that are not published.
 
-    ``PageReader`` calls the methods.
+    A ``PageReader`` uses this class in place of an ``Executor``.
     """
 
     def __init__(self, table: Table, executor: Executor) -> None:

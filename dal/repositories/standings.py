@@ -33,7 +33,7 @@ class StandingRepository:
         self._pages = PageReader(executor, _block, descending=True)
 
     async def permission(self, username: str, product_id: str | None = None) -> Permission:
-        """Return what a user may write about a product, by one BatchGetItem (AP19).
+        """Return what a user may write about a product, by one BatchGetItem (access pattern AP19).
 
         The read is eventually consistent, so a new block takes effect some moments later. Without a
         product, purchases are not read, and ``bought`` is False.
@@ -64,7 +64,7 @@ class StandingRepository:
         await self.rewrite(username, lambda standing: replace(standing, block=None))
 
     async def blocked(self, cut: Slice) -> Page[Block]:
-        """Return one page of the blocked users, the latest block first (AP18)."""
+        """Return one page of the blocked users, the latest block first (access pattern AP18)."""
         return await self._pages.read(query_of(IS_BLOCKED), cut)
 
     async def rewrite(self, username: str, step: Callable[[Standing], Standing]) -> Standing:

@@ -63,12 +63,15 @@ class TicketRepository:
         self._pages = PageReader(executor, TICKET.decode_row, descending=True)
 
     async def get(self, ticket_id: str) -> Ticket | None:
-        """Return a ticket by its id, read consistently (T3); None if it does not exist."""
+        """Return a ticket by its id; None if it does not exist (access pattern T3).
+
+        The read is consistent.
+        """
         item = await self._table.get(ticket_key(ticket_id))
         return TICKET.decode(item) if item else None
 
     async def page(self, selection: TicketSelection, cut: Slice) -> Page[Ticket]:
-        """Return one page of the tickets of a user (T2) or of an organisation (T4)."""
+        """Return one page of the tickets of a user or an organisation (access patterns T2, T4)."""
         return await self._pages.read(selection.query(), cut)
 
     async def open_page(
@@ -77,16 +80,19 @@ class TicketRepository:
         created_from: datetime | None = None,
         created_before: datetime | None = None,
     ) -> Page[Ticket]:
-        """Return one page of all users' open tickets, optionally between two dates (T5)."""
+        """Return one page of all users' open tickets (access pattern T5).
+
+        If dates are given, the page contains only tickets that were created between them.
+        """
         return await self._pages.read(query_of(_OPEN, between(created_from, created_before)), cut)
 
     async def with_user(
         self, organization: str, username: str, cut: Slice
     ) -> tuple[OrganizationUser | None, Page[Ticket]]:
-        """Return a user and the first page of the user's tickets, newest first, by one Query (T2).
+        """Return a user and the first page of the user's tickets (access pattern T2).
 
-        If the organisation does not have the user, the user is None in the result. ``cut`` must
-        start at the beginning of the list.
+        The read is one Query. The newest ticket is first. If the organisation does not have the
+        user, the user is None in the result. ``cut`` must start at the beginning of the list.
         """
         query = replace(TicketSelection(organization, username).query(), head=True)
         page = await self._pages.read(query, cut)

@@ -24,7 +24,10 @@ class UserRepository:
         self._table = table
 
     async def profile(self, username: str) -> Profile | None:
-        """Return a user's profile (A1), read consistently; None if the user has no profile."""
+        """Return a user's profile; None if the user has no profile (access pattern A1).
+
+        The read is consistent.
+        """
         item = await self._table.get(_key(username))
         return None if item is None else _decode(item)
 

@@ -27,7 +27,7 @@ _FIRST_ROWS, _FURTHER_ROWS = 12, 28
 _HIGHLIGHTS = dict.fromkeys(POSITIVE, "most_helpful_positive") | dict.fromkeys(
     NEGATIVE, "most_helpful_critical"
 )
-"""Maps a rating to the highlight for which comments with this rating are candidates."""
+"""Maps a rating to the field of ``Highlights`` that a comment with this rating can fill."""
 
 
 class VoteRepository:

@@ -115,7 +115,8 @@ def listed(names: Sequence[str]) -> str:
 def _defined(indexes: Iterable[Index]) -> list[dict[str, Any]]:
     """Return the indexes in CreateTable's form.
 
-    Declarations with the same name describe one index. It projects the attributes of all of them.
+    Declarations with the same name describe one index. This index projects the attributes of all
+    these declarations.
     """
     by_name: dict[str, list[Index]] = {}
     for index in indexes:

@@ -49,16 +49,17 @@ class Index:
     """The projected attributes, without the keys."""
     label: str = ""
     head: str = ""
-    """The label of the item that precedes the rows in each partition. Empty if no item does so."""
+    """The label of the item that is before or after all rows of a partition. Empty if there is no
+    such item."""
     between: str = "/"
     shards: int = 1
     """The number of partitions (shards) with the same values of the ``partition`` fields. The hash
     of a row's id determines its shard."""
     covers: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """For each of these fields, the values that a row must have to be in the index (a sparse
-    index). Empty if the index contains all rows."""
+    """Maps a field to the values that a row must have to be in the index (a sparse index). Empty if
+    the index contains all rows."""
     packs: Mapping[str, Callable[[Item], str]] = field(default_factory=dict)
-    """Fields inside a packed attribute, each with a function that returns its value from an
+    """Maps a field inside a packed attribute to a function that returns the field's value from an
     item."""
     local: bool = False
 
