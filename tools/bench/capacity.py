@@ -1,4 +1,4 @@
-"""Computes the consumed capacity by DynamoDB's rules, from the declared table.
+"""Computes the capacity that requests consume, by DynamoDB's rules and the table's definition.
 
 A write costs 1 WCU for each started kilobyte of the item before or after the write, whichever is
 larger. A transaction doubles the units of the item in the table, but not of its index rows. A
@@ -31,13 +31,13 @@ class Consumed:
     rcu: float = 0.0
 
     def one_of(self, times: int) -> "Consumed":
-        """Return the average of ``times`` operations."""
+        """Return the average per operation, if these are the figures of ``times`` operations."""
         return Consumed(self.requests / times, self.wcu / times, self.rcu / times)
 
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """The attributes of an index's rows. An item without the index's keys has no row."""
+    """An index's keys, and the attributes of its rows. An item without the keys has no row."""
 
     keys: tuple[str, ...]
     attributes: frozenset[str]
@@ -143,7 +143,7 @@ class Meter:
         self.computed, self.reported = Consumed(), Consumed()
 
     def counted(self, times: int) -> tuple[Consumed, Consumed]:
-        """Return the average of ``times`` operations, first as computed and then as reported."""
+        """Return the computed and the reported average of ``times`` operations since ``reset``."""
         return self.computed.one_of(times), self.reported.one_of(times)
 
     async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:

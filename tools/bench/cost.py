@@ -2,10 +2,11 @@
 
 - *Articles* reads a full page of every selected partition, as in the articles on which the data
   model is based.
-- *Counts only* is the API's plan from counts alone, without row locations.
-- *Marginalia* is the API's plan with the row locations of earlier pages.
-- *Foreseen* is the least possible cost with these indexes: the cost of a plan that knows the page's
-  rows before the read.
+- *Counts only* is the API's plan from the counts of comments alone.
+- *Marginalia* is the API's plan from the counts and from row locations: the positions at which the
+  process has found rows of earlier pages.
+- *Foreseen* is the least possible cost with the table's indexes: the cost of a plan that knows the
+  page's rows before the read.
 - *Ideal* is one Query that reads exactly the page's rows. For most of the 31 combinations of
   ratings, the indexes do not allow such a Query.
 
@@ -160,8 +161,8 @@ class Comparison:
 
     tallies: dict[str, Tally] = field(default_factory=lambda: {way: Tally() for way in WAYS})
     differing: int = 0
-    """Number of pages for which the first three plans returned different rows. A number above 0
-    is a bug."""
+    """Number of pages for which the first three of ``WAYS`` returned different rows. A number above
+    0 is a bug."""
 
     def __add__(self, other: "Comparison") -> "Comparison":
         tallies = {way: self.tallies[way] + other.tallies[way] for way in WAYS}
@@ -186,9 +187,9 @@ async def compare(
     comments: Sequence[Comment],
     chosen: Iterable[Selection],
 ) -> Comparison:
-    """Read up to five pages of each selection by the first three plans. Return all plans' costs.
+    """Read up to five pages of each selection by the first three of ``WAYS``.
 
-    ``comments`` are all comments of the table.
+    Return the costs of all ``WAYS``. ``comments`` are all comments of the table.
     """
     provider = ProductStatisticsProvider(table.query, stores.statistics, stores.maintenance)
     articles, counted = (
@@ -239,11 +240,11 @@ def cost(
 
     "articles": the articles' plan, which reads a full page of every partition.
 
-    "counts only": the API's plan from counts alone, without row locations.
+    "counts only": the API's plan from the counts of comments alone.
 
-    "Marginalia": the API's plan with the row locations of earlier pages.
+    "Marginalia": the API's plan from the counts and from the positions of rows on earlier pages.
 
-    "foreseen": the least cost with these indexes if the page's rows were known before the read.
+    "foreseen": the least cost with the table's indexes, if a plan knew the page's rows.
 
     "ideal": one Query that reads exactly the page's rows.
 
@@ -272,7 +273,7 @@ async def _compared(directory: Path, rows: Sequence[Comment], *, shuffle: bool) 
         await stores.comments.put_many(rows)
         chosen = list(selections(sorted({row.product_id for row in rows}), "en"))
         if shuffle:
-            random.Random(_SHUFFLED).shuffle(chosen)  # noqa: S311 - nothing to guess
+            random.Random(_SHUFFLED).shuffle(chosen)  # noqa: S311 - an order, not a secret
         return await compare(table, stores, rows, chosen)
 
 

@@ -1,6 +1,7 @@
 """Compares the CPU time of compiled execution with that of graphql-core.
 
-The engine's responses are stored, so that the figures contain no requests to the engine.
+The engine's responses are stored and reused, so that the figures contain no time for requests to
+the engine.
 """
 
 import asyncio
@@ -43,7 +44,7 @@ DOCUMENTS = {
 class Answers:
     """A service that sends each distinct request only once to another service.
 
-    It stores the response for later requests.
+    It stores the response, and returns it to later equal requests.
     """
 
     def __init__(self, service: Service) -> None:
@@ -52,7 +53,7 @@ class Answers:
         self._kept: dict[str, dict[str, Any]] = {}
 
     async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return the stored response to an equal request. If there is none, send and store it."""
+        """Return the stored response. If there is none, send the request and store its response."""
         key = f"{operation} {arguments}"
         if key not in self._kept:
             self._kept[key] = await self._service.call(operation, arguments)

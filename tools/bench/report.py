@@ -17,7 +17,7 @@ from server.errors import CommandError
 DOCS = Path(__file__).parents[2] / "docs"
 
 _WIDTH = 140
-"""Number of columns of the output without a terminal."""
+"""Width of the output in characters, if it does not go to a terminal."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,9 @@ def conformance(
     ] = None,
     page_size: Annotated[
         int,
-        typer.Option(min=3, help="Rows per page when reading the list. The server must allow it."),
+        typer.Option(
+            min=3, help="Rows per page when reading the list. The server must allow this size."
+        ),
     ] = PAGE_SIZE,
     most: Annotated[
         int,

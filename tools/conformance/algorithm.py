@@ -67,7 +67,7 @@ def flags(ask: Ask, length: int) -> dict[str, Flag]:
     }
 
 
-def _flag(around: bool, size: int | None, left: int, *, unclear: bool) -> Flag:  # noqa: FBT001 - a fact
+def _flag(around: bool, size: int | None, left: int, *, unclear: bool) -> Flag:  # noqa: FBT001 - a value, not a switch
     """Return the rule for a flag.
 
     ``around`` is whether the list has rows beyond the page, in the flag's direction. ``size`` is

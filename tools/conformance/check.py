@@ -69,7 +69,7 @@ class Check:
 
 
 def check(level: Level, paragraph: str, *needs: Need) -> Callable[[Run], Check]:
-    """Return a decorator that makes a check of a function.
+    """Return a decorator that turns a function into a check.
 
     The check's name is the function's name with hyphens. The check's sentence is the function's
     docstring.

@@ -15,7 +15,7 @@ BUSY = frozenset({httpx.codes.TOO_MANY_REQUESTS, httpx.codes.SERVICE_UNAVAILABLE
 PATIENCE = 6
 """Maximum attempts of a request to a busy server."""
 LONGEST_PAUSE = 30.0
-"""Maximum seconds between two attempts, also if ``Retry-After`` is longer."""
+"""Maximum seconds between two attempts, even if ``Retry-After`` is longer."""
 
 SHOWN = 500
 """Maximum characters of a response that is not GraphQL, in an error message."""
@@ -87,7 +87,8 @@ class Endpoint:
     async def ask(self, document: str, variables: Mapping[str, Any] | None = None) -> Answer:
         """Return the response.
 
-        While the server is busy, retry after its ``Retry-After``, or a second.
+        If the server is busy, send the request again after the seconds in ``Retry-After``, or after
+        one second.
         """
         request = Request(document, variables or {})
         for _ in range(PATIENCE):

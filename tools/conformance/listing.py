@@ -18,7 +18,8 @@ from tools.conformance.target import Target
 class Edge:
     """A row's key and its cursor.
 
-    The key is JSON of the row's type and id, or of its plain fields if it has no id.
+    The key is JSON of the row's type and id. For a row without an id, it is JSON of the row's type
+    and the fields in ``shape.plain_fields``.
     """
 
     key: str

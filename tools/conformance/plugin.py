@@ -1,4 +1,4 @@
-"""A pytest plugin that makes a test of each check.
+"""A pytest plugin that turns each check into a test.
 
 A test with the argument ``relay_check`` runs once for each check. The test passes the check and a
 session to ``conforms``.

@@ -123,7 +123,7 @@ def _document(path: str) -> str:
 
 
 def _opening(step: Step, *more: str) -> str:
-    """Return the beginning of a step's field, with the arguments ``more``."""
+    """Return a step without its selection set, with the additional arguments ``more``."""
     if isinstance(step, InlineFragmentNode):
         return f"... on {step.type_condition.name.value}" if step.type_condition else "..."
     name = f"{step.alias.value}: {step.name.value}" if step.alias else step.name.value

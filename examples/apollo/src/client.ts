@@ -31,13 +31,13 @@ export function makeClient(): ApolloClient {
           // One cached list for each combination of these arguments, with all its pages.
           fields: { comments: relayStylePagination(["rating", "language", "orderBy"]) },
         },
-        CommentStatistics: { merge: true }, // it has the facets of several filters
+        CommentStatistics: { merge: true }, // keep the facets of earlier filters
       },
     }),
   });
 }
 
-/** Return a message for an error. A ServerError has only the text of the response. */
+/** Return a message for an error. A ServerError has the API's message in its response body. */
 export function reason(error: unknown): string {
   if (!ServerError.is(error)) return sentence(error);
   try {

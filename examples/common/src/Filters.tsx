@@ -1,6 +1,6 @@
 import { type Filter, toggled } from "./filter";
 
-/** Facets: the number of comments that each toggle would show, with the other filter. */
+/** Facets: the number of comments with each rating that match the language filter; and vice versa. */
 type Counts = {
   ratings: readonly { rating: number; count: number }[];
   languages: readonly { language: string; count: number }[];

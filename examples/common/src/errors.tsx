@@ -1,12 +1,12 @@
 import { Component, type ReactNode } from "react";
 
-/** Return the message of an exception. The API's own messages are sentences. */
+/** Return a message for an exception. `fetch` throws a TypeError if the server does not answer. */
 export function sentence(error: unknown): string {
   if (error instanceof TypeError) return "The server does not answer. Is `make run` running?";
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Shows the result of `render` for an error in place of the part that failed. */
+/** Shows its children. If one of them throws an error, shows `render(message)` instead. */
 export class ErrorBoundary extends Component<
   { render: (sentence: string) => ReactNode; children: ReactNode },
   { error: unknown }

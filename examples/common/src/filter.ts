@@ -22,7 +22,7 @@ export function passes(filter: Filter, comment: { rating: number; language: stri
   );
 }
 
-/** Return the index of a comment in a list that is sorted by date. */
+/** Return the index at which to insert a comment into a list that is sorted by date. */
 export function placeOf(createdAt: string, others: readonly string[], { orderBy }: Filter): number {
   const time = Date.parse(createdAt);
   const behind = others.findIndex((other) =>

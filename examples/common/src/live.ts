@@ -7,8 +7,9 @@ import { API, authorization } from "./session";
  * Return a graphql-ws client for subscriptions to commentEvents.
  *
  * The client connects at the first subscription, and disconnects after the last. If the connection
- * is lost, graphql-ws connects again and sends the same payload again. The payload's variable
- * `after` is therefore set to the cursor of each received event.
+ * is lost, graphql-ws connects again and sends the same payload again. This client therefore stores
+ * the cursor of each received event in the payload's variable `after`, and the server continues
+ * after the last event.
  */
 export function liveClient(): Client {
   const client = createClient({

@@ -46,8 +46,8 @@ export function AddComment(props: { connection: string; filter: Filter; viewer: 
   `);
 
   function send(draft: Draft): Promise<readonly Fault[]> {
-    // In the order OLDEST, a new comment is last. If the list's end is loaded, LiveComments inserts
-    // the comment when its event arrives.
+    // In the order OLDEST, a new comment is last, but @prependEdge would show it first. LiveComments
+    // inserts it at the end when its event arrives, if the end of the list is loaded.
     const isShown = filter.orderBy === "NEWEST" && passes(filter, draft);
     return new Promise((resolve) =>
       commitAdd({

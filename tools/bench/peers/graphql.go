@@ -225,7 +225,7 @@ func main() {
 		}
 		body, _ := json.Marshal(parsed.Exec(r.Context(), asked.Query, "", asked.Variables))
 		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Content-Length", strconv.Itoa(len(body))) // without this header Go would send a page in chunks
+		w.Header().Set("Content-Length", strconv.Itoa(len(body))) // otherwise Go sends a page in chunks, which the load generator cannot read
 		_, _ = w.Write(body)
 	})
 	log.Fatal(http.ListenAndServe("127.0.0.1:"+os.Args[1], nil))

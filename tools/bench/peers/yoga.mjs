@@ -102,9 +102,9 @@ async function readComment (id) {
   return Item ? commentOf(Item) : null
 }
 
-// Writes the comment, a counter of its product and a counter of its language in one transaction. Marginalia's
-// transaction has no counter of the product. This server has no leaderboard, no idempotency keys, and no lock that
-// concurrent writers of a product wait for.
+// Writes the comment, a counter of its product and a counter of its language in one transaction. The addComment of
+// Marginalia differs: it has no counter of the product, but a leaderboard, idempotency keys, and a lock for which
+// concurrent writers of a product wait.
 async function addComment (input) {
   const id = randomUUID()
   const createdAt = new Date().toISOString().replace('Z', '000Z')

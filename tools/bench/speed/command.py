@@ -62,7 +62,7 @@ def speed(
     ] = "marginalia,yoga,postgraphile,plain,go,workers",
     loads: Annotated[str, typer.Option(help="Loads to send to the servers.")] = ",".join(NAMES),
     clients: Annotated[
-        str, typer.Option(help="Numbers of clients that send requests at once.")
+        str, typer.Option(help="Numbers of concurrent clients. Each number is measured separately.")
     ] = "1,16,64",
     rounds: Rounds = 5,
     seconds: Seconds = 3.0,
@@ -73,8 +73,8 @@ def speed(
         int,
         typer.Option(
             min=0,
-            help="Number of clients that all send a request at once, after the rounds. 0 omits "
-            "this measurement.",
+            help="Number of concurrent clients in the measurement after the rounds. 0 omits this "
+            "measurement.",
         ),
     ] = 1_500,
     marginalia: Program = None,
@@ -122,9 +122,7 @@ def growth(
             "need 6 GB, and minutes to write."
         ),
     ] = "1000,10000,100000",
-    clients: Annotated[
-        int, typer.Option(min=1, help="Number of clients that send requests at once.")
-    ] = 16,
+    clients: Annotated[int, typer.Option(min=1, help="Number of concurrent clients.")] = 16,
     rounds: Rounds = 5,
     seconds: Seconds = 2.0,
     marginalia: Program = None,

@@ -41,10 +41,10 @@ class Plan:
     token: str
     """The JWT of the user who writes."""
     crowd: int = 0
-    """The number of clients that all send a request at once after the rounds; 0 omits this."""
+    """The number of concurrent clients in the measurement after the rounds; 0 omits it."""
 
     def most_steps(self, contestants: int) -> int:
-        """Return the number of steps if every server receives every load."""
+        """Return the maximum number of steps, which is needed if all servers receive all loads."""
         return len(self.loads) * contestants * (2 + self.rounds * len(self.clients)) + contestants
 
 

@@ -37,7 +37,7 @@ class CommentsApi:
     """Whether cursors have Marginalia's form. Otherwise a cursor is the position in base64."""
     writes: bool
     pages: bool = False
-    """Whether the server has pages for browsers."""
+    """Whether the server has HTML pages."""
     tells_cost: bool = False
     """Whether a response has ``extensions.cost`` if the client requests it."""
     counts_cost: bool = False
@@ -57,7 +57,8 @@ class CommentsApi:
             case CommentAsked(comment_id):
                 return {"query": _ONE, "variables": {"i": comment_id}}
             case CommentAdded(product) if self.writes:
-                # The servers count comments in different ways, so each writes to its own product.
+                # The servers share a table, but count comments in different ways. So each server
+                # writes to its own product.
                 own = {"productId": f"{product}-{self.name}"}
                 added = {name: getattr(asked, name) for name in _GIVEN} | own
                 return {"query": _ADD, "variables": {"input": added}}
@@ -70,7 +71,8 @@ class PostGraphileApi:
     """The schema that PostGraphile generates from the table ``comments``."""
 
     cursor: str
-    """Any cursor of the list. Its first part is the list's order."""
+    """Any cursor of the list. Its first part is the list's order, which ``body`` copies into new
+    cursors."""
     pages: bool = False
     tells_cost: bool = False
     counts_cost: bool = False
@@ -108,7 +110,7 @@ def _filters(asked: PageAsked) -> Body:
 
 
 def _pages_query(asked: PageAsked) -> str:
-    """Return PostGraphile's query of a page: unset filters are left out."""
+    """Return PostGraphile's query of a page, with only the filters that the page has."""
     variables, filters = "$p: String!, $n: Int, $a: Cursor", "productId: {equalTo: $p}"
     if asked.ratings:
         variables, filters = f"{variables}, $r: [Int!]", f"{filters}, rating: {{in: $r}}"

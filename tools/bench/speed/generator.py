@@ -78,7 +78,7 @@ async def ask(
         while following is not None:
             client = _Client(asking, following, pause)
             try:
-                await loop.create_connection(lambda: client, host, int(port))  # noqa: B023 - called at once
+                await loop.create_connection(lambda: client, host, int(port))  # noqa: B023 - called in this iteration
             except OSError:
                 client.broke()
             present.add(client)
@@ -155,7 +155,7 @@ class _Client(asyncio.Protocol):
         if self._end_at and len(self._parts) >= self._end_at:
             self._take()
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - its signature
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         self.broke()
 
     def broke(self) -> None:
@@ -166,7 +166,7 @@ class _Client(asyncio.Protocol):
             self.gone.set_result(None)
 
     def leave(self) -> None:
-        """Close the connection at once."""
+        """Close the connection immediately."""
         if self._transport is not None:
             self._transport.abort()
 

@@ -1,4 +1,4 @@
-"""Growth: how a page's cost grows with its product's comments, and with the key ranges it reads.
+"""Growth: how a page's cost grows with the product's comments and with the key ranges to read.
 
 An exponent shows how a figure grows with the number of comments. It is 0 if the figure stays the
 same, and 1 if the figure is proportional to the number.
@@ -16,7 +16,8 @@ from tools.bench.speed.loads import LANGUAGES, MIDDLE, Asked, Load, PageAsked, c
 from tools.bench.speed.tables import Line, lines
 
 _FAN_OUTS = ((1, 1), (2, 1), (3, 1), (2, 2), (3, 2), (2, 4), (2, 5))
-"""Numbers of ratings and languages. Their product is the number of key ranges, up to ten."""
+"""Pairs: the number of ratings and the number of languages. A page reads one key range for each
+combination of a rating and a language, up to ten."""
 
 
 def product_of(size: int) -> str:
@@ -58,7 +59,7 @@ def fan_out_loads(size: int) -> list[Load]:
 
 
 def sections(outcome: Outcome, sizes: Mapping[str, int]) -> list[Section]:
-    """Return a table by sizes with each figure's growth, and a table by key ranges.
+    """Return a table by product size, with each figure's exponent, and a table by key ranges.
 
     ``sizes`` maps the name of a load to the number of comments of its product.
     """

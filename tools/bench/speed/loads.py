@@ -47,8 +47,8 @@ _SEED = 12
 _FROM_THE_START = 0.2
 """In the load ``mixed``, the fraction of requests for the first page of a list."""
 _TRIPLES = 9
-"""Number of sets of three ratings in the load ``mixed``. The load also has all sets of two ratings,
-of one rating and of none."""
+"""Number of sets of three ratings in the load ``mixed``. The load also has all sets of two ratings
+and of one rating, and lists of all ratings."""
 
 
 def comments_of(product: str, count: int) -> Iterator[Comment]:

@@ -124,7 +124,7 @@ def _request(
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A server and its database, with the processes that are measured."""
+    """A server and its database, with the ids of the processes whose CPU time is measured."""
 
     name: str
     title: str
@@ -143,7 +143,7 @@ class Sample:
     pages: int
     wrong: int
     refused: int
-    """Responses with status 503, and requests without a response."""
+    """The number of responses with status 503 and of requests without a response."""
     rate: float
     """Pages per second."""
     server_cpu: float

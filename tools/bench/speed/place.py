@@ -1,8 +1,9 @@
 """The place of a measurement: an engine with the rows.
 
-The embedded engine imports an export in Amazon's format, which also contains the counters. The
-import of a million comments takes minutes. ``marginalia load`` would take longer, because every
-transaction also counts its comments, and the engine waits for the disk after each transaction.
+This module writes the comments and their counters as an export in Amazon's format, and the embedded
+engine imports the export. For a million comments this takes minutes. ``marginalia load`` would take
+longer, because every transaction also counts its comments, and the engine waits for the disk after
+each transaction.
 """
 
 import asyncio
@@ -56,7 +57,7 @@ class Programs:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Comments to measure with, and a name for the directory that stores them."""
+    """Comments to measure with. The table stores ``name``, by which a later run recognises them."""
 
     name: str
     count: int

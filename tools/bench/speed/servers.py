@@ -295,8 +295,9 @@ async def _cursor(url: str) -> str:
 def _environment() -> Mapping[str, str]:
     """Return the servers' environment variables: this process's, and those of ``_ENVIRONMENT``.
 
-    Variables of Marginalia, AWS and Python's path are left out. PYTHONDONTWRITEBYTECODE is left out
-    too, because without bytecode each start would compile every module.
+    This process's variables of Marginalia and AWS are left out, and PYTHONPATH.
+    PYTHONDONTWRITEBYTECODE is left out too, because without bytecode each start would compile every
+    module.
     """
     ours = ("MARGINALIA_", "AWS_", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}

@@ -89,7 +89,8 @@ def sections(outcome: Outcome) -> list[Section]:
 def page_sections(outcome: Outcome, clients: int) -> list[Section]:
     """Return the tables of docs/speed.md: the lines with ``clients`` clients, in fewer columns.
 
-    Each line also has the CPU with one client, because then no reads are shared between clients.
+    Each line also has the CPU time with one client. Several clients share reads of the table. With
+    one client, each page has the cost of all its reads.
     """
     full, *others = sections(outcome)
     left_out = {"clients", "pages/s", "p50 ms", "p99 ms", "answers"}
