@@ -32,9 +32,9 @@ async def trend(
         datetime | None,
         strawberry.argument(
             name="from",
-            description="A time in the first period. Default: the period of the first comment. "
-            "If the trend would then have more than 400 periods, it has only the last 400. If you "
-            "pass `from`, and there are more than 400 periods, the field fails with BAD_ARGUMENT.",
+            description="A time in the first period. If `from` is omitted, the trend begins with "
+            "the first comment, and has only the last 400 periods if there are more. If `from` is "
+            "given, and there are more than 400 periods, the field fails with BAD_ARGUMENT.",
         ),
     ] = None,
     to: Annotated[

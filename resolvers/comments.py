@@ -156,7 +156,7 @@ class CommentPayload:
 
     @property
     def comment(self) -> Comment | None:
-        """The comment itself."""
+        """The comment of ``comment_edge``; None without an edge."""
         return self.comment_edge.node if self.comment_edge else None
 
     @property
@@ -225,13 +225,18 @@ async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # 
 async def _publish(
     info: Info, viewer: Viewer, stated: dict[str, Any], edited_id: str | None = None
 ) -> None:
-    """Copy the viewer's uploaded photos, and put the copies' URLs into ``stated``."""
+    """Copy the viewer's uploaded photos, and put the copies' URLs into ``stated``.
+
+    ``stated`` is the checked input. ``edited_id`` is the id of the edited comment; None for a new
+    comment.
+    """
     uploads, photos = info.context.uploads, stated.get("photos")
     if uploads is None or not photos:
         return
     if edited_id is not None:
         # Check the viewer's permission before the photos are copied, because copies for a refused
-        # edit would remain in the bucket. This call of ``rewrite`` writes nothing.
+        # edit would remain in the bucket. ``rewrite`` writes nothing, because the callback returns
+        # None.
         check = partial(may_change, viewer)
         await info.context.stores.comments.rewrite(edited_id, lambda _, one: check(one))
     stated["photos"] = await uploads.published(viewer.user_id, photos)

@@ -175,9 +175,9 @@ class ProductReads:
     async def _load(self, product_ids: Sequence[str]) -> list[ProductDetails]:
         """Return the details of the products that were requested in one turn of the event loop.
 
-        If this request has started a Query for a product's statistics, the Query also reads the
-        details, so this method awaits the Query. If the Query fails, this method reads the details
-        itself.
+        If a field of the client's request has started a Query for a product's statistics, this
+        Query also reads the details, and this method awaits it. If the Query fails, this method
+        reads the details itself.
         """
         found = {}
         for product_id in {*product_ids}:
@@ -195,9 +195,10 @@ class ProductReads:
 class GroupReads:
     """Reads groups. One request reads all groups that are requested in one turn of the event loop.
 
-    Each product of a group is one partition to read. The server predicts the cost of an operation
-    before it knows how many products a group has. So this class counts the partitions while the
-    operation runs. Above a limit, a field that would read further partitions fails.
+    The comments of a group are read product by product, and so are its statistics. The server
+    predicts the cost of an operation before it knows how many products a group has. So this class
+    counts these reads while the operation runs. Above a limit, a field that would read further
+    products fails.
     """
 
     def __init__(self, stores: Stores) -> None:

@@ -57,7 +57,7 @@ async def entities(info: Info, representations: Representations) -> list[Found]:
 
 
 def _parse(place: str, representation: object) -> tuple[str, str]:
-    """Return the type and the own id of the object that a representation names.
+    """Return the type of the object that a representation names, and its id within this type.
 
     ``place`` names the representation in errors, for example ``representations.0``.
     """

@@ -118,7 +118,7 @@ class DecisionPayload:
 
     @property
     def comment(self) -> Comment | None:
-        """The comment itself."""
+        """The comment of ``comment_edge``; None without an edge."""
         return self.comment_edge.node if self.comment_edge else None
 
 
@@ -145,7 +145,7 @@ class ReportPayload:
 
 @reported(DecisionPayload)
 async def approve_comment(info: Info, input: ApproveCommentInput) -> DecisionPayload:  # noqa: A002
-    """Publish a submission, or keep a published comment and close its case. For moderators."""
+    """Publish a submission, or keep a published comment and close its reports. For moderators."""
     viewer = require_viewer(info.context)
     require_moderator(viewer, "approve comments")
     given = checked(input, {name: _DECIDED[name] for name in ("id", "seen")})

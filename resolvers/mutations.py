@@ -79,8 +79,8 @@ class UserError:
     code: UserErrorCode
     field: list[str] | None = None
     existing_id: str | None = None
-    """With ALREADY_COMMENTED, the global id of the user's other comment on the product. With other
-    codes, None."""
+    """With ALREADY_COMMENTED, the global id of the comment or submission that the user already has
+    on the product. With other codes, None."""
 
 
 class InvalidInputError(Exception):

@@ -56,7 +56,8 @@ def parse_node_id(argument: str, node_id: str, *types: str) -> tuple[str, str]:
     Raises InvalidArgumentError if the id is invalid, or if its type is not one of ``types``.
     """
     try:
-        # An id that is longer than MAX_OPAQUE is invalid, so it is not decoded as a whole.
+        # An id that is longer than MAX_OPAQUE is invalid. Cut it, so that decoding stays fast. The
+        # comparison below then fails.
         type_name, own_id = from_base64(node_id[: MAX_OPAQUE + 1])
         names = user_names(own_id) if type_name == "OrganizationUser" else (own_id,)
     except ValueError:

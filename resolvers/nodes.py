@@ -83,7 +83,11 @@ async def nodes(info: Info, node_ids: NodeIds) -> list[Found]:
 
 
 async def found(info: Info, parse: Callable[[], tuple[str, str]]) -> Found:
-    """Return the object with the type and own id from ``parse``, or the error if this fails."""
+    """Return an object, or the error if it cannot be loaded.
+
+    ``parse`` returns the object's type and its id within this type. It raises an error for an
+    invalid id.
+    """
     try:
         type_name, own_id = parse()
         return await LOADERS[type_name](info, own_id)

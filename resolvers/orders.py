@@ -84,7 +84,7 @@ class OrderPayload:
 
     @property
     def order(self) -> Order | None:
-        """The order itself."""
+        """The order of ``order_edge``; None without an edge."""
         return self.order_edge.node if self.order_edge else None
 
 

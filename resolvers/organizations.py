@@ -109,7 +109,7 @@ class OrganizationUserPayload:
 
     @property
     def organization_user(self) -> OrganizationUser | None:
-        """The user itself."""
+        """The user of ``organization_user_edge``; None without an edge."""
         return self.organization_user_edge.node if self.organization_user_edge else None
 
 
@@ -130,9 +130,10 @@ class UserTypePayload:
 
 
 async def load_user(info: Info, own_id: str) -> OrganizationUser | None:
-    """Return a user of an organisation, for ``node``. ``own_id`` is the own id in the global id.
+    """Return a user of an organisation, for ``node``.
 
-    Return None if the user is missing, or if the viewer may not see the organisation.
+    ``own_id`` is the part of the global id after the type: organisation and username. Return None
+    if the user is missing, or if the viewer may not see the organisation.
     """
     organization, username = user_names(own_id)
     if not await sees_organization(info.context, organization):

@@ -1,6 +1,7 @@
-"""The plan of a page: the cost of reading the page, and the rows and alternatives from its trace.
+"""The plan of a page: the cost of reading the page, and the contents of its trace.
 
-If a page was read without a trace, the lists in its plan are empty.
+The trace lists the steps, the rows read, and the indexes that the optimizer considered. If a page
+was read without a trace, these lists are empty.
 """
 
 from math import isnan

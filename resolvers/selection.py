@@ -1,7 +1,8 @@
 """Finds which fields a request selects below the current field, and which slice of a list.
 
-Results that depend only on the document are stored in the ``memo`` of the compiled field. Later
-requests with the same document do not compute these results again.
+The current field is the field whose resolver runs. Results that depend only on the document are
+stored in the ``memo`` of the compiled field. Later requests with the same document do not compute
+these results again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -229,7 +230,7 @@ class _Selected:
     fragments: dict[str, FragmentDefinitionNode]
 
     def wanted(self) -> dict[str, bool]:
-        """Return the fields of a slice that depend on the selected fields of the page."""
+        """Return those arguments of ``Slice`` that depend on what the request selects of a page."""
         traced = (_reaches(self.nodes, ("plan", name), self.fragments) for name in TRACED)
         return {
             "next_page": _reaches(self.nodes, ("pageInfo", "hasNextPage"), self.fragments),

@@ -63,7 +63,7 @@ class TicketPayload:
 
     @property
     def ticket(self) -> Ticket | None:
-        """The ticket itself."""
+        """The ticket of ``ticket_edge``; None without an edge."""
         return self.ticket_edge.node if self.ticket_edge else None
 
 

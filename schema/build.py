@@ -200,13 +200,15 @@ READS: Mapping[str, Reads] = {
     "Product.url": _OF_PRODUCT,
     "Product.comments": _PAGE,
     "Product.statistics": _OF_PRODUCT,
-    "Product.group": Reads(together=True),  # the group, in addition to the product's details
+    # The group, in addition to the product's details.
+    "Product.group": Reads(together=True),
     "ProductGroup.products": _rows(USUAL_MEMBERS),
     "ProductGroup.comments": Reads(USUAL_MEMBERS, 0.5, paged=True),
     "ProductGroup.comments.totalCount": Reads(USUAL_MEMBERS),
     "ProductGroup.comments.jsonLd": Reads(USUAL_MEMBERS),
     "ProductGroup.statistics": Reads(USUAL_MEMBERS),
-    "Product.isKnown": Reads(unit=0.5, together=True),  # and the newest comment
+    # The newest comment, in addition to the product's details.
+    "Product.isKnown": Reads(unit=0.5, together=True),
     "Product.mostRecentPositive": _ROW,
     "Product.mostRecentNegative": _ROW,
     "Product.lastCommentedAt": _ROW,
@@ -292,7 +294,7 @@ the cost of operations from this table. A field that is not in the table is pred
 nothing.
 
 The key of a field is ``Type.field``. The key ``Type.first.second`` is for the field ``second``
-directly below ``Type.first``, and overrides the usual key of ``second`` there."""
+directly below ``Type.first``. There it replaces the two-part key of ``second``."""
 
 
 def build_schema(
@@ -323,7 +325,10 @@ def build_schema(
 def _with_types(
     *, introspection: bool, federation: bool, explain: bool, kind: type[ExecutableSchema]
 ) -> ExecutableSchema:
-    """Return a cached schema, which ``build_schema`` copies. Converting all types takes 70 ms."""
+    """Return a schema, which ``build_schema`` copies.
+
+    The schema is cached, because converting all Strawberry types to graphql-core's takes 70 ms.
+    """
     query, scalars = Query, SCALARS
     if federation:
         query = federated(subgraph_sdl(build_schema().as_str()) if introspection else None)

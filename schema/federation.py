@@ -40,8 +40,9 @@ def subgraph_sdl(sdl: str) -> str:
 
     ``sdl`` is the SDL without Apollo's directives.
     """
-    # Other subgraphs also define Relay's PageInfo. The directive must be on PageInfo's own
-    # declaration: on an ``extend type`` it would apply only to the fields of the extension.
+    # Other subgraphs also define Relay's PageInfo, so PageInfo needs ``@shareable``. The directive
+    # must be on its own declaration: on an ``extend type`` it would apply only to the fields of the
+    # extension.
     sdl = sdl.replace("\ntype PageInfo {", "\ntype PageInfo @shareable {")
     keys = (f'\nextend type {name} @key(fields: "{key}")' for name, key in federation.KEYS.items())
     return f"{sdl}\n{_LINK}{''.join(keys)}\n"

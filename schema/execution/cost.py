@@ -54,7 +54,8 @@ _ROWS_READ = 40
 """The usual number of rows that a page reads. ``QueryPlan.rows`` lists these rows."""
 
 _FILTERS = ("rating", "language", "status")
-"""Filter arguments. Rows with different ratings, for example, are in different partitions."""
+"""Filter arguments. Each value of a filter can be a separate partition to read: for example, rows
+with different ratings are in different partitions."""
 
 _LOOK_UPS = {
     "Query.nodes": "ids",
@@ -90,8 +91,8 @@ class Reads:
     - ``questions``: number of queries to the analytics store.
     - ``together``: whether one request reads all fields of the object that have this mark.
     - ``rows``: usual length of a list that no argument limits.
-    - ``looks_up``: value of an argument, such as REPORTED. With this value, each row costs ``unit``
-      RCU more.
+    - ``looks_up``: value of an argument, such as REPORTED. With this value, the field looks up a
+      further item for each row, which costs ``unit`` RCU per row.
     """
 
     requests: float = 1
@@ -131,13 +132,13 @@ class Cost:
         """Raise QueryTooCostlyError for too many requests, values or questions, but not for RCU."""
         for amount, most, of in (
             (self.requests, MAX_REQUESTS, "requests to DynamoDB"),
-            (self.values, MAX_ANSWER_VALUES, "values in its answer"),
-            (self.questions, MAX_QUESTIONS, "questions to analytics"),
+            (self.values, MAX_ANSWER_VALUES, "values in the result"),
+            (self.questions, MAX_QUESTIONS, "queries to the analytics store"),
         ):
             if amount > most:
                 raise QueryTooCostlyError(
-                    f"The operation would take about {amount:,.0f} {of}; the maximum is {most:,}: "
-                    "select fewer rows or fewer lists at a time."
+                    f"The predicted cost of the operation is about {amount:,.0f} {of}; the maximum "
+                    f"is {most:,}: select fewer rows or fewer lists at a time."
                 )
 
 
@@ -209,7 +210,7 @@ def predicted(
     reads: Mapping[str, Reads],
     variables: Mapping[str, Any],
 ) -> Cost:
-    """Return the cost of an operation, including fields with ``@skip`` or ``@include``."""
+    """Return the cost of an operation. Fields that ``@skip`` or ``@include`` omits count too."""
     prediction = _Prediction(schema, document, reads, variables)
     root = schema.get_root_type(operation.operation)
     if root is not None:

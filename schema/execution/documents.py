@@ -93,10 +93,10 @@ def charging(charge: Callable[[float], object]) -> Iterator[None]:
 def charged() -> Iterator[None]:
     """Charge the CPU time of the ``with`` block to the request's client. The block must not await.
 
-    Garbage collection is off in the block. Parsing and validation create 20,000 objects, which
-    would start several collections. The collections would take a third of the block's time and free
-    nothing, because all the objects are in use. A collection of all generations takes up to 0.3 s,
-    because it also visits the objects of other clients.
+    Garbage collection is off in the block. Parsing and validating a document can create 20,000
+    objects, which would start several collections. The collections would take a third of the
+    block's time and free nothing, because all the objects are in use. A collection of all
+    generations takes up to 0.3 s, because it also visits the objects of other clients.
     """
     charge, collects = _charge.get(), gc.isenabled()
     began = 0.0 if charge is None else thread_time()

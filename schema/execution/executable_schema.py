@@ -38,8 +38,8 @@ from schema.execution.documents import (
 from schema.execution.errors import client_errors, log_faults
 
 PACED_VALUES = 2_000
-"""If a result has more values than this, the server processes other requests while it completes
-the result."""
+"""If a result is predicted to have more values than this, the server processes other requests while
+it completes the result."""
 
 
 @dataclass

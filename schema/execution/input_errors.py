@@ -120,8 +120,8 @@ def _message(
 ) -> str:
     """Return the message for an invalid input value.
 
-    ``place`` is the name of the variable or argument. ``path`` leads to the invalid part in its
-    value, ``value`` is this part, and ``error`` is graphql-core's error.
+    ``place`` is the name of the variable or argument, and ``type_`` its type. ``path`` leads from
+    its value to the invalid part, ``value`` is this part, and ``error`` is graphql-core's error.
     """
     for key in path:
         nullable: Any = get_nullable_type(type_)

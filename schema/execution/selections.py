@@ -214,7 +214,8 @@ class _Measure:
         """Return how many pairs of fields have the same response key, in ``sets`` and below them.
 
         GraphQL's validation compares each pair, so the number of pairs is limited. This function
-        compares no pairs, and visits each field once for each spread.
+        counts the pairs without comparing them. It visits a fragment's fields once for each spread,
+        so check the number of spreads first.
         https://spec.graphql.org/October2021/#sec-Field-Selection-Merging
         """
         by_key: defaultdict[str, list[FieldNode]] = defaultdict(list)

@@ -58,7 +58,7 @@ _IMPERSONAL = frozenset(PUBLIC["Query"].split()) - _PERSONAL_LOOK_UPS
 def is_impersonal(document: DocumentNode, operation: OperationDefinitionNode) -> bool:
     """Return whether an operation reads no private object of a user or an organisation.
 
-    Such objects can be reached only from the fields of Query that ``_IMPERSONAL`` lacks.
+    Private objects can be reached only from the fields of Query that are not in ``_IMPERSONAL``.
     """
     selected = fields_of(operation.selection_set.selections, fragments_of(document))
     names = {field.name.value for _, field in selected}

@@ -211,4 +211,4 @@ async def test_an_operation_with_too_many_questions_is_too_costly(ask: Ask) -> N
     trends = " ".join(f"t{n}: trend(interval: DAY) {{ asOf }}" for n in range(11))
     (error,) = (await ask(f'{{ product(productId: "42") {{ {trends} }} }}'))["errors"]
     assert error["extensions"]["code"] == "QUERY_TOO_COSTLY"
-    assert "11 questions to analytics; the maximum is 10" in error["message"]
+    assert "11 queries to the analytics store; the maximum is 10" in error["message"]

@@ -121,7 +121,7 @@ def variables_of(
         if isinstance(signature, GraphQLError):
             return lambda _: None
         optional = node.default_value is None and not is_non_null_type(signature.type)
-        usual = eval(f"lambda value: {usual_value(signature.type, 'value')}")  # noqa: S307 - the text contains no text of a client
+        usual = eval(f"lambda value: {usual_value(signature.type, 'value')}")  # noqa: S307 - the expression contains nothing from a client
         declared.append((signature, usual, optional))
 
     def coerced(inputs: Mapping[str, Any]) -> VariableValues | None:
@@ -154,7 +154,10 @@ conversion, and a further condition on these values, as Python text. The text ma
 
 
 class AnomalyError(Exception):
-    """A leaf value is null, an exception or awaitable, so graphql-core must complete the value."""
+    """A leaf value is null, an exception or awaitable.
+
+    graphql-core must then execute the selection set of the value's object.
+    """
 
 
 def exact_class(type_: GraphQLOutputType) -> type | None:

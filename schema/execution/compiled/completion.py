@@ -282,8 +282,8 @@ class ListCompletion(ForeignCompletion):
                     awaited[index] = result
                 results.append(result)
         except Exception:
-            # The error makes the whole list null. The awaitables in the list are still awaited, in
-            # the background.
+            # The error makes the whole list null. Await its awaitables in the background, because
+            # Python warns of a coroutine that is never awaited.
             left = value[len(results) + 1 :]
             unsettled = [*awaited.values()]
             unsettled += [item for item in left if executor.is_awaitable(item)]
