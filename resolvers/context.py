@@ -28,8 +28,8 @@ Row = TypeVar("Row")
 NO_DETAILS = ProductDetails()
 
 LARGE = 300
-"""Maximum number of a list's values (rows times fields) that the server completes in one turn of
-the event loop. 300 values take a few milliseconds."""
+"""Maximum number of values in a list (rows times fields) that the server resolves and converts in
+one turn of the event loop. 300 values take a few milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +115,9 @@ class PrefetchedPages:
 class Pace:
     """Lets the server process other requests while it completes a large result.
 
-    Completing a thousand rows in one turn of the event loop would delay all other requests. Each
-    turn costs time too, so results are completed in one turn until ``slow_down`` is called.
+    To complete a row is to resolve its fields and to convert their values. Completing a thousand
+    rows in one turn of the event loop would delay all other requests. Each turn costs time too, so
+    results are completed in one turn until ``slow_down`` is called.
     """
 
     def __init__(self) -> None:
