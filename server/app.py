@@ -133,8 +133,8 @@ def create_app(  # noqa: PLR0913 - all parts of a server
     )
     # Do not let Starlette redirect /graphql/, because it would use the host of the Host header.
     others.router.redirect_slashes = False
-    # The pages are the router's default application: they get the paths that have no route. A Mount
-    # would also get requests with a wrong method for the paths of the routes.
+    # The pages are the router's default application: they get the paths that have no route. With a
+    # Mount, they would also get a request for the path of a route if its method is wrong.
     others.router.default = _pages(view, settings, authenticator, loading, code)
     app: ASGIApp = CompressionMiddleware(_Shortcut(view, _live(settings, view), others))
     app = DeadlineMiddleware(app, seconds=settings.deadline)
@@ -200,7 +200,7 @@ def trusted_documents(
         raise CommandError(" ".join(broken))
     for sentence in trusted.add_all(kept):
         logger.error("%s", sentence)
-    # Trust this document, too. Its id is in the product page's request to subscribe to comments.
+    # Trust this document, too: the product page sends its id to subscribe to comments.
     if settings.documents_only:
         from server.pages.page_documents import DOCUMENTS  # noqa: PLC0415 - as in _pages
 

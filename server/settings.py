@@ -27,7 +27,8 @@ _HOST_NAME = re.compile(r"[\w.-]+")
 
 Check = tuple[Callable[[str], bool], str]
 """A function that returns whether a value is valid, and the end of the message for an invalid
-value. The message begins with the option and the value. It contains no secret value."""
+value. The message begins with the option and the value. If the value is secret, the message begins
+with only the option."""
 
 
 class Option(NamedTuple):
@@ -413,7 +414,7 @@ class Settings:
     keep_alive: int = _limits(
         75,
         "Maximum seconds for which a connection may be idle. Set more than the limit of the load "
-        "balancer, which is usually 60, so that the balancer closes idle connections.",
+        "balancer, usually 60 seconds, so that the balancer closes idle connections first.",
         bounds=(1, None),
     )
     # The largest request needs 8 seconds at 1 Mbit/s, so the default allows slow connections.

@@ -57,8 +57,8 @@ class Supervisor(Multiprocess):
         config = http_config(partial(_Worker, values), settings, workers=settings.workers)
         handlers = {number: signal.getsignal(number) for number in SIGNALS}
         super().__init__(config, duplicates(listener))
-        # Restore the handlers, because the event loop handles signals, and not uvicorn's
-        # supervisor.
+        # uvicorn's supervisor has installed its own signal handlers. Restore the old handlers,
+        # because the event loop handles the signals.
         for number, handler in handlers.items():
             signal.signal(number, handler)
         self._greeting = greeting
@@ -113,7 +113,7 @@ class Supervisor(Multiprocess):
                 continue
             now = time.monotonic()
             if worker not in self._due:
-                worker.kill()  # This also closes the pipes to the worker.
+                worker.kill()  # The worker has ended. This only closes the pipes to it.
                 restarted, pause = self._restarts.get(index, (-math.inf, 0.0))
                 soon = now - restarted < STEADY
                 pause = min(max(FIRST_PAUSE, 2 * pause), LONGEST_PAUSE) if soon else 0.0
@@ -129,7 +129,7 @@ class Supervisor(Multiprocess):
                 self.processes[index].start()
 
     def restart_all(self) -> None:
-        """Replace the workers one by one. If a new worker cannot serve, keep the remaining ones."""
+        """Replace the workers one by one. If a new worker cannot serve, keep the remaining old ones."""
         before, count = self.processes.copy(), len(self.processes)
         super().restart_all()
         replaced = sum(worker not in self.processes for worker in before)

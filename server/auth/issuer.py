@@ -1,8 +1,8 @@
 """An issuer of JWTs: fetches and caches its discovery document and its key set.
 
 PyJWT imports ``cryptography``, and httpx takes as long to import. Together they take a tenth of the
-time of a server's start. So both are imported only when the first document is fetched. A server
-without an issuer fetches no document.
+time of a server's start. So this module imports both only when it first fetches something. A server
+without an issuer fetches nothing.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ _KEPT, _COOLDOWN = 300.0, 30.0
 ``_COOLDOWN`` for a JWT with an unknown key."""
 
 _PAUSE = 5.0
-"""Seconds after a failed request in which the server sends no new request to the issuer."""
+"""Seconds for which the server sends no request to the issuer after a request has failed."""
 
 _TRY_AGAIN = "The keys that verify JWTs cannot be fetched: try again in a moment."
 
@@ -150,7 +150,7 @@ class Issuer:
             )
 
     async def warn_if_unavailable(self) -> None:
-        """Fetch the key set at the server's start, so that a wrong address is logged at once."""
+        """Fetch the key set at the server's start, so that the log shows a wrong address."""
         async with self._fetching:
             with suppress(KeysUnavailableError):  # ``fetch`` has logged the failure
                 await self.fetch()

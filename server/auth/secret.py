@@ -15,8 +15,8 @@ from server.errors import CommandError
 FILE_NAME = "jwt-secret"
 
 MIN_BYTES = 32
-"""Minimum bytes of the secret. RFC 7518, 3.2: a key for HS256 must be at least as long as its
-hash."""
+"""Minimum bytes of the secret. RFC 7518, 3.2: a key for HS256 must be at least as long as the
+output of its hash function, SHA-256."""
 
 
 def checked_secret(secret: str, source: str) -> str:
@@ -28,7 +28,7 @@ def checked_secret(secret: str, source: str) -> str:
     if size < MIN_BYTES:
         raise CommandError(
             f"{source} has {size} bytes, but HS256 needs at least {MIN_BYTES}: "
-            "set a longer secret, such as `openssl rand -base64 32` prints."
+            "set a longer secret, for example the output of `openssl rand -base64 32`."
         )
     return secret
 

@@ -91,8 +91,8 @@ class SignIn:
         """
         from httpx_oauth.oauth2 import GetAccessTokenError  # noqa: PLC0415 - imports httpx
 
-        # An empty state equals the attempt's state if the browser has no attempt, so it is refused.
-        # An empty code means that the visitor has declined.
+        # If the browser has lost the cookie, the attempt's state is empty. So refuse an empty
+        # ``state``, which would equal it. ``code`` is empty if the visitor has declined.
         if not state or not code or not hmac.compare_digest(attempt.state.encode(), state.encode()):
             raise InvalidTokenError(TokenFlaw.UNREADABLE, "This sign-in was not started here.")
         client = await self._client()
@@ -103,8 +103,7 @@ class SignIn:
                 raise KeysUnavailableError(str(error)) from error
             message = f"The issuer refused the code: {error.response.text[:500]}"
             raise InvalidTokenError(TokenFlaw.UNREADABLE, message) from error
-        # The response is not a valid response of a token endpoint.
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError) as error:  # The issuer's response is malformed.
             raise KeysUnavailableError(str(error)) from error
         claims, by_secret = await self._authenticator.verified(str(answer.get("id_token", "")))
         # OpenID Connect Core 3.1.3.7, step 11: refuse the ID token of another attempt.
@@ -133,7 +132,8 @@ class SignIn:
                 "authorization_endpoint or token_endpoint."
             )
             raise KeysUnavailableError("Sign-in is unavailable: try again in a moment.")
-        # OpenID Connect Discovery, section 3: without this list, clients use HTTP Basic.
+        # If the document lacks this list, clients must use HTTP Basic (OpenID Connect Discovery,
+        # section 3).
         methods = known.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
         basic = "client_secret_basic" in methods
         return OAuth2(

@@ -28,8 +28,9 @@ ROOM = 16 * 1024 * 1024
 When SQLite copies the log to the data file (a checkpoint), the data file may grow by 4 MB, too."""
 
 _PAGE = 4096
-"""Size in bytes of the first page of an SQLite file. It lists the tables and contains no rows. If
-an operator copies the data file while an engine runs, the copy may contain only this page."""
+"""Size in bytes of the first page of an SQLite file. This page lists the tables and contains no
+rows. If an operator copies the data file while an engine runs, the copy may contain only this
+page."""
 
 _OURS = re.compile(r"marginalia\.|engine\.|\.?jwt-secret|analytics|.*\.db$")
 """Matches the names of Marginalia's own files in the directory. Any file that ends in ``.db`` may
@@ -205,10 +206,12 @@ class DataDirectory:
     def check_data(self) -> None:
         """Raise CommandError if data was lost because files are missing or empty.
 
-        Without this check, the engine would create an empty table if the data file is missing. A
-        running engine has a record and a write-ahead log. When the engine stops, it copies the log
-        to the data file and deletes the log, and its owner removes the record. So if the record
-        exists but the log is missing, acknowledged writes are lost.
+        If the data file is missing, the engine would create an empty table without this check.
+
+        The check also finds a missing write-ahead log. A running engine has a record and this log.
+        When the engine stops, it copies the log to the data file and deletes the log, and its owner
+        removes the record. So if the record exists but the log is missing, acknowledged writes are
+        lost.
         """
         logged = self._log.exists()
         try:

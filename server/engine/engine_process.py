@@ -97,7 +97,7 @@ class Guard:
 
 
 async def guarded(program: Path, *arguments: str) -> Guard:
-    """Start a program under a guard in a new session, so that Ctrl-C does not reach it."""
+    """Start a program under a guard, in a new session, so that Ctrl-C does not end them."""
     # Use the module subprocess instead of the event loop to start the process. A process that
     # uvloop starts inherits a second copy of each pipe, and the copy would stay open.
     process = subprocess.Popen(  # noqa: ASYNC220, S603 - takes a millisecond, and the program is ours
@@ -116,7 +116,8 @@ async def guarded(program: Path, *arguments: str) -> Guard:
     try:
         transport, _ = await asyncio.shield(connecting)
     except asyncio.CancelledError:
-        # ``Guard.end`` needs the transport, so wait for it. This takes one turn of the loop.
+        # ``Guard.end`` needs the transport, so wait until the pipe is connected. This takes one
+        # turn of the loop.
         transport, _ = await connecting
         await Guard(process, output, transport).end()
         raise

@@ -52,10 +52,10 @@ async def open_table(
 ) -> AsyncIterator[Table]:
     """Open the table. On the embedded engine, a server creates a missing table.
 
-    A command sets ``share``. It creates a missing table only if it also sets ``create``. If every
-    command created the table, a command with a wrong directory or table name would succeed on an
-    empty table. On other stores, this function creates no table. Raises DalError, and the errors of
-    ``embedded_engine``.
+    A command sets ``share``, to use the engine of a running server if there is one. It creates a
+    missing table only if it also sets ``create``. If every command created the table, a command
+    with a wrong directory or table name would succeed on an empty table. On other stores, this
+    function creates no table. Raises DalError, and the errors of ``embedded_engine``.
     """
     async with open_store(settings, share=share, create=create) as store:
         yield store.table

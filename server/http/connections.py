@@ -123,7 +123,8 @@ class SendTimeout(Protocol):
     def pause_writing(self) -> None:
         """Start a timer for ``SEND_TIMEOUT``.
 
-        If the client then has read less than ``MIN_TAKEN`` bytes, close the connection.
+        If the client has read fewer than ``MIN_TAKEN`` bytes when the timer expires, close the
+        connection. Otherwise start the timer again.
         """
         super().pause_writing()
         self._compare_after(self.transport.get_write_buffer_size())
@@ -229,7 +230,8 @@ class Connection(SendTimeout, HttpToolsProtocol):
                 oldest.end(_FULL, linger=0)
         self._shared.expectant[self] = None
         self._set_timer()
-        # The server began to stop before it knew this connection, so it has not shut it down yet.
+        # The server is already stopping. It has called ``shutdown`` only for the connections that
+        # were open before.
         if self._shared.ending:
             self.shutdown()
 
@@ -288,8 +290,8 @@ class Connection(SendTimeout, HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Reject a request that a proxy could interpret in another way than this server.
 
-        Also reject a request with an unknown version of HTTP, and a request after too many requests
-        that wait on this connection.
+        Also reject a request with an unknown version of HTTP, and a request if too many earlier
+        requests on its connection still wait.
         """
         version = self.parser.get_http_version()
         names = [name for name, _ in self.headers]

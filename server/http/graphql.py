@@ -63,12 +63,14 @@ _CREDENTIALS = frozenset({b"authorization", b"cookie"})
 
 _SHARED_VARY = b"Accept, Authorization, Origin"
 """The request headers on which a response depends. A shared cache sends a stored response only to
-requests with equal headers. So a signed-in user never gets another user's response, and pages of
-each origin get their own CORS headers. GraphQL's responses do not depend on cookies."""
+requests with equal values of these headers. So a signed-in user never gets another user's response,
+and pages of each origin get their own CORS headers. GraphQL's responses do not depend on
+cookies."""
 
 _FEW_VALUES = 500
-"""Maximum values of a result that the server encodes immediately. The server first adds up the
-lengths of the texts of a larger result, because the result may be too large for a response."""
+"""Maximum values of a result that the server encodes without a check of its size. If a result has
+more values, the server first adds up the lengths of its texts, because a result may be too large
+for a response."""
 
 _TOO_LARGE = GraphQLError(
     f"The operation has run, but its response is larger than {MAX_RESPONSE:,} bytes, so it is not "
@@ -184,7 +186,7 @@ class SharedCaching:
 
 
 def _is_shareable(scope: Scope, document: Document, result: ExecutionResult) -> bool:
-    """Return whether a shared cache may store the response: all clients get the same response."""
+    """Return whether all clients get the same response, so that a shared cache may store it."""
     if not document.trusted or any(name in _CREDENTIALS for name, _ in scope["headers"]):
         return False
     if not isinstance(result, SizedResult) or result.operation is None:
@@ -202,7 +204,7 @@ def rejection(error: Exception) -> Response:
 
 
 class GraphQLView:
-    """Executes operations. If a browser opens the address, it gets GraphiQL.
+    """Executes operations. A browser that opens the address gets GraphiQL.
 
     Only the Authorization header identifies the user. The endpoint ignores the cookie of the HTML
     pages. Otherwise another site could make a visitor's browser write in the visitor's name (CSRF).

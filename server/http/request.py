@@ -47,13 +47,14 @@ _ID_NAMES = ("documentId", "doc_id", "id")
 examples."""
 
 _ENTRY_BYTES = 400
-"""The approximate bytes of memory for a text that a client has registered by its hash, without the
-text itself."""
+"""The approximate bytes of memory that a text registered by a client needs in addition to the text
+itself."""
 
 REFUSED_TEXTS = 1_000
 REFUSED_SECONDS = 5.0
-"""Maximum number of refused texts that the server remembers, and the seconds for which it remembers
-a text. If a client sends such a text again, the server does not have to read the table."""
+"""With ``trusted_only``, the server refuses the text of a document that is not registered. The
+server remembers up to ``REFUSED_TEXTS`` such texts, each for ``REFUSED_SECONDS``. If a client sends
+one of them again, the server does not have to read the table."""
 
 _NOT_SUPPORTED = "PersistedQueryNotSupported", "PERSISTED_QUERY_NOT_SUPPORTED"
 _NOT_FOUND = "PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND"
@@ -92,7 +93,7 @@ def preferred(accept: str | None, offered: Sequence[str]) -> str | None:
 def wants_events(scope: Scope) -> bool:
     """Return whether a request prefers server-sent events to JSON.
 
-    It is not enough to accept events, because urql accepts them in every query.
+    A request that only accepts events gets JSON, because urql accepts events in every query.
     """
     accept = header(scope, b"accept")
     return preferred(accept, (GRAPHQL, JSON, EVENT_STREAM)) == EVENT_STREAM
@@ -296,7 +297,7 @@ class PersistedDocuments:
             if hash_of(request.query) != request.sha256:
                 message = "'sha256Hash' is not the SHA-256 of the text in 'query'."
                 raise _error(message, "BAD_REQUEST")
-            # A longer text is not registered, because it is always refused later.
+            # A longer text is not registered, because the schema refuses to execute it.
             if len(request.query) <= MAX_DOCUMENT:
                 self._automatic[request.sha256] = request.query
         return Document(request.query)

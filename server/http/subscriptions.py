@@ -4,8 +4,9 @@ The protocol is graphql-sse in its "distinct connections" mode:
 https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md
 
 Each event of the subscription is sent as ``event: next`` with an execution result. Its ``id`` is
-the event cursor. If the connection ends, the browser connects again and sends the last cursor in
-the header ``Last-Event-ID``. At the end of the subscription, the server sends ``event: complete``.
+the event's cursor. If the connection ends, the browser connects again and sends the last cursor in
+the header ``Last-Event-ID``, and the subscription continues after this event. At the end of the
+subscription, the server sends ``event: complete``.
 """
 
 import asyncio
@@ -45,8 +46,8 @@ RETRY_MS = 2_000
 """Milliseconds after which a browser connects again if the connection has ended."""
 
 KEEP_ALIVE = 15.0
-"""Seconds without an event after which the server sends a colon (an empty SSE comment). Clients
-ignore it. Otherwise a proxy may close the idle connection, often after a minute."""
+"""Seconds without an event after which the server sends a colon (an empty SSE comment), which
+clients ignore. Without it, a proxy may close the idle connection, often after a minute."""
 
 STOPPING = "The server stops: connect again."
 EXPIRED = "The JWT has expired: connect again with a new one."
@@ -180,8 +181,8 @@ class EventStreamView:
     async def _stream(events: AsyncGenerator[EventResult, None], end: End, send: Send) -> None:
         """Send events until the subscription ends.
 
-        If ``end`` gets a reason before, or if the client is too slow, the last event is an error
-        with the reason.
+        If ``end`` gets a reason before that, or if the client is too slow, the last event is an
+        error with the reason.
         """
 
         async def write(data: bytes) -> None:

@@ -64,8 +64,8 @@ _MAX_REASON = 120
 two of them."""
 
 _PIECE = 1_024
-"""Number of bytes that are parsed at a time, before frames are counted. They contain at most 170
-frames, because a frame from a client has at least 6 bytes."""
+"""Number of bytes that are parsed at a time, before frames are counted. A piece of this size
+contains at most 170 frames, because a frame from a client has at least 6 bytes."""
 
 logger = logging.getLogger(__name__)
 

@@ -106,7 +106,7 @@ class _Processes:
 
 @contextmanager
 def followed(settings: Settings) -> Iterator[str | None]:
-    """Serve a follower's metrics in the ``with`` block, if the settings enable them.
+    """Serve the metrics of ``stats follow`` in the ``with`` block, if the settings enable them.
 
     Yield the URL, or None.
     """
@@ -123,7 +123,7 @@ def followed(settings: Settings) -> Iterator[str | None]:
 
 @contextmanager
 def following(metrics: "Metrics") -> Iterator[None]:
-    """Measure followers in the ``with`` block: their progress, and their requests to DynamoDB."""
+    """Measure ``stats follow`` in the ``with`` block: its progress and its requests to DynamoDB."""
     from server.observability.metrics import FollowerMetrics  # noqa: PLC0415 - an extra
 
     observation = Observation(metrics)

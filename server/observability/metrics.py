@@ -17,8 +17,8 @@ from prometheus_client.metrics import MetricWrapperBase
 from dal.client.table import Table
 
 FAST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Bounds of the histogram's buckets in seconds. The first bound is the time of a page with one
-Query to a nearby DynamoDB. The last bound is the default deadline of a request."""
+"""Bounds of the histogram's buckets in seconds. A page that needs one Query to a nearby DynamoDB
+takes about the first bound. The last bound is the default deadline of a request."""
 
 EVERY = 1.0
 """Seconds between two samples of a process's state. More samples would not be seen, because
@@ -113,7 +113,8 @@ class Load(Protocol):
 class StateSampler:
     """Samples the state of a serving process every second: queues, circuit breaker, event loop.
 
-    It also calls ``write``, which adds the counts of work outside requests to the metrics.
+    With each sample, it calls ``write``, which adds the counts of work outside requests to the
+    metrics.
     """
 
     def __init__(
@@ -180,8 +181,8 @@ class StateSampler:
 class FollowerMetrics:
     """The metrics of ``stats follow``. Implements ``FollowerInstruments``.
 
-    After each round it calls ``write``, which adds the counts of requests to DynamoDB to the
-    metrics.
+    After the follower has read all shards once (a round), this object calls ``write``, which adds
+    the counts of requests to DynamoDB to the metrics.
     """
 
     def __init__(self, metrics: Metrics, write: Callable[[], None]) -> None:
@@ -206,8 +207,8 @@ class FollowerMetrics:
     def round(self, now: datetime, *, left: bool) -> None:
         """Set the time up to which all changes are counted.
 
-        If unread records are ``left``, this is the time of the slowest shard. Otherwise it is
-        ``now``.
+        If unread records are ``left``, this time is ``now`` minus the lag of the slowest shard.
+        Otherwise it is ``now``.
         """
         self._counted_until.set(now.timestamp() - (self._behind if left else 0.0))
         self._behind = 0.0

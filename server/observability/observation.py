@@ -1,4 +1,6 @@
-"""One observation for each request: its operations, plans, requests to DynamoDB and their capacity.
+"""Counts a request's operations, plans and errors, and its DynamoDB requests and their capacity.
+
+Each request has one ``Observation``, which holds these counts.
 
 Labels of metrics must have few different values: an access pattern, an outcome, or one of the first
 ``OPERATIONS`` names of operations. No label contains a product, a user or another text of a client.
@@ -54,7 +56,8 @@ _PATTERNS = {
     "RECOUNT": "maintenance",
     "ERASURE": "maintenance",
 }
-"""The access pattern of a request outside a plan, by the prefix of its item's partition key."""
+"""The access pattern of a request that belongs to no plan, by the prefix of its item's partition
+key."""
 
 _WRITES = {
     "AP4": "comments",
@@ -88,10 +91,11 @@ _current: ContextVar["Observation | None"] = ContextVar("observation", default=N
 class Observation:
     """The counts of a request, for the metrics and for a line of the access log.
 
-    It implements ``StoreInstruments`` and ``ReadInstruments``. As a context manager, it observes
-    the work in the ``with`` block and in tasks that the block starts. ``write`` adds all counts to
-    the metrics at once, because each increment of a metric is slow: it takes longer than all other
-    counting for a request to DynamoDB.
+    Another object of this class counts the work outside requests. The class implements
+    ``StoreInstruments`` and ``ReadInstruments``. As a context manager, an observation observes the
+    work in the ``with`` block and in tasks that the block starts. An increment of a metric takes
+    longer than all other counting for a request to DynamoDB. So the observation sums up its counts,
+    and ``write`` increments each metric once.
     """
 
     def __init__(self, metrics: "Metrics | None") -> None:
@@ -201,7 +205,7 @@ class Observation:
     def segment(
         self, segment: Segment, counts: SegmentStatistics, reading: Awaitable[Result]
     ) -> Awaitable[Result]:
-        """Do nothing, because ``plan`` counts the refills of all segments."""
+        """Return ``reading``. Only ``plan`` counts the refills of segments."""
         del segment, counts
         return reading
 
@@ -283,9 +287,9 @@ def outcome_of(error: BaseException) -> str:
 def pattern_of(operation: str, arguments: Mapping[str, Any]) -> str:
     """Return the access pattern of a request outside a plan, from the keys of its items.
 
-    The pattern of a write begins with ``write``. If a write has several items, the first comment,
-    user, order, organisation or ticket among them determines the pattern. So counters in the same
-    transaction do not determine it. Without such an item, the first item determines the pattern.
+    The pattern of a write begins with ``write``. A transaction may write a comment and some
+    counters. So if a write has several items, the first comment, user, order, organisation or
+    ticket among them determines the pattern. If there is none, the first item determines it.
     """
     if operation == "scan":
         return "scan"
