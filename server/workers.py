@@ -129,7 +129,10 @@ class Supervisor(Multiprocess):
                 self.processes[index].start()
 
     def restart_all(self) -> None:
-        """Replace the workers one by one. If a new worker cannot serve, keep the remaining old ones."""
+        """Replace the workers one by one.
+
+        If a new worker cannot serve, keep the old workers that are not replaced yet.
+        """
         before, count = self.processes.copy(), len(self.processes)
         super().restart_all()
         replaced = sum(worker not in self.processes for worker in before)

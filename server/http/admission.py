@@ -67,8 +67,8 @@ ON_TIME = 0.003
 """If a timer is late by less than this number of seconds, the event loop has free time."""
 
 MOST_WAITING = 20
-"""If the running requests wait for the store and the CPU has free time, more than
-``Admission.most`` requests may run: up to this number times as many."""
+"""If the running requests wait for the store and the CPU has free time, ``Admission`` lets more
+than ``most`` requests run: up to this number times ``most``."""
 
 LEAVE = "marginalia.leave"
 """The key of an ASGI extension: a function without arguments. A subscription calls the function

@@ -68,9 +68,9 @@ and pages of each origin get their own CORS headers. GraphQL's responses do not 
 cookies."""
 
 _FEW_VALUES = 500
-"""Maximum values of a result that the server encodes without a check of its size. If a result has
-more values, the server first adds up the lengths of its texts, because a result may be too large
-for a response."""
+"""A result with at most this number of values is encoded immediately. For a larger result, the
+server first adds up the lengths of the texts. If they are too long for a response, the server does
+not encode the result."""
 
 _TOO_LARGE = GraphQLError(
     f"The operation has run, but its response is larger than {MAX_RESPONSE:,} bytes, so it is not "
