@@ -91,8 +91,8 @@ class SignIn:
         """
         from httpx_oauth.oauth2 import GetAccessTokenError  # noqa: PLC0415 - imports httpx
 
-        # If the browser sends no cookie, the attempt's state is empty. So refuse an empty ``state``,
-        # which would equal it. ``code`` is empty if the visitor has declined.
+        # If the browser sends no cookie, the attempt's state is empty. So refuse an empty
+        # ``state``, which would equal it. ``code`` is empty if the visitor has declined.
         if not state or not code or not hmac.compare_digest(attempt.state.encode(), state.encode()):
             raise InvalidTokenError(TokenFlaw.UNREADABLE, "This sign-in was not started here.")
         client = await self._client()
