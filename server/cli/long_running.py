@@ -78,10 +78,11 @@ async def scanning(store: Store, done: str = "seen") -> AsyncIterator[tuple[Prog
 
 
 def writers_settled(store: Store, progress: ProgressBar) -> Callable[[], Awaitable[None]]:
-    """Return a function that waits until every running server has read the maintenance mode.
+    """Return a function that waits until all running servers know of this command.
 
-    The function does not wait if this command runs the engine itself, because no server is running
-    in this case.
+    A command announces its work by an item of the table, for example the maintenance mode. It then
+    calls the function. The function does not wait if this command runs the engine itself, because
+    no server is running in this case.
     """
 
     async def wait() -> None:

@@ -1,4 +1,4 @@
-"""``marginalia``: the commands of the command line, and the messages and exit codes of errors."""
+"""``marginalia``: the list of commands, and the message and the exit code of a failed command."""
 
 import gc
 import logging
@@ -18,8 +18,8 @@ from server.errors import INTERRUPTED, CommandError, exit_code
 _NOWHERE = logging.NullHandler()
 
 _HYPHEN = "\N{NON-BREAKING HYPHEN}"
-"""Replaces hyphens while help texts are broken into lines. So a name such as --data-dir is never
-broken."""
+"""Replaces each hyphen while a help text is broken into lines. With ordinary hyphens, a line could
+end inside a name such as --data-dir."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +113,10 @@ COMMANDS = {
 
 
 class ListedCommand(TyperCommand):
-    """A command whose options can also be environment variables. Its help groups the options.
+    """A command that also reads options from environment variables. Its help has groups of options.
 
-    Typer offers two other forms of help. Its groups (panels) cut off long options at 80 columns.
-    Its plain lists have no groups, and break lines within a name such as --data-dir.
+    This help replaces the two forms of Typer. Typer's panels cut off long options at 80 columns.
+    Typer's plain lists have no groups, and break lines within a name such as --data-dir.
     """
 
     def __init__(self, *args: Any, **given: Any) -> None:
@@ -201,7 +201,7 @@ def _register(app: typer.Typer, name: str, command: Command, *, wanted: bool) ->
         group = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
         for action in command.actions:
             act = getattr(module, action)
-            # Set the whole line as short help, because Typer would shorten it.
+            # The list of commands shows the first line. Typer would shorten it without short_help.
             first_line = (act.__doc__ or "").partition("\n")[0]
             called = action.rstrip("_").replace("_", "-")
             group.command(called, short_help=first_line, cls=ListedCommand)(act)

@@ -1,8 +1,8 @@
 """Makes a data model of the table for NoSQL Workbench, Amazon's desktop application for DynamoDB.
 
 The format of these models has no local secondary indexes. The model therefore lists them as global
-indexes with the table's partition key. NoSQL Workbench shows these indexes correctly, but an
-operator must not create a table from the model.
+indexes with the table's partition key. NoSQL Workbench shows these indexes correctly. But operators
+must not create a table from the model, because the table would lack the local indexes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

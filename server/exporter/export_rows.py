@@ -95,7 +95,7 @@ def write_parquet(jsonl: Path, parquet: Path, kind: FileKindName, layout: Layout
     is not installed, if the file cannot be written, or if a value does not fit its column.
     """
     with duckdb_in_memory() as database:
-        from duckdb import Error, IOException  # noqa: PLC0415 - as in duckdb_in_memory
+        from duckdb import Error, IOException  # noqa: PLC0415 - see duckdb_in_memory
 
         types = {one.name: one.parquet for one in layout.fields(kind)}
         rows = database.read_json(

@@ -19,7 +19,7 @@ A preset is a TOML file that describes the files of one program. Operators can w
     [values.state]                      # cell in the file = value; other cells reject their row
     [keep]                              # column = cells; load only rows with these or empty cells
     [leave_out]                         # column = cells; do not load the rows with these cells
-    [no_place]                          # noun = columns not to load; a load counts their values
+    [no_place]                          # noun = columns not to load; reports count their values
 
 Every key is optional. Options of the command line take precedence over a preset.
 """
@@ -235,7 +235,7 @@ class ColumnMapping(Generic[Thing]):
         return [(name, column) for name, column in needed if column not in columns]
 
     def check_header(self, name: str, header: Sequence[str]) -> None:
-        """Raise CommandError if ``header`` lacks a required column, or has a used column twice."""
+        """Raise CommandError if ``header`` lacks a required column or has a mapped one twice."""
         for field_name, column in self.missing(header):
             instead = f"or fill it with `--set {field_name}=VALUE`"
             if field_name == self.kind.fields[0].name:

@@ -38,9 +38,9 @@ from server.importer import field_parsers
 Thing = TypeVar("Thing")
 
 Put = Callable[[Sequence[Thing]], Awaitable[Outcome]]
-"""Stores objects with distinct ids. An object replaces the stored object with the same id. Returns
-the number of new, changed and unchanged objects, and the ids of refused comments. Raises
-DalError."""
+"""A function that stores objects with distinct ids. An object replaces the stored object with the
+same id. The function returns the number of new, changed and unchanged objects, and the ids of
+refused comments. It raises DalError."""
 
 _INSTANT = "TIMESTAMPTZ"
 
@@ -125,11 +125,11 @@ _OF_THE_STATE = ("state", *DECISION)
 def _comment_row(values: Mapping[str, Any]) -> CommentRow:
     """Return the comment of a row.
 
-    If the row has a state, or the file has a column for the reply, earlier votes or photos, the
-    comment is a LoadedComment. Otherwise, it is a Comment. If the row's state is empty, a load
-    keeps the stored state. If the file lacks the column of the reply, earlier votes or photos, a
-    load keeps their stored values. Raises InvalidArgumentError if the row has a field that its
-    state does not allow, or if a reply has a date but no text.
+    If the row has a state, or the file has a column for the reply, ``helpful_before`` (the number
+    of votes in the shop's earlier software) or photos, the result is a LoadedComment. Otherwise, it
+    is a Comment. If the row's state is empty, a load keeps the stored state. If the file lacks one
+    of the three columns, a load keeps the stored value. Raises InvalidArgumentError if the row has
+    a field that its state does not allow, or if a reply has a date but no text.
     """
     fields = {name: value for name, value in values.items() if name not in _OF_THE_STATE}
     text, at = fields.pop("reply", None), fields.pop("replied_at", None)
@@ -177,8 +177,8 @@ _STATES_WITH = {
 def _comment_cells(one: Any) -> Iterable[object]:
     """Return the cells of a comment, a submission (an unpublished comment), or a LoadedComment.
 
-    The cells contain neither ``touched_at`` nor the number of votes. Files of the kind ``votes``
-    contain the votes, so a load of comments keeps the stored number of votes.
+    The cells contain neither ``touched_at``, which a load sets itself, nor the number of votes,
+    which a load of comments keeps. Files of the kind ``votes`` contain the votes.
     """
     if isinstance(one, LoadedComment):
         one = one.over(None, one.comment.created_at)

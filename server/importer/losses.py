@@ -22,9 +22,9 @@ file."""
 class SharedIds:
     """Finds rows that have the same id but different content.
 
-    The class stores 24 bytes per row: 64-bit hashes of the id and of the content, and the line. The
-    hash of the id selects one of 32 parts. The parts are compared one after the other, so only one
-    of them must fit in memory. Two different ids may have the same hash, but this is rare: it
+    The class stores 24 bytes per row: 64-bit hashes of the id and of the content, and the line
+    number. The hash of the id selects one of 32 parts. ``find`` loads one part after the other, so
+    only one part must fit in memory. Two different ids may have the same hash, but this is rare: it
     happens in about one of 4,000 files with 100 million ids each.
     """
 

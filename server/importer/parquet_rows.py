@@ -70,7 +70,7 @@ def open_parquet(path: Path) -> Iterator[ParquetRows]:
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
     """Turn an error of DuckDB into a CommandError with the first line of its message."""
-    from duckdb import Error  # noqa: PLC0415 - as in duckdb_in_memory
+    from duckdb import Error  # noqa: PLC0415 - optional, see duckdb_in_memory
 
     try:
         yield

@@ -31,6 +31,7 @@ _BOM = b"\xef\xbb\xbf"
 """The byte order mark. Some programs write it at the start of UTF-8 files."""
 
 _HEAD = 1_000
+"""Number of bytes that ``Line.text`` contains of a line that is too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +261,8 @@ def _probe(path: Path) -> None:
 def _is_ours(path: Path) -> bool:
     """Return whether ``path`` is a rejects file.
 
-    An empty file counts as one, because a load that is killed early leaves an empty file.
+    An empty file counts as a rejects file, because a load that is killed early leaves an empty
+    file.
     """
     with path.open("rb") as file:
         return file.read(len(OPENING)) in {b"", OPENING}

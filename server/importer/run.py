@@ -49,6 +49,7 @@ class _Batch(Generic[Thing]):
     rows: dict[str, Row] = field(default_factory=dict)
     """The row of each object in ``things``, by the same id."""
     before: Outcome = NOTHING
+    """Counts the rows that a later row of the batch replaces."""
     rejects: list[Reject] = field(default_factory=list)
 
 

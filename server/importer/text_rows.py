@@ -182,6 +182,7 @@ def _miscounted(cells: Sequence[str], columns: Sequence[str]) -> str:
 
 
 _ENVELOPE = {"line", "reason", "row", "raw", "columns", "delimiter", "cut"}
+"""The members of an object in a rejects file: see ``rows``."""
 
 
 class _NotARowError(Exception):

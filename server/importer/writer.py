@@ -17,6 +17,8 @@ slow disk, the requests of more batches would wait in the engine's queue, and co
 deadline."""
 
 _LEAST, _MOST = 200, 5_000
+"""Minimum and maximum number of rows in a batch."""
+
 _SECONDS = 2.0
 """Seconds that a batch should take. Large batches make a load faster: all rows of a product in one
 batch need only one change of its counters. Small batches move the progress bar more often."""

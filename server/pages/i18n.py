@@ -36,8 +36,8 @@ TEMPLATES = ROOT / "server/pages/templates"
 CATALOGUES = ROOT / "server/pages/locales"
 
 _SMALL = 201
-"""Every plural category contains a whole number below this number, except the categories of
-fractions and of millions."""
+"""``plural_forms`` tries the whole numbers below this number. Every plural category contains one of
+them, except the categories of fractions and of millions."""
 
 _spoken: ContextVar[str] = ContextVar("language of the page", default=SOURCE)
 
@@ -109,9 +109,10 @@ def _plural_forms(tag: str, one: str, many: str) -> Mapping[str, str]:
 
 
 def gettext_noop(message: str) -> str:
-    """Return ``message``. The call marks the message of a constant for the catalogues.
+    """Return ``message`` unchanged. The call marks it as a message that needs translations.
 
-    The code that shows the constant calls ``gettext``, which translates the message.
+    Constants use this function, because the language of a page is known only at a request. The code
+    that shows the constant then calls ``gettext``, which translates the message.
     """
     return message
 

@@ -113,9 +113,8 @@ def fill_statistics(
 ) -> bool:
     """Return whether a product's comments are counted; if not, set its statistics to zeros.
 
-    With zeros, the average rating is None. The API's statistics are null until the server has
-    counted the table's comments. ``ratings`` and ``languages`` are the selected values of the
-    filters.
+    The average rating is then None. The API's statistics are null until all comments of the table
+    are counted. ``ratings`` and ``languages`` are the selected values of the filters.
     """
     counted = product["statistics"] is not None
     if not counted:

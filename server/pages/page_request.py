@@ -187,8 +187,8 @@ class PageRequest:
     def _headers(self, template: str, status: int, facts: dict[str, Any]) -> dict[str, str]:
         """Return the headers of a page.
 
-        A page for a signed-in user contains the form key. So the page has no ETag, and shared
-        caches must not store it. Error pages have no ETag either.
+        A page for a signed-in user contains the form key, so shared caches must not store the page.
+        Pages for signed-in users have no ETag. Error pages have none either.
         """
         uploads = self.view.uploads
         upload_origin = None if uploads is None else origin_text(uploads.form_url)

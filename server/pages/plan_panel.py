@@ -18,7 +18,8 @@ from server.pages.page_documents import DocumentResult
 WIDTH = 400
 _MARGIN = 8
 _LANE, _SKIPPED, _GROUP, _TOP, _LIST = 40, 20, 20, 30, 48
-"""Heights of a lane, a skipped lane, a heading, the axis and the list."""
+"""Heights of a lane, a skipped lane, a heading, the axis and the list. All sizes in this module are
+in units of the drawing, which is ``WIDTH`` units wide."""
 
 _LABEL, _LINE = 11, 26
 """Distances from a lane's top to its label and to its dots."""
@@ -127,7 +128,7 @@ def _places(rows: Sequence[Plan]) -> dict[str, float]:
 
 
 def _lanes(plan: Plan) -> Iterator[dict[str, Any]]:
-    """Yield a lane for each segment. The first lane of a step has a heading.
+    """Yield a lane for each segment (key range). The first lane of a step has a heading.
 
     The step that reads the page has no heading if it is the first step.
     """
@@ -192,8 +193,9 @@ def _counted(plan: Plan, place: int) -> dict[str, Any]:
 def _ways(plan: Plan) -> list[dict[str, Any]]:
     """Return the costs of this plan, of the articles' plan and of the ideal, if they are known.
 
-    ``most`` has the maximum number of requests and the maximum capacity of all plans, to which the
-    table's bars are proportional.
+    The articles' plan reads a full page from every partition: see ``playground``. The ideal is one
+    Query that reads only the page's rows. ``most`` has the maximum number of requests and the
+    maximum capacity of the three. The table draws the longest bar for a maximum.
     """
     ways = [(gettext("This plan"), plan["requests"], plan["consumedCapacity"])]
     for name, of in (

@@ -283,7 +283,10 @@ def _side(key: str, result: DocumentResult) -> dict[str, Any]:
 
 
 def _compared(sides: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the costs of both plans and the ideal plan, with the maximum of each column."""
+    """Return the costs of both plans and of the ideal, with the maximum of each column.
+
+    The ideal is one Query that reads only the page's rows.
+    """
     ways = [
         {
             "key": side["key"],

@@ -98,8 +98,8 @@ def pages_app(
         ],
         exception_handlers={HTTPException: refusal},
     )
-    # Do not redirect if a path has a slash too many or too few, because Starlette would use the
-    # host of the Host header.
+    # By default, Starlette redirects a path with a slash too many or too few. The redirect would go
+    # to the host in the Host header, which may be another site.
     app.router.redirect_slashes = False
     app.state.settings = settings
     app.state.provider = provider

@@ -169,8 +169,10 @@ def _signature_end(lines: list[str], words: list[str], algorithm: str) -> int:
     """Return the length of the signature at the start of ``words``.
 
     ``words`` may also contain text after the JWT. ``lines`` are the JWT's lines up to the first of
-    ``words``. The usual lengths of signatures show where the signature ends. A signature by a key
-    of another size ends with the first line that is not full.
+    ``words``. A line is full if the program that broke the JWT into lines had no room for more.
+
+    The signature ends where its length is usual for ``algorithm``, unless a full line follows. A
+    signature of another length ends with the first line that is not full.
     """
     ends = list(accumulate(map(len, words)))
     sizes, following = _SIGNATURES.get(algorithm, set()), [*map(len, words[1:]), 0]
@@ -263,8 +265,8 @@ def from_here(request: Request) -> bool:
     """Return whether a page of this site sent the form, according to the request's headers.
 
     With a form, all current browsers send ``Sec-Fetch-Site`` or ``Origin``. Return True for
-    requests without these headers, because only other programs send them. The sign-in form depends
-    on this check alone, because there is no form key without a session.
+    requests without these headers, because they do not come from a browser. The sign-in form
+    depends on this check alone, because there is no form key without a session.
     """
     site = request.headers.get("sec-fetch-site")
     if site is not None:

@@ -123,7 +123,7 @@ async def show(request: Request) -> Response:
 
     During a deployment, a page of another release may link to a file with that release's digest.
     The server then returns its own file of the same name, with ``no-cache``. Raise HTTPException
-    with the status 404 if this server has no such file.
+    with the status 404 if this server has no file of this name.
     """
     found = _BELOW_DIGEST.fullmatch(request.path_params["file"])
     file = _FILES.get(found[2]) if found else None

@@ -26,8 +26,8 @@ def backup(
     Servers may run and write meanwhile. The file contains every write that was acknowledged before
     the command started. The file appears only after it is complete and checked.
 
-    Do not copy the data file yourself, because the copy could lose or damage rows. The backup does
-    not contain the secret that signs JWTs.
+    Do not copy the data file yourself: rows could be missing or damaged in the copy. The backup
+    does not contain the secret that signs JWTs.
     """
     directory = _embedded(settings)
     items = engine_backup.back_up(directory, file, force=force)

@@ -126,8 +126,8 @@ def _summary(page: Page[Comment]) -> str:
     )
     if stats.estimated_capacity is not None:
         read += (
-            f" Expected: {stats.estimated_capacity:.2f}. Read capacity units of the statistics for "
-            f"this estimate: {_units(stats.planning_capacity)}."
+            f" Expected: {stats.estimated_capacity:.2f}. Read capacity units to read the "
+            f"statistics for this estimate: {_units(stats.planning_capacity)}."
         )
     return read
 

@@ -96,7 +96,7 @@ def load(
     rejects: Annotated[
         Path | None,
         typer.Option(
-            help="File for rejected rows with their lines and reasons. Fix the rows there, then "
+            help="File for rejected rows, with line numbers and reasons. Fix the rows there, then "
             "load this file with the same options. Default: FILE.rejects.jsonl.",
         ),
     ] = None,
@@ -143,7 +143,7 @@ def load(
     """Load the rows of a file. A row replaces the stored row with the same id.
 
     The command loads all valid rows, and writes invalid rows to another file. The exit code is 1
-    if a row is invalid, or if several different rows have the same id.
+    if a row is invalid, or if rows with the same id differ.
 
     You may load a file again: a row that equals the stored row changes nothing.
     """

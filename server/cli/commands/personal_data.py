@@ -97,8 +97,8 @@ async def export(
     """Write all data of a user in the table as one JSON object.
 
     The object contains the user's profile, comments in all states, reports, votes, orders,
-    purchases, tickets, memberships and idempotency keys. It also contains the block of the user, if
-    there is one, and the user's own decisions and blocks as a moderator.
+    purchases, tickets, memberships and idempotency keys. If the user is blocked, it contains the
+    block. If the user is a moderator, it contains the user's decisions and blocks of other users.
 
     Servers may write meanwhile. If an item changes meanwhile, the object contains one of its
     versions.
@@ -169,7 +169,7 @@ async def erase(
         ),
     ] = "rename",
     scans: Scans = True,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     read_units: ReadUnits = None,
     write_units: WriteUnits = None,
     settings: Settings,
@@ -178,8 +178,8 @@ async def erase(
 
     With 'anonymize' or 'rename', the command replaces the user's id by a random name, such as
     erased-1a2b3c4d, and removes the display name. Each comment, order or ticket gets a different
-    name. In the user's decisions and blocks as a moderator, the name becomes 'erased'. All other
-    data of the user is deleted, except orders and tickets that you choose to keep.
+    name. In decisions and blocks that the user made as a moderator, the name becomes 'erased'. All
+    other data of the user is deleted, except orders and tickets that you choose to keep.
 
     Close the user's account at the sign-in provider first. While the command runs, servers refuse
     the user's comments, edits, reports and votes. The command ends when a scan of the table, or

@@ -56,13 +56,13 @@ def token(
     """Print a JWT that names a user, for the header 'Authorization: Bearer <JWT>'.
 
     The secret of --jwt-secret signs the JWT. Without this option, the secret in the server's data
-    directory signs it. If the directory has no secret, the command creates one.
+    directory signs it. If the directory has data but no secret, the command creates a secret.
     """
     user_id = rules.identifier("user", user)
     shown = None if name is None else rules.name("name", name)
     secret = secret_source(settings.jwt_secret, settings.data_dir)()
-    # A directory without data does not belong to a server. Do not create a secret in it, because
-    # the server has another secret and would refuse the JWT.
+    # If the directory has no data, the server uses another directory and another secret. It would
+    # refuse a JWT that is signed with a secret from here, so do not create a secret.
     if secret is None:
         DataDirectory(settings.data_dir).require_data(
             "set MARGINALIA_JWT_SECRET to the server's secret"

@@ -1,5 +1,5 @@
-/* Adds up the cost of all lists that this tab has shown, and the cost of the articles' plan for these
-   lists. */
+/* Adds up the read capacity of all lists that this tab has shown. Also adds up what the articles' plan (see
+   playground.py) would have used for these lists. */
 
 import { filled } from "./live.js";
 

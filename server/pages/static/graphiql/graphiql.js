@@ -130,9 +130,9 @@ function linked() {
 const asked = linked();
 const firstTab = asked ?? newestComments;
 
-// GraphiQL ignores the variables of the first default tab, so the query and the variables are stored here.
-// If the browser has tabs of an earlier visit, GraphiQL opens the tab with this query and these variables. If
-// there is no such tab, GraphiQL adds one.
+// GraphiQL ignores the variables of the first default tab. But it reads a query and variables from the browser's
+// storage. If the browser has a tab with both from an earlier visit, GraphiQL opens this tab. Otherwise GraphiQL
+// adds a tab.
 if (asked || localStorage.getItem("graphiql:tabState") === null) {
   localStorage.setItem("graphiql:query", firstTab.query);
   localStorage.setItem("graphiql:variables", firstTab.variables);
