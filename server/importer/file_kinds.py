@@ -125,11 +125,11 @@ _OF_THE_STATE = ("state", *DECISION)
 def _comment_row(values: Mapping[str, Any]) -> CommentRow:
     """Return the comment of a row.
 
-    If the row has a state, or the file has a column for the reply, ``helpful_before`` (the number
-    of votes in the shop's earlier software) or photos, the result is a LoadedComment. Otherwise, it
-    is a Comment. If the row's state is empty, a load keeps the stored state. If the file lacks one
-    of the three columns, a load keeps the stored value. Raises InvalidArgumentError if the row has
-    a field that its state does not allow, or if a reply has a date but no text.
+    The result is a LoadedComment if the row has a state, or if the file has one of the columns
+    ``reply``, ``helpful_before`` (votes from the shop's earlier software) and ``photos``. Otherwise
+    the result is a Comment. If the row's state is empty, a load keeps the stored state. If the file
+    lacks one of the three columns, a load keeps the stored value. Raises InvalidArgumentError if
+    the row has a field that its state does not allow, or if a reply has a date but no text.
     """
     fields = {name: value for name, value in values.items() if name not in _OF_THE_STATE}
     text, at = fields.pop("reply", None), fields.pop("replied_at", None)

@@ -34,8 +34,8 @@ are written soon."""
 class Tally:
     """Counts the rows of the file.
 
-    ``outcome`` counts the new, changed and unchanged rows among the stored rows. If several rows of
-    a batch have the same id, each row is compared with the previous row of this id.
+    ``outcome`` has the numbers of new, changed and unchanged rows among the stored rows. If several
+    rows of a batch have the same id, each row is compared with the previous row of this id.
     """
 
     read: int = 0

@@ -3,7 +3,7 @@
    Attributes: product, size (number of comments on a page, 1 to 20; default: 5), rating and language
    (values to show, separated by spaces), lang (language of the labels; default: the language of the
    page, else the language of the browser). If the widget does not have the language, labels are in English.
-   Until the comments arrive, and if they cannot be read, the element shows its own content.
+   Until the comments arrive, and if they cannot be read, the element shows the content between its tags.
    The element neither sets nor sends cookies. It inserts comments as text, never as HTML. */
 (() => {
   "use strict";
