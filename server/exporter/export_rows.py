@@ -41,7 +41,7 @@ class Layout:
     def header(self, kind: FileKindName) -> bytes:
         """Return the first line of a CSV file: the names of the fields.
 
-        For other formats, return no bytes, because their files have no such line.
+        For other formats, return no bytes, because only CSV has a header.
         """
         names = [one.name for one in self.fields(kind)]
         return _records([names]) if self.format == "csv" else b""

@@ -5,8 +5,8 @@ file. Each line is an object with these members:
 
 - ``line`` and ``reason``: the row's line number in the loaded file, and why the row was rejected.
 - ``row``: the row as an object, if the row could be parsed.
-- ``raw``: otherwise, the text of the row. It is empty for XML. Bytes that are not UTF-8 are
-  ``\udc80`` to ``\udcff``.
+- ``raw``: the text of the row, if it could not be parsed. It is empty for XML. Bytes that are not
+  UTF-8 are ``\udc80`` to ``\udcff``.
 - ``columns`` and ``delimiter``: only if ``raw`` is CSV. The default of ``delimiter`` is a comma.
 - ``cut``: true if a line or an XML row was too long. Then ``raw`` contains only the start of the
   line.

@@ -52,7 +52,7 @@ class XmlRows(Iterator[Row | Reject]):
         self._row: dict[str, str] | None = None
         self._line = self._size = 0
         self.seen: dict[str, None] = {}
-        # If the text was converted, it is UTF-8, and its declaration of another encoding is wrong.
+        # If the source has converted the text to UTF-8, the XML still declares the old encoding.
         encoding = None if source.encoding is None else "utf-8"
         self._parser = expat.ParserCreate(encoding, " ")
         self._parser.buffer_text = True

@@ -143,8 +143,8 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         return request.to(path + filters.query())
     # Comments are not counted by day, purchase or photo.
     total = facets["total"] if known and filters.counted else None
-    # With known_products_only, the server refuses comments on products without details. So their
-    # pages show a message instead of the form.
+    # With known_products_only, the server refuses comments on a product without details. So the
+    # product's page shows a message instead of the form.
     listed = any(product[name] for name in ("title", "pictureUrl", "url", "group"))
     closed = request.session.context.known_products_only and not listed
     events = connection["eventCursor"]
