@@ -324,8 +324,8 @@ def comment_events(
     product_id: str,
     rating: list[int] | None = None,
     language: list[str] | None = None,
-    verified_only: bool | None = False,  # noqa: FBT001, FBT002 - the field's argument
-    has_photos: bool | None = False,  # noqa: FBT001, FBT002 - the field's argument
+    verified_only: bool | None = False,  # noqa: FBT001, FBT002 - an argument of the GraphQL field
+    has_photos: bool | None = False,  # noqa: FBT001, FBT002 - an argument of the GraphQL field
     after: str | None = None,
 ) -> AsyncIterator[CommentEvent]:
     """Return the events of the list ``Product.comments`` with the same arguments."""

@@ -301,7 +301,8 @@ def _types(argument: str, users: Sequence[OrganizationUserInput]) -> dict[str, U
     if len(users) > MAX_FIRST_USERS:
         raise InvalidArgumentError(
             argument,
-            f"{argument} lists {len(users):,}; the maximum is {MAX_FIRST_USERS}: add others later.",
+            f"{argument} lists {len(users):,} users; the maximum is {MAX_FIRST_USERS}: add the "
+            "others later.",
         )
     names = [one["username"] for one in checked_each(argument, users, _USER)]
     if len(set(names)) < len(names):

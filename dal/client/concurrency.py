@@ -74,7 +74,8 @@ class KeyedLocks:
 
 
 _EXPECTED_WCU = 1_000.0
-"""The WCU that the first write is expected to consume: the WCU of about a hundred comments."""
+"""The WCU that the first write is expected to consume. A first batch of about a hundred comments
+consumes as much."""
 
 _EXPECTED_RCU = 256.0
 """The RCU that the first read is expected to consume: the RCU of 1 MB of a consistent Scan."""

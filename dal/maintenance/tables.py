@@ -171,10 +171,10 @@ async def upgrade(
     found = differences(description, INDEXES)
     if found.differing:
         raise StoreRefusedError(
-            f"The table {table.name} has other keys or fewer attributes than this version reads in "
-            f"{listed(found.differing)}, and DynamoDB cannot change this. Delete a global index "
-            "with `aws dynamodb update-table`, then run this command again to create the index. "
-            "Until then, reads of the index fail. For a local index, create a new table."
+            f"The table {table.name} needs other keys or more attributes in "
+            f"{listed(found.differing)}, and DynamoDB cannot change an index. Delete a global "
+            "index with `aws dynamodb update-table`, then run this command again to create the "
+            "index. Until then, reads of the index fail. For a local index, create a new table."
         )
     if found.missing_local:
         names = listed([one["IndexName"] for one in found.missing_local])

@@ -89,8 +89,8 @@ class Segment(NamedTuple):
     key: EqualityKey = frozenset()
     """The field values that all rows of the segment have."""
     head: str = ""
-    """The label of the head item, which is read together with the rows; empty if no head item is
-    read."""
+    """The sort key of the head item, which is read together with the rows, or the beginning of this
+    key. Empty if no head item is read."""
     share: float | None = None
     """The expected fraction of the plan's rows that are in this segment; None if it is unknown."""
     empty: bool = False

@@ -80,8 +80,8 @@ def refuse_outdated(description: Mapping[str, Any], indexes: Sequence[Index]) ->
         )
     if found.differing:
         raise StoreRefusedError(
-            f"The table {table} has other keys or fewer attributes than this version reads in "
-            f"{listed(found.differing)}: run `marginalia table upgrade`, which says what to do."
+            f"The table {table} needs other keys or more attributes in {listed(found.differing)}: "
+            "run `marginalia table upgrade`, which says what to do."
         )
 
 

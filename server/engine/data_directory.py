@@ -206,12 +206,12 @@ class DataDirectory:
     def check_data(self) -> None:
         """Raise CommandError if data was lost because files are missing or empty.
 
-        If the data file is missing, the engine would create an empty table without this check.
+        Without this check, the engine would create an empty data file in place of a lost one.
 
-        The check also finds a missing write-ahead log. A running engine has a record and this log.
-        When the engine stops, it copies the log to the data file and deletes the log, and its owner
-        removes the record. So if the record exists but the log is missing, acknowledged writes are
-        lost.
+        The check also finds a missing write-ahead log. While the engine runs, ``engine.json`` and
+        this log exist. When the engine stops, it copies the log to the data file and deletes the
+        log, and its owner removes ``engine.json``. So if ``engine.json`` exists but the log does
+        not, acknowledged writes are lost.
         """
         logged = self._log.exists()
         try:

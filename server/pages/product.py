@@ -214,7 +214,10 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
 
 
 def _draft(request: PageRequest) -> dict[str, Any]:
-    """Return a comment for a sample card, which scripts fill with the values of the form."""
+    """Return a placeholder comment, of which the page makes the HTML template ``new-comment``.
+
+    When the user sends the form, a script copies the template and fills in the form's values.
+    """
     return {
         "commentId": "",
         "username": request.session.username or "",

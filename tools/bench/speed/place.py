@@ -1,4 +1,4 @@
-"""The place of a measurement: an engine with the rows.
+"""Starts an embedded engine with the comments that a measurement reads.
 
 This module writes the comments and their counters as an export in Amazon's format, and the embedded
 engine imports the export. For a million comments this takes minutes. ``marginalia load`` would take
