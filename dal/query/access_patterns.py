@@ -1,10 +1,10 @@
-"""The access patterns of the API, in one table: the purpose of each, its filters, and its index.
+"""The access patterns of the API, in one tuple: the purpose of each, its filters, and its index.
 
-Queries take their names from this table, and ``make docs`` generates `docs/access-patterns.md` from
-it. Only a pattern that is one list has an index. Other patterns, for example, read an item by its
-key, write items, or read the lists of several patterns. The optimizer may choose another index than
-this table names, if that index costs less. Such an index may cover fewer filters. The executor
-applies the filters that the index does not cover, and drops the rows that do not pass.
+Queries take their names from this tuple, and ``make docs`` generates `docs/access-patterns.md` from
+it. Only a pattern that reads a single list has an index. Other patterns, for example, read an item
+by its key, write items, or read the lists of several patterns. The optimizer may choose another
+index of the same entity, if that index costs less. The cheaper index may cover fewer filters. The
+executor then applies the other filters to the rows read, and drops the rows that do not pass.
 """
 
 from dataclasses import dataclass
@@ -45,13 +45,13 @@ class AccessPattern:
     many values its filter has:
 
     * no suffix: one value
-    * ``+``: no value, or at least two values
+    * ``+``: no value (the list is then empty), or at least two values
     * ``*``: any number of values
     * ``?``: any number of values, or the query has no filter by this field
 
-    ``bounds`` states which bounds of positions a query has: ``since``, ``before``, both, or none.
-    With ``?`` a query may have any of these four. The bounds are usually times. Clients can also
-    read each list in reverse order, and from a cursor.
+    ``bounds`` states which bounds a query sets for the positions of its rows (usually, for their
+    dates): ``since``, ``before``, both, or none. With ``?`` a query may set any of these four.
+    Clients can also read each list in reverse order, and from a cursor.
     """
 
     name: str
@@ -60,7 +60,8 @@ class AccessPattern:
     filters: str = ""
     bounds: str = ""
     order: Order | None = None
-    """The order, if the module ``stages`` joins the list from several lists; otherwise None."""
+    """The order of the rows, if the module ``stages`` combines several lists into the pattern's
+    list. Otherwise None."""
 
     def answers(self, filters: Filters, within: Range) -> bool:
         """Return whether a query with these filters and bounds has this access pattern."""

@@ -1,7 +1,8 @@
 """Alternatives: the indexes of an entity, and why the optimizer chose or rejected each for a page.
 
-Only a page with ``explain`` has alternatives. This module calculates the cost of each index again,
-with the optimizer's functions. It sends no request.
+Only a page that is requested with ``explain`` has alternatives. The optimizer does not keep the
+costs that it compared, so this module calculates the cost of each index again, with the optimizer's
+functions. It sends no request.
 """
 
 import math
@@ -53,9 +54,10 @@ def alternatives(
 
 
 def full_pages(path: AccessPath, page: PageSpan, statistics: TableStatistics | None) -> FullPages:
-    """Return how a plan would read a whole page from each partition of ``path``.
+    """Return how many rows a plan would read if it read a whole page from each partition.
 
-    ``path`` is the access path with the fewest fields in its residual filter.
+    ``path`` is the path of this plan: the access path with the fewest fields in its residual
+    filter.
     """
     rows: list[float] = [page.limit] * path.size
     if statistics is not None:
@@ -163,7 +165,10 @@ def _why_not(one: PathEstimate, best: PathEstimate) -> Reason:
 
 
 def _dropped(one: PathEstimate) -> float:
-    """Return how many rows of the first Queries the residual filter is expected to drop."""
+    """Return how many rows the residual filter is expected to drop.
+
+    Only the rows that the first Query of each segment reads are included.
+    """
     read = sum(min(read.limit, rows) for read, rows in zip(one.reads, one.rows, strict=True))
     return read * (1 - one.selectivity)
 

@@ -1,8 +1,9 @@
 """The cost model: the cost of a Query, and the limit with which reading a segment costs the least.
 
-The functions calculate with counts and sizes, and send no request. An eventually consistent Query
-consumes 0.5 RCU for each started 4 KB, so further rows in the same 4 KB are free. If the page needs
-more rows of a segment than the first Query returned, the executor sends another Query (a refill).
+A segment is one key range of one partition. Its limit is the maximum number of rows that the first
+Query reads. If the page needs more rows of the segment, the executor sends another Query (a
+refill). An eventually consistent Query consumes 0.5 RCU for each started 4 KB, so further rows in
+the same 4 KB are free. The functions calculate with counts and sizes, and send no request.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
 """
 
@@ -25,8 +26,9 @@ VARIATION = 0.5
 comments differ much in length."""
 
 _CERTAIN = 8.5
-"""If the bound is lower than the mean by more than this number of deviations, ``normal_tail`` is
-exactly 1.0 in floating point."""
+"""If ``bound`` is lower than ``mean`` by more than this number of deviations, ``normal_tail``
+returns exactly 1.0 in floating point. So ``expected_capacity`` counts such a block without a
+call."""
 
 _LEAST_PER_BLOCK = 0.499
 """A lower bound of the RCU per 4 KB of rows: 0.5 minus a margin for rounding."""
@@ -43,8 +45,8 @@ def expected_capacity(rows: float, row_bytes: float) -> float:
     """Return the expected RCU of one eventually consistent Query that reads ``rows`` rows.
 
     A block is 4 KB. Rows differ in size, so a Query may need more blocks than ``rows`` rows of the
-    mean size. The cost of each block is 0.5 RCU, multiplied by the probability that the Query needs
-    the block.
+    mean size. The result is a sum over the blocks: for each, 0.5 RCU multiplied by the probability
+    that the Query needs the block.
     """
     mean, deviation = rows * row_bytes, VARIATION * row_bytes * math.sqrt(rows)
     reached = max(0, int((mean - _CERTAIN * deviation) // BLOCK))
@@ -94,9 +96,9 @@ class ReadEstimate(NamedTuple):
 def least_cost(requests: int, rows: float, row_bytes: float) -> float:
     """Return a lower bound of the cost of ``requests`` Queries that read ``rows`` rows.
 
-    The first Query of a segment may read fewer rows than expected. A refill then probably follows,
-    and on average reads at least half of the missing rows. So the bound includes the capacity for
-    only half of ``rows``.
+    The cheapest limit of a segment may be lower than the number of rows that the page is expected
+    to need. The cost then includes the missing rows only with the probability of a refill, which is
+    about one half or more. So the bound includes the capacity for only half of ``rows``.
     """
     return requests * (REQUEST + ROW) + max(0.5 * requests, rows * row_bytes / BLOCK / 4)
 
@@ -137,16 +139,17 @@ def _limits(
     """Return the limits to compare for a segment, with the part of the cost that is not capacity.
 
     An entry consists of this part of the cost, the limit, the probability of a refill, and the
-    number of rows that the refill reads. The cheapest entry comes first.
+    number of rows that the refill reads. The entries are sorted by this part of the cost, the
+    lowest first.
     """
     mean, deviation = spread(wanted, share, residual)
     top = min(math.ceil(mean + 4 * deviation) + 1, most + 1)
     limits = []
     for limit in range(top, 0, -math.ceil(top / _MOST_LIMITS)):
-        # ``dry`` is the probability of a refill: the page needs more than ``limit`` rows of the
-        # segment. No refill follows if the last row that the Query returns is also the page's last
-        # row. The probability of this case is ``share``. If the plan has only one segment, a refill
-        # follows only if the residual filter drops too many rows.
+        # ``dry`` is the probability of a refill. A refill follows if the page needs more than
+        # ``limit`` rows of the segment. It also follows if the page needs exactly ``limit`` rows,
+        # unless the last of them is the page's last row. The probability that this row is the last
+        # is ``share``. If ``deviation`` is 0, the page needs exactly ``mean`` rows of the segment.
         rows, dry = limit - 1 + share, 0.0
         if limit <= most:
             dry = normal_tail(rows + 0.5, mean, deviation) if deviation else float(mean > rows)

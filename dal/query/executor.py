@@ -71,7 +71,8 @@ class Merge:
     def __init__(self, sources: Sequence[Source], *, descending: bool) -> None:
         self._first, self._descending = (max if descending else min), descending
         self._dry = sources
-        """Sources without unused rows. The merge reads from them next."""
+        """Sources from which the merge has returned every row that it has read. The merge reads
+        from them next."""
         self._open: list[tuple[str, Source]] = []
         """The other sources that may have further rows, each with the position of the last row
         that the merge has read from it."""
@@ -210,7 +211,7 @@ class StatisticsProvider(Protocol):
     async def empty(
         self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
     ) -> Collection[EqualityKey]:
-        """Return the keys in ``keys`` that no row has, according to exact statistics."""
+        """Return those of ``keys`` that no row has, according to exact statistics."""
 
     def observe(self, query: Query, reads: Sequence[RangeRead]) -> None:
         """Remember where a page found its rows, for later plans."""

@@ -1,21 +1,24 @@
 """The optimizer: estimates the cost of each access path of a page, and plans the cheapest one.
 
-It chooses one of three methods for each page:
+An access path is one index that can answer the page's query, with the segments (key ranges) to
+read. The optimizer uses one of three methods for each page:
 
 - Without statistics it chooses the path with the fewest fields in its residual filter (the filter
   that the executor applies to the rows read). The limit of each segment is the number of rows of
   the page. If the segments are shards of one list, the limit is lower: the expected number of the
   page's rows in one shard, plus a margin.
-- With counts it chooses the path with the least expected cost. The limit of a segment is also the
-  limit with the least expected cost. A higher limit reads rows that the page does not need, and a
-  lower limit causes refills.
+- With counts it chooses the path with the least expected cost. It also chooses the limit of each
+  segment by the expected cost. A higher limit reads rows that the page does not need, and a lower
+  limit causes further Queries (refills).
 - With row locations it also chooses the path with the least expected cost. A page has row locations
   if this process has read its rows before. They show how many of the page's rows each segment has,
   and where the page ends. The segments end at that position, so a high limit costs nothing.
 
 Exact statistics do not affect the choice of the path. They prove that segments of the chosen plan
-are empty, and the executor skips these segments. All segments of a plan have the same total order
-of rows. So one position is enough to continue all of them on the next page.
+are empty, and the executor skips these segments.
+
+All segments of a plan have the same total order of rows. So one position is enough to continue all
+of them on the next page.
 """
 
 import math

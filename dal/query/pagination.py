@@ -1,4 +1,4 @@
-"""Pages and cursors: reads a slice of a list, and returns its rows as edges.
+"""Pages and cursors: reads a slice (a part of a list), and returns its rows as edges.
 
 The names of a slice's fields (``after``, ``before``, ``next_page``, ``previous_page``) refer to the
 order of the list, as in the API. The rows are read in the order of the list for the API's argument
@@ -95,7 +95,8 @@ def encode_cursor(position: str) -> str:
     """
     if "\t" in position:  # only a title's position contains a tab, because ids and names cannot
         return _packed(CursorKind.TITLE, position.encode())
-    # Ids contain no "#". So "Z#" at this place shows that the position begins with an instant.
+    # All instants have the same length and end in "Z". No other position has "Z#" at this place,
+    # because ids and names contain no "#".
     if position[INSTANT_LENGTH - 1 : INSTANT_LENGTH + 1] == "Z#":
         return _packed(CursorKind.INSTANT, _dated(position))
     if "#" not in position:
@@ -238,8 +239,8 @@ class Page(Generic[Node]):
     """The number of rows of the whole list. If counting them failed, the error. None if the number
     is unknown or was not requested."""
     event_cursor: str | None = None
-    """The event cursor: the position of the log of changes before the rows were read. None if it
-    was not requested. A subscription that begins after this cursor misses no change."""
+    """The cursor of the place that the log of changes had reached before the rows were read. None
+    if it was not requested. A subscription that begins after this cursor misses no change."""
     head: Item | None = None
     """The item that precedes the list's first row, for example the organisation of a list of users.
     None if the query does not request this item, or the page is not the first page of the list."""
@@ -292,13 +293,15 @@ class PageReader(Generic[Node]):
         stats = ExecutionStatistics(query.access_pattern)
         if cut.explain:
             stats.trace = Trace(descending=listed_descending)
-        # For ``last`` the list is read in reverse, from ``before`` towards ``after``.
+        # The page is read from ``start`` towards ``end``. ``ahead`` requests the flag whether rows
+        # follow the page in this direction, and ``behind`` the flag whether rows precede it. For
+        # ``last`` the list is read in reverse, from ``before`` towards ``after``.
         start, end, ahead, behind = cut.after, cut.before, cut.next_page, cut.previous_page
         descending = listed_descending is not cut.backward
         if cut.backward:
             start, end, ahead, behind = end, start, behind, ahead
-        # If the row at ``start`` still exists, there are rows before the page. The page's Queries
-        # read this row too, which saves another Query for the flag.
+        # If the row at ``start`` still exists, it precedes the page, and the flag is true. So the
+        # page's Queries read this row too, which saves another Query for the flag.
         proving = behind and start is not None
         span = UNBOUNDED if end is None else UNBOUNDED.beyond(end, descending=not descending)
         if start is not None and proving:

@@ -89,8 +89,8 @@ class Segment(NamedTuple):
     key: EqualityKey = frozenset()
     """The field values that all rows of the segment have."""
     head: str = ""
-    """The sort key of the head item, which is read together with the rows, or the beginning of this
-    key. Empty if no head item is read."""
+    """The beginning of the head item's sort key, such as ``METADATA#``. The head item (see
+    ``Query.head``) is read together with the rows. Empty if no head item is read."""
     share: float | None = None
     """The expected fraction of the plan's rows that are in this segment; None if it is unknown."""
     empty: bool = False
@@ -274,8 +274,8 @@ class AccessPath:
     index: Index
     query: Query
     instead_of: int = 0
-    """The lowest number of segments of a path without a residual filter, if every such path has too
-    many segments; otherwise 0."""
+    """If every path without a residual filter has too many segments, the lowest number of segments
+    of these paths; otherwise 0. The error of a page that drops too many rows names this number."""
 
     @cached_property
     def size(self) -> int:

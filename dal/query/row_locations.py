@@ -2,7 +2,7 @@
 
 The locations may be out of date, because clients add and delete rows. From row locations the
 optimizer estimates where a page ends, and how many rows each Query reads. An estimate from counts
-needs a wider margin.
+is less precise, and makes the Queries read more rows that the page does not need.
 """
 
 from bisect import bisect_left, bisect_right
@@ -22,21 +22,23 @@ MOST = 10_000
 more, the process forgets all of them."""
 
 _LIST, _KEY = 20, 3
-"""The memory of an empty list, and of each requested key. The unit is the memory of one row."""
+"""The memory of a list without rows, and of each requested key (a combination of field values). The
+unit is the memory of one row."""
 
 MOST_VALUES = 256
 """Maximum different combinations of field values in a list. One byte encodes a combination.
 If a list has more combinations, the process forgets its rows."""
 
 _OTHERS = b"\1\0".ljust(MOST_VALUES, b"\0")
-"""A table for ``bytes.translate``. It translates 0 into 1, and every other byte into 0."""
+"""A table for ``bytes.translate``. It translates 0 into 1, and every other byte into 0. So it
+selects the rows that a mask (see ``_Known.mask``) does not select."""
 
 _Span = tuple[str, str]
 """The lowest and the highest position of a range. Both are included."""
 
 
 class RangeRead(NamedTuple):
-    """The result of one Query: all rows that have a key, within a range of positions."""
+    """The result of one Query: all rows with the field values ``key`` within a range."""
 
     key: EqualityKey
     range: Range
@@ -58,7 +60,8 @@ class _Known(NamedTuple):
     """A table for ``bytes.translate``. It translates a byte into 1 if the byte encodes field values
     that include the key's values, and into 0 otherwise."""
     spans: Sequence[list[_Span]]
-    """The remembered spans of the key, and of every coarser key (a part of the key's values)."""
+    """The spans within which the process remembers all rows of the key. Each list has the spans of
+    the key itself, or of a coarser key (a part of the key's values)."""
 
 
 class LocatedPage(NamedTuple):
@@ -90,7 +93,7 @@ class LocatedPage(NamedTuple):
     def among(self, key: EqualityKey) -> tuple[int, int] | None:
         """Return the number of rows with the key within the span, and their size in bytes.
 
-        Rows that the page does not show are included. Return None if this process does not
+        Rows that the page's filter drops are included. Return None if this process does not
         remember all rows with the key.
         """
         known = self.known(key)
@@ -104,8 +107,8 @@ class RowLocations:
     """The remembered rows of one list. A process may have read the list's parts in any order.
 
     Positions, values and sizes of the rows are in three separate sequences. So one call of a
-    built-in function selects, counts or sums many rows, which is fast even if few of them are on
-    the page. One byte encodes the field values of a row.
+    built-in function selects, counts or sums many rows. This is fast even if a page's filter drops
+    most of the rows. One byte encodes the field values of a row.
     """
 
     def __init__(self) -> None:
@@ -185,7 +188,7 @@ class RowLocations:
         if rows < count and nearest != end:
             return None
         if rows == count > 0:
-            # ``place`` is the index of the page's last row, counted from the start of the page.
+            # ``place`` is the number of remembered rows that are read before the page's last row.
             found = compress(range(len(marks)), reversed(marks) if descending else marks)
             place = next(islice(found, count - 1, None))
             until = self._positions[part.stop - 1 - place if descending else part.start + place]

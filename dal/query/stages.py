@@ -1,10 +1,10 @@
-"""Stages: reads a list that is sorted by rating or by votes, as a sequence of lists of indexes.
+"""Stages: reads a list that is sorted by rating or by votes, as a sequence of other lists.
 
-Each list in the sequence is a stage. The order HIGHEST_RATING has one stage for each rating: first
-the comments rated 5, then the comments rated 4, and so on. Each of these stages is sorted by date,
-newest first. MOST_HELPFUL has two stages: the comments with helpful votes, in the order of the
-index ``byHelpful``, and then the other comments by date. A stage's query is planned and read like
-the query of any other list.
+Each list in the sequence is a stage, and is read from an index. The order HIGHEST_RATING has one
+stage for each rating: first the comments rated 5, then the comments rated 4, and so on. Each of
+these stages is sorted by date, newest first. MOST_HELPFUL has two stages: the comments with helpful
+votes, in the order of the index ``byHelpful``, and then the other comments by date. A stage's query
+is planned and read like the query of any other list.
 
 A position consists of the stage's prefix and the position in the stage. In all these orders, the
 list begins with the highest position. Examples are HIGHEST_RATING (first line) and MOST_HELPFUL:
@@ -59,7 +59,7 @@ _TOO_MANY = (
 
 
 class Stage(NamedTuple):
-    """A stage: its query, the prefix of its positions, and its lowest position."""
+    """A stage: its query, the prefix of its positions, and a lower bound of its positions."""
 
     prefix: str
     query: Query
@@ -107,8 +107,8 @@ def stages(query: Query) -> Sequence[Stage]:
             )
             rated = query_of({**filters, "rating": frozenset({str(rating)})}, query.within)
             found.append(Stage(prefix, rated, prefix))
-    # If the filter by rating has no values, the list is empty. It still needs a stage, but the
-    # plan of this stage reads nothing.
+    # If the filter by rating has no values, the list is empty. It still needs a stage,
+    # because the page's statistics name an index. The plan of this stage reads nothing.
     prefix = rank_prefix(order, 0)
     nothing = Stage(prefix, query_of(filters, query.within), prefix)
     return sorted(found, key=itemgetter(0), reverse=True) or [nothing]
@@ -170,8 +170,9 @@ class StageReader:
         """Return the first ``count`` rows of ``query`` within ``span``.
 
         The reader first reads one stage. If that stage does not fill the page, the counts determine
-        how many of the next stages are read in parallel. A stage with a count of 0 is not skipped.
-        Raises NoIndexError if sorting by helpful votes would read too many rows.
+        how many of the next stages are read in parallel. A stage with a count of 0 is not skipped,
+        because the counts may be out of date. Raises NoIndexError if sorting by helpful votes would
+        read too many rows.
         """
         dated, voted = self._by_date, self._helpful
         if query.order is Order.MOST_HELPFUL:
@@ -322,9 +323,10 @@ def _limited(run: RunQuery) -> RunQuery:
 
 
 def _parts(query: Query, span: Range, *, descending: bool) -> Sequence[tuple[Stage, Range]]:
-    """Return the stages with a part of ``span``, each with this part, in the direction of reading.
+    """Return the stages that overlap ``span``, each with its part of ``span``.
 
-    If no stage has a part, return the first stage with an empty range.
+    The stages are in the direction of reading. If no stage overlaps, return the first stage with an
+    empty range.
     """
     every = [(stage, stage.part(span)) for stage in stages(query)]
     found = [one for one in every if not one[1].empty] or every[:1]
@@ -336,9 +338,9 @@ def _without_votes(filters: Filters) -> Filters:
 
 
 def _statistics(query: Query, of: ExecutionStatistics) -> ExecutionStatistics:
-    """Return execution statistics for one stage.
+    """Return new execution statistics for one stage of a page.
 
-    They have a trace if the page has a trace.
+    They have a trace if ``of``, the page's execution statistics, has a trace.
     """
     trace = None if of.trace is None else Trace(descending=of.trace.descending)
     return ExecutionStatistics(query.access_pattern, trace=trace)

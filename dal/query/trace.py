@@ -1,6 +1,6 @@
 """Execution statistics (the cost of a page) and traces (what a page did with each row it read).
 
-Every page has execution statistics. Only a page with ``explain`` has a trace.
+Every page has execution statistics. Only a page that is requested with ``explain`` has a trace.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ class RowOutcome(StrEnum):
 
     SHOWN: the page contains the row. FILTERED: the residual filter dropped the row. AROUND: the row
     passes the filters, but is before or after the page, or another segment returned it too. HEAD:
-    the row is the head item.
+    the row is the head item, such as the organisation that precedes its users.
     """
 
     SHOWN = "SHOWN"
@@ -129,7 +129,7 @@ class ReadFigures(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FullPages:
-    """A plan that reads a full page from every partition.
+    """A plan that reads a full page from every partition, for comparison with the page's plan.
 
     Of all indexes that can answer the query, the plan uses the index with the fewest fields in the
     residual filter.
@@ -165,8 +165,8 @@ class Trace:
     descending: bool = False
     """Whether the list is in descending order of keys."""
     stages: list["Trace"] = field(default_factory=list)
-    """The traces of the stages, if the list has stages. This trace also contains the plans and
-    Queries of all stages."""
+    """The traces of the stages, if the page is in a list with stages (see the module ``stages``).
+    This trace also contains the plans and Queries of all stages."""
 
     def add(self, stage: "Trace", place: Callable[[Row], Row]) -> None:
         """Add the trace of a stage. ``place`` returns a row with its position in the whole list."""
@@ -207,8 +207,9 @@ class Trace:
 
         Return None if the page has no plan.
 
-        If this page read a full page from a partition, or all rows of the partition, the
-        partition's cost is measured. Otherwise the cost is an estimate.
+        If this page's first Query of a partition read a full page, or all rows of the partition,
+        the result includes the measured cost of this Query. For every other partition, it includes
+        an estimate.
         """
         if self.stages:
             figures = [one for stage in self.stages if (one := stage.full_pages()) is not None]
@@ -367,7 +368,7 @@ Result = TypeVar("Result")
 
 
 class ReadInstruments(Protocol):
-    """Observes the reads of pages, for metrics and traces."""
+    """Observes the reads of pages, for metrics and OpenTelemetry traces."""
 
     async def plan(
         self, plan: Plan, counts: Sequence[SegmentStatistics], reading: Awaitable[Result]

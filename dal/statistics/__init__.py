@@ -1,1 +1,1 @@
-"""Statistics of comments: each write changes counters, and pages and plans read them."""
+"""Statistics of comments: counts by product, language and rating, for pages and plans."""

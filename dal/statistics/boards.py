@@ -1,10 +1,10 @@
 """Boards: moves products on leaderboards some seconds after their counters change.
 
-Two key attributes of a statistics item determine the product's place on a leaderboard. All rows of
-a leaderboard are in one partition of an index. If each write's transaction changed these
-attributes, this one partition would limit the rate of all writes of comments rated 5. So each
-process collects the products with a changed number of comments rated 5, and moves each product at
-most once every two seconds.
+A product has a statistics item for each language, and one for all languages. Two key attributes of
+each item determine the product's place on a leaderboard. All rows of a leaderboard are in one
+partition of an index. If each write's transaction changed these attributes, this one partition
+would limit the rate of all writes of comments rated 5. So each process collects the products with a
+changed number of comments rated 5, and moves each product at most once every two seconds.
 
 A move reads the product's items in one consistent Query. Then it updates each item that is in a
 wrong place, on condition that the item's place has not changed. The process repeats the move until

@@ -1,9 +1,11 @@
 """Changes of comments: builds each change's write and counter deltas, and groups changes.
 
-The attribute ``counted`` (N) of a comment's item is the number of the rebuild that has counted the
-comment. During a rebuild, a write adds the comment's new image to the rebuild's counters, and sets
-``counted`` in the new image to the rebuild's number. If ``counted`` in the old image has the same
-number, the write also subtracts the old image from the rebuild's counters.
+A rebuild counts all comments in counters of its own, while clients write comments. The attribute
+``counted`` (N) of a comment's item is the number of the latest rebuild that has counted the
+comment. During a rebuild, a write adds the comment's new image (the item after the write) to the
+rebuild's counters, and sets ``counted`` in the new image to the rebuild's number. If ``counted`` in
+the old image already has this number, the rebuild's counters include the old image, and the write
+also subtracts it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -73,7 +75,8 @@ class CommentChange:
     """A change of a comment's item from one image to another. The image None means no item.
 
     The write fails if the item is no longer the image ``old``. ``beside`` has further actions for
-    the same transaction. For reservations and ``elsewhere``, see ``named_actions``.
+    the same transaction. A reservation is an item that limits an author to one comment on a
+    product. For ``elsewhere``, see ``named_actions``.
 
     ``before`` and ``after`` are the published comments in the two images, or None. Counters and
     observers receive only these two comments. An undated comment gets its date when the actions of
@@ -96,7 +99,7 @@ class CommentChange:
     changes: Deltas = field(init=False)
     """The deltas of the counters. They do not depend on the date."""
     _next: Sequence[Action] = field(init=False, default=())
-    """The result of ``prepare``; empty until it is called, and after the write."""
+    """The result of ``prepare``. Empty before ``prepare`` is called, and after ``write``."""
 
     def __post_init__(self) -> None:
         self.before = comment_in(self.old)
@@ -178,7 +181,10 @@ class CommentChange:
         return CountedWrite(self.actions, changes)
 
     def is_naming(self, failed: Collection[int]) -> bool:
-        """Return whether all ``failed`` actions of the latest write belong to ``naming``."""
+        """Return whether all actions with the numbers ``failed`` belong to ``naming``.
+
+        The numbers are those of the actions of the latest write.
+        """
         return min(failed) > len(self.beside)
 
 

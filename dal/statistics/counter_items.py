@@ -1,17 +1,19 @@
 """Counters: encodes statistics as items with leaderboard keys, and deltas as transaction actions.
 
-The statistics item ``S#<language>`` has ``count_1`` to ``count_5`` and ``count_total`` (N). The
-item has no attribute for a count that has never changed. Counts change by ``ADD``, without a
-condition. The counts of all languages are the sum of these items. One Query reads these items,
-because they are in one partition.
+A product has a statistics item for each language, with the sort key ``S#<language>``. The item has
+the counts ``count_1`` to ``count_5``, one for each rating, and ``count_total`` (N). It has no
+attribute for a count that has never changed. Counts change by ``ADD``, without a condition. The
+counts of all languages are the sum of these items. One Query reads these items, because they are in
+one partition.
 
 A product with comments rated 5 is on leaderboards. The item of each language with such comments
 also has the two keys of that language's leaderboard. The item ``S`` has the keys of the leaderboard
 of all languages. The sort key of a leaderboard is ``<count>#<product>``. An update expression
 cannot compute this sort key, so ``boards`` changes the leaderboard keys after the counts.
 
-The counters of a rebuild are separate items with the keys ``RECOUNT#<generation>#<part>``. These
-items are on no leaderboard. If a rebuild does not delete these items, they expire.
+The counters of a rebuild are separate items with the partition keys
+``RECOUNT#<generation>#<part>``. The generation is the number of the rebuild. These items are on no
+leaderboard. If a rebuild does not delete these items, they expire.
 """
 
 import time
@@ -88,8 +90,8 @@ def encode(key: StatisticsKey, counts: RatingCounts) -> Item:
 def encode_all(counts: Mapping[StatisticsKey, RatingCounts]) -> Iterator[Item]:
     """Yield the table items for the counts of languages, and each product's item of all languages.
 
-    Counts of a key without a language must be zero, because the item of all languages is computed
-    from the sum of the product's counts.
+    Counts of a key without a language must be zero. The function adds all counts of a product for
+    the item of all languages, so other counts of this key would be counted twice.
     """
     overall: dict[StatisticsKey, RatingCounts] = {}
     for key, held in counts.items():
@@ -145,7 +147,7 @@ class StoredCounts(NamedTuple):
 
     @property
     def total(self) -> int:
-        """The total as the item stores it."""
+        """The stored total. In a damaged item it differs from the sum of ``counts``."""
         return _number(self.item, _TOTAL)
 
 

@@ -7,8 +7,8 @@ another process the transaction is retried. Counters change by ``ADD``, so the o
 transactions does not matter.
 
 A change without counters is not written together with other changes. In the maintenance mode
-``stream``, no change has counters. Writes without counters run in parallel, except writes of the
-same comment.
+``stream``, no change has counters, because a follower of the table's stream changes the counters
+later. Writes without counters run in parallel, except writes of the same comment.
 """
 
 import asyncio
@@ -192,7 +192,8 @@ class CounterTransactions:
 
     async def _write_next_group(self, products: frozenset[str]) -> None:
         """Write, in one transaction, as many waiting changes of the same products as fit."""
-        # The mode is read before the comments get their dates, because a read may take seconds.
+        # ``batch.add`` gives the comments their dates. The mode is read before that, because the
+        # read may take seconds, and the dates would then be seconds older than the write.
         now = await self._maintenance.current()
         batch = TransactionBatch(names=now.names_comments)
         waiting = [pending for pending in self._waiting if pending.products == products]
@@ -298,8 +299,9 @@ async def commit(
     write = build(now)
     changes = write.changes
     if now.dual_writes:
-        # Add changes of zero for the rebuild's counters, so that the cutover finds a counter for
-        # every statistics item that was written meanwhile. For example, a comment that the rebuild
+        # At its end, a rebuild copies its counters to the statistics items (the cutover). Add
+        # changes of zero for the rebuild's counters, so that the cutover finds a counter for every
+        # statistics item that was written meanwhile. For example, a comment that the rebuild
         # has not counted may be deleted before the scan reads it. Without the changes of zero, the
         # rebuild might have no counter for this comment's language, and the cutover would not
         # correct the statistics item.

@@ -85,14 +85,14 @@ def summed(changes: Iterable[Deltas]) -> Deltas:
 
 
 def in_generation(changes: Deltas, generation: int) -> Deltas:
-    """Return the same changes for the counters of a rebuild."""
+    """Return ``changes`` as changes of a rebuild's counters; ``generation`` is its number."""
     return {key._replace(generation=generation): change for key, change in changes.items()}
 
 
 def _counted(comment: Comment | None, sign: int) -> Deltas:
     # Another program may write a product id or language of any length. If a counter's key is too
     # long, DynamoDB rejects the whole transaction at every attempt, and a stream's follower could
-    # never apply the comment's record. So a comment with such a key is not counted.
+    # never apply the comment's stream record. So a comment with such a key is not counted.
     if comment is None or any(
         len(part.encode()) > MAX_IDENTIFIER_BYTES
         for part in (escape(comment.product_id), comment.language)
@@ -106,7 +106,7 @@ def _counted(comment: Comment | None, sign: int) -> Deltas:
 class RatingCount:
     """The number of comments with one rating.
 
-    In facets, ``count`` includes only comments in the selected languages.
+    In ``CommentFacets``, ``count`` includes only comments in the selected languages.
     """
 
     rating: int
@@ -119,7 +119,7 @@ class RatingCount:
 class LanguageCount:
     """The number of comments in one language.
 
-    In facets, ``count`` includes only comments with the selected ratings.
+    In ``CommentFacets``, ``count`` includes only comments with the selected ratings.
     """
 
     language: str
@@ -234,8 +234,9 @@ def facets(
 ) -> CommentFacets:
     """Return the facets of a filter.
 
-    None selects every value, an empty collection selects no value. The count of a rating includes
-    only the selected languages. The count of a language includes only the selected ratings.
+    None selects every value, and an empty collection selects no value. The count of a rating
+    includes only the selected languages. The count of a language includes only the selected
+    ratings.
     """
     of_languages = statistics.of(languages).overall
     of_both = of_languages

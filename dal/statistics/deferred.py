@@ -1,9 +1,10 @@
 """Deferred work: a process works on changed objects some seconds after their changes.
 
-Each process collects the names of changed objects for WORK_SECONDS, and then works once on each
-object. In each period of WORK_SECONDS, a process works on at most MOST_AT_ONCE objects. If more
-objects change, the work on the other objects waits for a later period. Clients' requests do not
-wait for this work.
+The objects of ``Boards`` are products, and those of ``HelpfulFolds`` are comments. Each process
+collects the names (ids) of changed objects for WORK_SECONDS, and then works once on each object. In
+each period of WORK_SECONDS, a process works on at most MOST_AT_ONCE objects. If more objects
+change, the work on the other objects waits for a later period. Clients' requests do not wait for
+this work.
 """
 
 import asyncio

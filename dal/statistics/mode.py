@@ -33,6 +33,8 @@ from dal.errors import (
 from dal.table.items import ABSENT, Item, unchanged
 
 KEPT_SECONDS = 5.0
+"""Seconds for which ``current`` uses the cached item."""
+
 SETTLE_SECONDS = 20.0
 """The sum of KEPT_SECONDS, a transaction's deadline, its last attempt, and a margin."""
 
@@ -76,7 +78,7 @@ class OnePerPerson(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Maintenance:
-    """The item's contents. The default values are those of a table without the item."""
+    """The contents of the item that stores the mode. The defaults are for a table without it."""
 
     mode: MaintenanceMode = MaintenanceMode.TRANSACTIONAL
     generation: int = 0
@@ -150,8 +152,8 @@ class MaintenanceStore:
             MaintenanceMode(item["mode"]["S"]),
             int(item["generation"]["N"]),
             **{name: name in item for name in _RUNS},
-            # A restored table may contain comments that are not counted, because a backup does not
-            # read all items at the same moment.
+            # A restored table has another id, so it is not complete. It may contain comments that
+            # are not counted, because a backup does not read all items at the same moment.
             complete=counted_table != "" and counted_table == await self._table.id(),
             since=int(item["since"]["N"]),
             counted_table=counted_table,
@@ -178,8 +180,8 @@ class MaintenanceStore:
         """Read the item.
 
         Return the contents with the time before the read. If the read takes KEPT_SECONDS or longer,
-        and the caller waits for DynamoDB without a time limit, this method reads again. For other
-        callers it raises StoreUnavailableError.
+        the contents are too old to use. Then this method reads again if the caller waits for
+        DynamoDB without a time limit, and otherwise raises StoreUnavailableError.
         """
         while True:
             requested = monotonic()
@@ -202,7 +204,7 @@ class MaintenanceStore:
         self._kept = None
 
     async def announce(self, read: Maintenance, **changes: Any) -> Maintenance:
-        """Change the item from the contents ``read`` by ``changes``, and return the new contents.
+        """Store ``read``, changed by ``changes``, in the item, and return the new contents.
 
         Raises ConflictError if the item has changed since it was read, and StoreRefusedError as
         ``check_alone`` does.
@@ -225,8 +227,8 @@ class MaintenanceStore:
 def check_alone(read: Maintenance, wanted: Maintenance) -> None:
     """Raise StoreRefusedError if ``wanted`` begins a command while another command is running.
 
-    The commands are a rebuild, an upgrade, and a change of ``one_per_person``. A command can fail
-    at its end if another command has changed the item meanwhile.
+    The commands are a rebuild, an upgrade, and a change of ``one_per_person``. Without this check,
+    a command could fail at its end, because another command has changed the item meanwhile.
     """
     begun = _runs(wanted) - _runs(read)
     if wanted.one_per_person is not read.one_per_person:

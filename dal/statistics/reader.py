@@ -47,7 +47,7 @@ MEASURED_PRODUCTS = 10_000
 """Maximum products with row sizes and dates in memory."""
 
 KEPT_LOCATIONS = 200_000
-"""Maximum rows and ranges in memory, of all products together: about 36 MB."""
+"""Maximum rows and ranges in the row locations of all products together: about 36 MB."""
 
 _SAMPLE = 8
 """The number of a product's newest rows that are read to estimate the mean size of its rows."""
@@ -126,7 +126,7 @@ class StatisticsReader:
     async def recent(self, product_id: str, *, spend: Spend | None = None) -> CommentStatistics:
         """Return statistics that may be KEPT_SECONDS old.
 
-        Only the planner uses these statistics. Clients get statistics from ``read``.
+        Only plans use these statistics. Clients get statistics from ``read``.
         """
         kept = self._kept.get(product_id)
         if kept is not None and kept.statistics is not None:
@@ -156,7 +156,9 @@ class ProductStatisticsProvider:
         self.locations: LRUCache[str, RowLocations] = LRUCache(KEPT_LOCATIONS, RowLocations.weight)
 
     async def inexact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
-        """Return statistics that may be some seconds old; None without counted comments or rows.
+        """Return statistics that may be some seconds old.
+
+        Return None if the counts are zero, or if the table has no row of the product.
 
         For a list of several products, the row size and the dates are those of the product with the
         most comments, and there are no row locations.
