@@ -80,7 +80,10 @@ async def describe(table: Table) -> dict[str, Any]:
 
 
 async def stream(table: Table) -> str | None:
-    """Return the ARN of the table's stream; None if the stream is off. See ``whole_stream``."""
+    """Return the ARN of the table's stream; None if the stream is off.
+
+    Raise StoreRefusedError as ``whole_stream`` does.
+    """
     return whole_stream(await describe(table))
 
 

@@ -1,4 +1,4 @@
-"""Tools for concurrent requests: batches, parallel tasks, locks by name, and limits of capacity."""
+"""Tools for concurrent requests: batches, parallel tasks, locks by name, and a capacity limit."""
 
 import asyncio
 from asyncio import Lock, sleep
@@ -39,14 +39,17 @@ async def in_parallel(work: Sequence[Coroutine[Any, Any, Result]]) -> list[Resul
 async def both(
     first: Coroutine[Any, Any, First], second: Coroutine[Any, Any, Second]
 ) -> tuple[First, Second]:
-    """Await two results of different types in parallel, as ``in_parallel`` does."""
+    """Await two coroutines with results of different types, as ``in_parallel`` does."""
     work: list[Coroutine[Any, Any, Any]] = [first, second]
     one, two = await in_parallel(work)
     return one, two
 
 
 class KeyedLocks:
-    """One lock for each name. Tasks get a lock in order of arrival."""
+    """One lock for each name, for example for each product's id.
+
+    If several tasks wait for a lock, they get it in order of arrival.
+    """
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -74,11 +77,12 @@ class KeyedLocks:
 
 
 _EXPECTED_WCU = 1_000.0
-"""The WCU that the first write is expected to consume. A first batch of about a hundred comments
-consumes as much."""
+"""The WCU (write capacity units) that ``Pace`` assumes for the first write, because no response has
+reported a number yet. A write of about a hundred comments consumes as many."""
 
 _EXPECTED_RCU = 256.0
-"""The RCU that the first read is expected to consume: the RCU of 1 MB of a consistent Scan."""
+"""The RCU (read capacity units) that ``Pace`` assumes for the first read. A consistent Scan of 1 MB
+consumes as many."""
 
 _CHECK_SECONDS = 0.1
 
@@ -90,8 +94,8 @@ class Pace:
     shows how many units its request consumed, and one request may consume more than ``units``. So
     each request waits until enough time has passed for the units of all earlier requests. For
     example, after a request that consumed 500 units, at 100 units per second, the next request
-    waits for five seconds. A request that has no response yet counts with the units of the
-    latest response.
+    waits for five seconds. While a request has no response yet, ``Pace`` assumes that the request
+    consumes as many units as the latest response reported.
     """
 
     def __init__(self, units: float | None = None, *, reads: bool = False) -> None:
@@ -108,8 +112,8 @@ class Pace:
             yield
             return
         async with self._turns:
-            # The wait is checked again and again, because ``_due`` becomes earlier if a request
-            # consumes less than expected.
+            # One long sleep could be too long: ``_due`` becomes earlier when the response to an
+            # earlier request shows that it consumed less than expected.
             while (left := self._due - monotonic()) > 0:  # noqa: ASYNC110 - a wait for time
                 await sleep(min(left, _CHECK_SECONDS))
             reserved = self._expected

@@ -39,7 +39,10 @@ class HttpResponse(NamedTuple):
 
 
 class HttpConnection(asyncio.Protocol):
-    """One connection. asyncio and httptools call its methods, except ``send`` and ``close``."""
+    """One connection of the pool. The pool calls ``send`` and ``close``.
+
+    asyncio and httptools call the other methods.
+    """
 
     def __init__(self) -> None:
         self.usable = True
@@ -59,7 +62,7 @@ class HttpConnection(asyncio.Protocol):
         return self._response
 
     def close(self) -> None:
-        """Close the connection at once."""
+        """Close the connection, and drop all data that was not sent yet."""
         self.usable = False
         self._transport.abort()
 

@@ -1,8 +1,8 @@
 """Limits the number and the duration of calls to DynamoDB, and stops calls during an outage.
 
-An attempt ends after a few seconds, so that time remains for a second attempt. If a transaction has
-no response, the second attempt sends the same request token. DynamoDB therefore executes the
-transaction only once.
+An attempt at a call is stopped after a few seconds without a response, so that a second attempt is
+possible before the deadline. The second attempt at a transaction has the same request token as the
+first attempt. DynamoDB therefore executes the transaction only once.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
 """
 
@@ -42,9 +42,10 @@ class CircuitBreaker:
     """Makes calls fail at once while DynamoDB is unreachable, except one probe each PROBE_SECONDS.
 
     The circuit opens after FAILURES failed calls in a row and OUTAGE_SECONDS without a success, so
-    a short restart of DynamoDB does not open it. The first successful probe closes the circuit. The
-    start of a probe sets the time of the next probe, even if the probe never ends. So no
-    "half-open" state is needed.
+    a short restart of DynamoDB does not open it. A probe is a call that is sent although the
+    circuit is open. The first successful probe closes the circuit. The time of the next probe is
+    set when a probe starts, so a probe that never ends does not prevent the next probe. Therefore
+    no "half-open" state is needed.
     """
 
     def __init__(self) -> None:
@@ -94,7 +95,7 @@ class CircuitBreaker:
 
 
 class Gate:
-    """Sends the calls of one client within the limits of this module."""
+    """Sends the calls of one ``Table`` within the limits of this module."""
 
     def __init__(self) -> None:
         self._free = asyncio.Semaphore(CONNECTIONS)

@@ -22,7 +22,8 @@ _CONTENDED = (
 _EXPIRED = errors.CredentialsExpiredError, "The AWS credentials have expired: renew them."
 
 _DAMAGED = ("database disk image is malformed", "file is not a database")
-"""SQLite's messages for a damaged file. The embedded engine's error message contains one."""
+"""SQLite's messages for a damaged file. The embedded engine's error message contains one of
+them."""
 
 _CONDITION_FAILED = "ConditionalCheckFailedException"
 """Error code of a failed condition, if a single item was written without a transaction.
@@ -126,9 +127,9 @@ _REQUIRED: Mapping[str, Mapping[str, type]] = {
     "DescribeTable": {"Table": dict},
     "UpdateTimeToLive": {"TimeToLiveSpecification": dict},
 }
-"""The members that the response to each operation must have, and their types. If an item is
-missing, GetItem's response has no ``Item``. An empty object from a proxy would look the same. So
-the client's requests let DynamoDB report the consumed capacity, and the client requires it."""
+"""The members that the response to each operation must have, and their types. If an item does not
+exist, GetItem's response has no ``Item``, and would look like an empty object from a proxy. So the
+client asks DynamoDB to report the consumed capacity, and rejects a response without it."""
 
 
 def parse_response(
@@ -199,8 +200,8 @@ def check_sdk_response(
     """Raise DalError for an error or an incomplete response.
 
     botocore calls this function before it parses a response. The response to a Query or a Scan is
-    parsed here, in half the time of botocore's parser. Its body is then replaced by ``{}``, so that
-    botocore does not parse the rows again.
+    parsed here, in half the time of botocore's parser. The response's body is then replaced by
+    ``{}``, so that botocore does not parse the rows again.
     """
     status, body = response_dict["status_code"], response_dict["body"]
     headers = response_dict["headers"]
@@ -225,8 +226,9 @@ def dal_error(response: Mapping[str, Any]) -> errors.DalError:
     """Return the ``dal`` error of an error response.
 
     A cancelled transaction has a reason for each action. If one reason is a failed condition, the
-    error is ConditionFailedError, and the caller handles it. Otherwise the first code or reason in
-    ``_BY_CODE`` determines the error. If there is none, the message and the status determine it.
+    error is ConditionFailedError, and the caller handles it. Otherwise ``_BY_CODE`` determines the
+    error, by the error code or by the first reason that it contains. If it contains none of them,
+    the message and the status determine the error.
     """
     code = response["Error"]["Code"]
     reasons = [reason.get("Code", "None") for reason in response.get("CancellationReasons", [])]

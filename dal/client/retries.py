@@ -75,7 +75,7 @@ class Patience:
         self._reported = -math.inf
 
     def waiting(self, began: float, error: errors.DalError) -> None:
-        """Report a wait, at most once in REPORT_SECONDS. ``began`` is the request's start."""
+        """Report a wait, at most once in REPORT_SECONDS. ``began`` is when the request began."""
         now = time.monotonic()
         if now - max(began, self._reported) >= REPORT_SECONDS:
             self._reported = now
@@ -110,10 +110,13 @@ async def retry(
     All other errors are raised at once. CircuitOpenError is retried only if the caller has no
     deadline.
 
-    At the deadline, the latest error is raised. But if the response to any attempt was lost,
-    StoreUnavailableError is raised. If the response to a write was lost and a later attempt fails,
-    StoreUnavailableError is raised too, because the write may have happened. ConditionFailedError
-    is raised unchanged, and the caller interprets it.
+    If no attempt succeeds, one of these errors is raised:
+
+    - At the deadline: StoreUnavailableError if the response to any attempt was lost, otherwise the
+      latest error.
+    - Before the deadline: the first error that is not retried. But if the response to an earlier
+      attempt at a write was lost, StoreUnavailableError is raised, because the write may have
+      happened. ConditionFailedError is raised unchanged, and the caller interprets it.
     """
     left = time_left(None if waits() else DEADLINE)
     if left == 0:
@@ -181,8 +184,8 @@ class _Attempts(Generic[Response]):
     def outcome(self, error: errors.DalError) -> errors.DalError:
         """Return the error to raise after the last attempt.
 
-        If an attempt at a write had no response, return the error of that attempt, except after a
-        failed condition.
+        This is ``error``, the error of the last attempt. But if an attempt at a write had no
+        response, it is the error of that attempt, unless ``error`` is a ConditionFailedError.
         """
         if self._operation not in WRITES or isinstance(error, errors.ConditionFailedError):
             return error
@@ -246,7 +249,7 @@ class _Kind:
 class FailureLog:
     """Logs failures of DynamoDB: at most one line per second for each kind of failure.
 
-    Each line shows how many lines were omitted before it.
+    Each line shows how many lines of this kind were omitted before it.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -53,10 +53,10 @@ async def scan_all(table: Table, seen: Progress, take: Callable[[Sequence[Item]]
 class ResumableScan:
     """A scan that continues after an interruption at the place where it stopped.
 
-    The table stores the progress of each scan segment in one item. The item's PK is ``work``, and
-    its SK is ``SEGMENT#<number>/<SCAN_SEGMENTS>``. Its attribute ``last`` (M) is the last processed
-    key. At the end of the scan segment, the item has ``done`` (BOOL) instead. The item expires
-    ``kept_seconds`` after its last change.
+    The table stores the progress of each scan segment in one item. The item's PK is the argument
+    ``work``, and its SK is ``SEGMENT#<number>/<SCAN_SEGMENTS>``. Its attribute ``last`` (M) is the
+    key of the last processed item of the segment. When the whole segment has been processed, the
+    item has ``done`` (BOOL) instead. The item expires ``kept_seconds`` after its last change.
     """
 
     def __init__(self, table: Table, work: str, kept_seconds: int) -> None:
@@ -74,7 +74,7 @@ class ResumableScan:
         """Pass each page of the table to ``process``, except those that an earlier run processed.
 
         A page is processed twice if an interruption comes before the page's progress is stored.
-        ``progress`` receives only the items of this run.
+        ``progress`` receives the number of items that this run has processed.
         """
         count = 0
 

@@ -44,7 +44,8 @@ REFRESH_EVERY = 30.0
 REFRESH_SECONDS = 10.0
 """Maximum seconds of one refresh, including the SDK's own attempts."""
 
-# botocore reads AWS_DEFAULT_REGION only, while the other SDKs of AWS read AWS_REGION.
+# botocore reads AWS_DEFAULT_REGION only. Other AWS SDKs read AWS_REGION, so the operator may have
+# set only that variable.
 _NO_REGION = (
     "No AWS region is set: set AWS_DEFAULT_REGION to the table's region, such as eu-west-1 "
     "(AWS_REGION is not read). For an endpoint outside of AWS, any region works."

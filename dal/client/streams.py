@@ -41,8 +41,8 @@ def latest_stream(table: Mapping[str, Any]) -> str | None:
 def whole_stream(table: Mapping[str, Any]) -> str | None:
     """Return the ARN of the table's stream; None if it is off.
 
-    Raise StoreRefusedError if a record does not have both images: the item before and after the
-    change.
+    Raise StoreRefusedError if the stream's records do not contain both images: the item before and
+    after the change.
     """
     arn = latest_stream(table)
     if arn is not None and table["StreamSpecification"] != WHOLE_IMAGES:
@@ -88,7 +88,7 @@ class Records:
 
 
 class RateLimit:
-    """Lets ``burst`` requests start at once, and then one every ``every`` seconds."""
+    """Lets ``burst`` requests start without a wait, then one request every ``every`` seconds."""
 
     def __init__(self, every: float, burst: int) -> None:
         self._every = every

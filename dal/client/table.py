@@ -101,8 +101,8 @@ class Table:
         """Functions that ``drain`` awaits before the client closes."""
         self.writes = 0
         """The number of successful write requests. The number increases before the caller learns
-        that its write succeeded. So if the number has increased since a read began, the read's rows
-        may lack a write."""
+        that its write succeeded. So if the number has increased since a read began, the rows of the
+        read may lack a successful write."""
         self.damage: errors.StoreDamagedError | None = None
         """The first error that reported a damaged data file. It is kept because the file stays
         damaged."""
@@ -138,7 +138,7 @@ class Table:
             arguments |= {"ExclusiveStartKey": last_key, "Limit": request.limit - counted}
 
     async def scan(self, segment: int, segments: int, start: Item | None) -> QueryResponse:
-        """Return up to 1 MB of a scan segment, read consistently.
+        """Return one page of a scan segment: up to 1 MB, read consistently.
 
         The page begins after the key ``start``, or at the segment's beginning if ``start`` is None.
         """

@@ -89,9 +89,9 @@ class EmbeddedSdk:
         """Send an operation. Raises DalError.
 
         A Scan of segment 0 reads the whole table in the order of its keys, and the other segments
-        are empty. The engine's own scan segments are not used: they end early if the item of the
-        last key is deleted during the scan. A scan in the order of keys can continue after any key,
-        and is equally fast.
+        are empty. The engine's own scan segments are not used: a segment ends early if the last
+        item of a page is deleted before the next page is read. A scan in the order of keys can
+        continue after any key, and is equally fast.
         """
         if operation == "scan":
             if arguments.get("Segment", 0) > 0:

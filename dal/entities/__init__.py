@@ -1,4 +1,4 @@
-"""Lists the kinds of items that an ``Entity`` declares, and all indexes of the table.
+"""Lists all ``Entity`` objects (each declares a kind of item), and all indexes of the table.
 
 ``marginalia table create`` creates a table with these indexes.
 """
@@ -33,5 +33,5 @@ INDEXES: tuple[Index, ...] = (
     *(index for entity in ENTITIES for index in entity.indexes),
     *LEADERBOARDS,
 )
-"""All declared indexes. Declarations with the same name are one index, with the same key
-attributes."""
+"""All declarations. Several declarations with the same ``name`` describe different kinds of rows of
+one DynamoDB index. They have the same key attributes."""

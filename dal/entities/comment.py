@@ -1,9 +1,10 @@
 """Comments as items: their keys, indexes and codec.
 
 An item has its keys, ``product`` (S), ``createdAt`` (S), ``rating`` (N), ``language`` (S), and the
-JSON attribute ``data`` (S). ``data`` contains all other values of the comment, such as title,
-text, username, photos and the shop's reply. The indexes that list a product's comments project
-``rating``, ``language`` and ``data``. The keys of these indexes contain the product and the time.
+JSON attribute ``data`` (S). ``data`` contains all other values of the comment, such as title, text,
+username, photos and the shop's reply. The indexes that list a product's comments project
+``rating``, ``language`` and ``data``. They need not project ``product`` and ``createdAt``, because
+their keys contain the product and the time.
 """
 
 from functools import partial
@@ -139,7 +140,7 @@ def comment_in(item: Item | None) -> Comment | None:
 
 
 def is_comment(key: Item) -> bool:
-    """Return whether a key belongs to a comment, a submission, or a comment's tombstone."""
+    """Return whether a key belongs to a published or unpublished comment, or to a tombstone."""
     return str(key["PK"].get("S", "")).startswith(_COMMENT)
 
 

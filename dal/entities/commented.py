@@ -17,7 +17,7 @@ NAMED = "comment"
 
 
 def commented_key(one: Comment | Submission) -> Item:
-    """Return the primary key of the author's reservation of the product."""
+    """Return the primary key of the reservation for a comment's author and product."""
     return primary_key(f"USER#{escape(one.username)}", f"COMMENTED#{escape(one.product_id)}")
 
 
@@ -37,10 +37,10 @@ def of_same_person(one: Comment | Submission, other: Comment | Submission) -> bo
 
 
 def named_actions(old: Item | None, new: Item | Comment | None, *, elsewhere: bool) -> list[Action]:
-    """Return the actions on reservations when a comment changes from ``old`` to ``new``.
+    """Return the actions that update reservations when a comment changes from ``old`` to ``new``.
 
-    ``new`` may be a comment that is not encoded yet. If author and product stay the same, the
-    result is empty.
+    ``old`` is None for a new comment, and ``new`` is None if the comment is deleted. ``new`` may be
+    a comment that is not encoded yet. If author and product stay the same, the result is empty.
 
     A new comment reserves its product, on condition that no other comment of the author has
     reserved the product. A deleted comment removes its reservation. With ``elsewhere``, the

@@ -14,7 +14,8 @@ from dal.table.items import Item, unchanged
 Model = TypeVar("Model")
 
 UNREADABLE = (AttributeError, InvalidArgumentError, KeyError, TypeError, ValueError)
-"""Errors of decoding an item that another program wrote with this program's keys."""
+"""The errors that decoding raises for an item that has this program's keys, but other content,
+because another program wrote it."""
 
 
 class Row(NamedTuple):
@@ -30,11 +31,13 @@ class Row(NamedTuple):
 class Entity(Generic[Model]):
     """One kind of item of the table.
 
-    * ``fields`` maps each filter field to a function that returns an object's value of the field as
-      a string. The executor can filter an index's rows by a field after a Query has read them (a
-      residual filter). For this, the index must have the field in ``projects`` or in ``packs``.
-    * ``positions`` maps each order of lists to a function. The function returns an object's
-      position in this order, or None if no list in this order contains the object.
+    * ``fields`` maps each filter field (a field by which a list can be filtered) to a function that
+      returns an object's value of the field as a string. The executor can filter an index's rows by
+      a field after a Query has read them (a residual filter). For this, the index must have the
+      field in ``projects`` or in ``packs``.
+    * ``positions`` maps each order of lists, such as ``BY_DATE``, to a function. The function
+      returns an object's position in this order, or None if no list in this order contains the
+      object.
     * ``indexes``: the first index must contain every item of this kind, because ``decode`` and
       ``unchanged`` use its keys. Cases and standings have no such index, so only ``decode_row``
       decodes them.

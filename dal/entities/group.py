@@ -1,7 +1,7 @@
 """Groups of products as items: a group has the variants of one product, such as its colours.
 
-The item has the keys ``GROUP#<g>`` and ``MEMBERS``. ``data`` contains the ids of the group's
-products. The details of each of these products contain the group's id.
+The item has the PK ``GROUP#<id>`` and the SK ``MEMBERS``. Its attribute ``data`` contains the ids
+of the group's products. The details of each of these products contain the group's id.
 """
 
 from collections.abc import Iterable

@@ -5,8 +5,9 @@ with the counters. ``data`` contains title, pictureUrl, url and group, if they a
 a title are also in ``GSI1``, in a partition for the title's first character. A position in this
 index is the case-folded title, a tab and the product's id.
 
-While a product has comments rated 5, its counters also have keys in the index ``byLangAndRating``,
-which lists comments too. A position on a leaderboard is ``<count_5>#<product>``.
+While a product has comments rated 5, the items of its counters are also rows of leaderboards, in
+the index ``byLangAndRating``, which lists comments too. The position of such a row is
+``<count_5>#<product>``: the number of comments rated 5, and the product's id.
 """
 
 from collections.abc import Iterable
@@ -125,7 +126,7 @@ def board_of(language: str | None) -> tuple[Index, dict[str, str]]:
 
 
 def rank_position(product_id: str, fives: int) -> str:
-    """Return the position of a product on a leaderboard."""
+    """Return the position on a leaderboard of a product with ``fives`` comments rated 5."""
     return f"{format_count(fives)}#{escape(product_id)}"
 
 

@@ -1,10 +1,11 @@
-"""Submissions (comments that are not published) as items. They have the primary key of a comment.
+"""Submissions (comments that are not published) as items, with the same primary keys as comments.
 
-An item has ``state`` (S), and the JSON attribute ``data`` (S) with all other values. If the
-comment was added with an idempotency key, the item also has ``keyed``. The item has no attributes
-such as ``rating``, and no key of an index by product, so no list of comments contains the
-submission. In ``byAuthor``, the item's partition key ends in ``/held``. ``GSI1`` lists the
-submissions that wait for a moderator.
+An item has ``state`` (S), and the JSON attribute ``data`` (S) with all other values. If the comment
+was added with an idempotency key, the item also has ``keyed``. The item has no attributes such as
+``rating``, and no key of an index by product, so no list of comments contains the submission. In
+``byAuthor``, the item's partition key ends in ``/held``, so a user's submissions are listed
+separately from the user's published comments. ``GSI1`` lists the submissions that wait for a
+moderator.
 """
 
 from typing import Any

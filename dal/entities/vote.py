@@ -16,7 +16,7 @@ _VOTES = "VOTES#"
 _VOTE = "VOTE#"
 
 MOST_COUNTED = 10_000_000
-"""An upper bound of the number of a comment's votes."""
+"""The limit of a Query for all votes of a comment. No comment has more votes."""
 
 
 def vote_key(comment_id: str, username: str) -> Item:

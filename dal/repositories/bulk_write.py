@@ -4,8 +4,8 @@
 exact even if the process is killed. The comments are sorted by product and language, so that each
 transaction changes few counters. Transactions on the same product run one after another. Otherwise
 up to AT_ONCE transactions run in parallel. A transaction fails if another request has changed one
-of its comments meanwhile. In the maintenance mode ``stream``, each comment is a separate write, and
-a follower of the table's stream changes the counters.
+of its comments meanwhile. In the maintenance mode ``stream`` (see ``dal.statistics.mode``), each
+comment is a separate write, and a follower of the table's stream changes the counters.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ AT_ONCE = 2
 """Maximum transactions that one call of ``BulkWriter.put`` runs in parallel."""
 
 _ITEMS_AT_ONCE = 400
-"""Number of stored items that ``overwrite`` reads at once, to compare them with the new items."""
+"""Number of stored items that ``overwrite`` reads together, to compare them with the new items."""
 
 
 class Outcome(NamedTuple):
@@ -106,23 +106,23 @@ def _key(item: Item) -> tuple[str, str]:
 
 
 class BulkWriter:
-    """Writes many comments. Several calls of ``put`` may run at once."""
+    """Writes many comments. Several calls of ``put`` may run in parallel."""
 
     def __init__(self, table: Table, writes: CounterTransactions) -> None:
         self._table = table
         self._writes = writes
         self._reads = True
         """Whether to read the stored comments before a write. If a read finds none of a batch's
-        comments, the next batches are written without a read, until a write fails. A table with
-        reservations is always read."""
+        comments, the next batches are written without a read, until a write fails. If the table
+        allows one comment per user and product, every batch is read."""
 
     async def put(self, rows: Iterable[CommentRow]) -> Outcome:
         """Write comments over the stored comments with the same ids.
 
         If two rows have the same id, the result is the same as if they were loaded one after the
-        other. An unchanged comment costs only a read. But the first stored comment after a batch of
-        new comments may also cost a failed transaction, because it was not read before. After a
-        DalError, some of the comments may have been written.
+        other. An unchanged comment costs only a read. But after a batch of new comments, ``put``
+        does not read before it writes. So the next comment that is already stored also costs a
+        failed transaction. After a DalError, some of the comments may have been written.
         """
         latest: dict[str, LoadedComment] = {}
         for row in map(loaded, rows):
@@ -197,8 +197,9 @@ class BulkWriter:
     async def _refused(self, changes: Sequence[CommentChange]) -> Collection[str]:
         """Return the ids of comments to refuse: their authors have another comment on the product.
 
-        Also set ``elsewhere`` in each change that affects reservations. It is True if the
-        reservation of the stored comment is missing or belongs to another comment.
+        Also set ``elsewhere`` in each change that affects reservations (see
+        ``dal.entities.commented``). ``elsewhere`` is True if the reservation of the stored comment
+        is missing or belongs to another comment.
         """
         moves = [change for change in changes if change.naming]
         after = [one for change in moves if (one := stored(change.image)) is not None]

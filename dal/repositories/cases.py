@@ -68,7 +68,7 @@ class StoredCase:
         """Return the case that the reports require.
 
         The case is open if one of ``reports`` is newer than the latest decision. Otherwise the case
-        is closed. But if some reports were not read, the case stays open or closed as it is. An
+        is closed if all reports of the comment were read, and stays as it is if some were not. An
         open case gets ``hidden``, which is True if the comment is not published.
         """
         opened_at = self.case.opened_at
@@ -166,12 +166,13 @@ def _readable(items: Iterable[Item]) -> Iterator[tuple[Item, Case]]:
 
 
 class Cases:
-    """Corrects cases after a scan, because a killed process can leave a wrong case.
+    """Corrects the cases of comments that a scan has found, and counts the corrections.
 
-    ``correct`` opens the cases of comments with reports after the latest decision, and closes other
-    cases. It hides the cases of unpublished comments, and removes the cases, reports and votes of
-    deleted comments. ``opened`` is the number of comments that were added to the queue, ``closed``
-    the number that were removed from the queue, and ``removed`` the number of deleted comments.
+    A process that is killed between two writes can leave a wrong case. ``correct`` opens the cases
+    of comments with reports after the latest decision, and closes the other cases. It hides the
+    cases of unpublished comments, and removes the cases, reports and votes of deleted comments.
+    ``opened`` is the number of comments that were added to the queue, ``closed`` the number that
+    were removed from the queue, and ``removed`` the number of deleted comments.
     """
 
     def __init__(self, table: Table) -> None:

@@ -38,7 +38,8 @@ _REMOVAL_SECONDS = 1.0
 """Maximum seconds that ``delete`` waits until a comment's case, reports and votes are deleted."""
 
 Written: TypeAlias = Edge[Comment] | Submission
-"""The result of a write: a published comment with its position, or a submission."""
+"""The result of a write: a published comment with its position, or a submission (an unpublished
+comment)."""
 
 Stored: TypeAlias = Comment | Submission
 
@@ -196,8 +197,9 @@ class CommentWriter:
         ``step`` is called again. The result is None if the change deletes the comment. If ``step``
         returns None, the result is the comment as it was read.
 
-        If the change publishes or unpublishes the comment, the same transaction lists or hides its
-        open case. Changes with further actions (``beside``) must write the case themselves.
+        If the change publishes or unpublishes the comment, and the comment has an open case, the
+        transaction also lists the case in the moderators' queue or hides it there. Changes with
+        further actions (``beside``) must write the case themselves.
 
         Raises NotFoundError if there is neither a comment nor a submission, and ConflictError if
         other requests keep changing the item. Raises ConditionFailedError if the comment's item is

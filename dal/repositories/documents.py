@@ -26,7 +26,7 @@ _SHA_256 = re.compile("[0-9a-f]{64}")
 
 
 class DocumentRepository:
-    """Reads and writes trusted documents. Callers must not store a new text under a used id."""
+    """Reads and writes trusted documents. Callers must not store a new text under an id in use."""
 
     def __init__(self, table: Table) -> None:
         self._table = table

@@ -1,4 +1,4 @@
-"""Moderation: submissions, the moderators' queue, and decisions on comments."""
+"""Moderation: submissions (unpublished comments), the moderators' queue, and their decisions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -103,11 +103,13 @@ class ModerationRepository:
         return None if max(counts) >= MOST_COUNTED else sum(counts)
 
     async def approve(self, comment_id: str, seen: datetime, by: str) -> Edge[Comment]:
-        """Publish a submission if its text still has the version ``seen``. ``by`` is the moderator.
+        """Publish a submission, unless its text has changed since the moderator ``by`` read it.
 
-        If the comment is already published, this method only closes its case, if open. Raises
-        NotFoundError if there is neither a submission nor a comment. Raises ConflictError if the
-        author has edited the text, or if other requests keep changing the comment.
+        ``seen`` is the version that the moderator read: the time of the last edit (see
+        ``version``). If the comment is already published, this method only closes its case, if
+        open. Raises NotFoundError if there is neither a submission nor a comment. Raises
+        ConflictError if the author has edited the text, or if other requests keep changing the
+        comment.
         """
 
         async def attempt() -> Comment | None:
@@ -133,9 +135,9 @@ class ModerationRepository:
         approved = await retry_on_conflict(attempt)
         if approved is None:
             raise errors.ConflictError(_EDITED)
-        # The decision got its time before its write closed the case. A report that was stored
-        # between the time and the write is newer than the decision, but found the case open and did
-        # not change it. Open the case again for such a report.
+        # The decision's time is earlier than the write that closed the case. A report that was
+        # stored between the two is newer than the decision, so the case must be open. But the
+        # report found the case open and did not change it. Open the case again for such a report.
         await correct_case(self._table, comment_id)
         return Edge(approved, comment_position(approved))
 

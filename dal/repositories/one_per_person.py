@@ -1,9 +1,9 @@
 """Finds a user's comment on a product by the user's reservation of the product.
 
 A reservation is an item with the id of the only comment that the user may have on the product.
-Some seconds pass until every server has read that the table allows only one comment per user. In
-this time, a server may delete a comment without its reservation. The next write that reads this
-reservation removes it.
+After an operator limits the table to one comment per user and product, some seconds pass until
+every server knows the limit. In this time, a server may delete a comment, but not its reservation.
+The next write that reads this reservation removes it.
 """
 
 from collections.abc import Sequence

@@ -18,10 +18,10 @@ details, and one for the group that it leaves. DynamoDB allows 100 actions in a 
 async def move_products(table: Table, group: str, rows: Mapping[str, ProductDetails]) -> None:
     """Write the details of products that join or leave ``group``, and every group that changes.
 
-    ``group`` is the group that the products join. If the products join no group, ``group`` is the
-    group that they leave. The item of a group that loses all members is deleted. Raises
-    ConflictError if other requests change the same items meanwhile, and InvalidArgumentError if the
-    group would have more than MAX_MEMBERS products.
+    ``rows`` contains the new details by product id. ``group`` is the group that the products join.
+    If the products join no group, ``group`` is the group that they leave. The item of a group that
+    loses all members is deleted. Raises ConflictError if other requests change the same items
+    meanwhile, and InvalidArgumentError if the group would have more than MAX_MEMBERS products.
     """
     items = await table.get_many([group_key(group), *map(details_key, rows)])
     before = details_in(items).values()

@@ -98,7 +98,8 @@ class ProductRepository:
 
         If the new details have the ``group`` None, the product keeps its group. Products with a
         group, and products that leave a group, are written in transactions together with the
-        groups. Raises the errors of ``move_products``; some products may have been written before.
+        groups. Raises the errors of ``move_products``. Some of the products may have been written
+        before the error.
         """
         gate, outcome = asyncio.Semaphore(_AT_ONCE), NOTHING
 

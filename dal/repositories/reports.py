@@ -124,7 +124,7 @@ class ReportRepository:
         return await overwrite(self._table, [[CASE.encode(one)] for one in hidden])
 
     async def _act(self, comment_id: str, review_at: int, added: Report | None) -> None:
-        """Send a reported comment to review, or open its case, as the number of reports requires.
+        """Unpublish a reported comment, or open its case, as the number of reports requires.
 
         ``added`` is the new report; None if the user has reported the comment before. Only a
         limited number of reports is read, but ``added`` always counts. Raises ConflictError if

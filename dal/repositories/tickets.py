@@ -124,7 +124,7 @@ class TicketRepository:
         """Close an open ticket.
 
         Raises ConflictError if ``ticket`` is closed, or if the stored ticket has changed since
-        ``ticket`` was read. So if several requests close a ticket at once, only one succeeds.
+        ``ticket`` was read. So if several requests close a ticket in parallel, only one succeeds.
         """
         conflict = errors.ConflictError("This ticket was closed or changed meanwhile: reload it.")
         closed = replace(ticket, status=TicketStatus.CLOSED)

@@ -1,7 +1,8 @@
 """Votes: users mark comments of other users as helpful, at most once per comment.
 
-Each vote is a separate item. The number of votes in the comment changes some seconds later (see
-``dal.statistics.helpful``). So a vote never conflicts with another vote or with an edit.
+Each vote is a separate item. The comment's item contains the number of its votes, and this number
+changes some seconds later (see ``dal.statistics.helpful``). So a vote never conflicts with another
+vote or with an edit of the comment.
 """
 
 from collections.abc import Callable, Sequence
@@ -82,11 +83,12 @@ class VoteRepository:
         return found & ids
 
     async def highlights(self, product_id: str) -> Highlights:
-        """Return a product's positive and critical comment with the most votes each.
+        """Return a product's most helpful positive comment and its most helpful critical comment.
 
-        Of several comments with the same number of votes, the newest is returned. If the first
-        Query finds only one of the two comments or none, a second Query reads further rows. A
-        comment that neither Query finds is None in the result.
+        These are the comments with the most votes. If several comments have the same number of
+        votes, the newest is returned. If the first Query finds only one of the two comments or
+        none, a second Query reads further rows. A comment that neither Query finds is None in the
+        result.
         """
         values = {"product": product_id}
         request = QueryRequest(HELPFUL, HELPFUL.partition_of(values), descending=True)
