@@ -1,4 +1,4 @@
-"""Reactions to comments of other users: reports and votes."""
+"""Users' reactions to comments of other users: reports and votes."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -91,7 +91,10 @@ class ExportedFile:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The manifest of a complete export. ``begun`` and ``ended`` are ISO 8601 in UTC."""
+    """The contents of the manifest, a JSON file that describes a complete export.
+
+    ``begun`` and ``ended`` are ISO 8601 in UTC.
+    """
 
     store: str
     format: Format

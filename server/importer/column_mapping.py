@@ -19,7 +19,7 @@ A preset is a TOML file that describes the files of one program. Operators can w
     [values.state]                      # cell in the file = value; other cells reject their row
     [keep]                              # column = cells; load only rows with these or empty cells
     [leave_out]                         # column = cells; do not load the rows with these cells
-    [no_place]                          # noun = columns not to load; the report counts their values
+    [no_place]                          # noun = columns not to load; the report shows the noun
 
 Every key is optional. Options of the command line take precedence over a preset.
 """
@@ -128,7 +128,7 @@ _EXAMPLES: Mapping[str, object] = {
     "leave_out": {"column": ["cell"]},
     "no_place": {"votes": ["column"]},
 }
-"""An example value for each key of a preset, except the keys with text as their value."""
+"""An example value for each key of a preset whose value is not text. Messages show the example."""
 
 
 def _read(name: str, content: bytes) -> Preset:
@@ -167,7 +167,7 @@ _ID_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class ColumnMapping(Generic[Thing]):
-    """Maps columns to fields, and makes the objects of rows."""
+    """Maps the columns of a file to fields, and makes an object from each row."""
 
     kind: FileKind[Thing]
     columns: Mapping[str, str]

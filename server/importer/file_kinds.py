@@ -47,7 +47,7 @@ _INSTANT = "TIMESTAMPTZ"
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a row: its name and parser, whether it is required, its type in Parquet."""
+    """One field of a row: its name, parser, and Parquet type, and how loads and exports use it."""
 
     name: str
     parse: Callable[[str, object], object]

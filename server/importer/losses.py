@@ -32,7 +32,7 @@ class SharedIds:
         self._parts = [SpooledTemporaryFile(_MEMORY) for _ in range(_PARTS)]  # noqa: SIM115 - see close
 
     def add(self, identity: str, thing: object, line: int) -> None:
-        """Store the hashes and the line of a row. Raise CommandError if the disk has no space."""
+        """Store a row's hashes and line number. Raise CommandError if the disk has no space."""
         key = hash(identity)
         try:
             self._parts[key % _PARTS].write(_ENTRY.pack(key, line, hash(repr(thing))))
@@ -43,7 +43,7 @@ class SharedIds:
             ) from error
 
     def find(self) -> Iterator[list[int]]:
-        """For each id with rows of different content, yield the line numbers of all its rows."""
+        """For each id whose rows differ in content, yield the line numbers of all these rows."""
         for part in self._parts:
             part.seek(0)
             entries = sorted(_ENTRY.iter_unpack(part.read()))
@@ -62,8 +62,9 @@ Key = TypeVar("Key")
 
 _SHOWN_IDS = 5
 _COUNTED = 1_000
-"""Maximum number of counters for columns, and of counters for cells that leave rows out. Without
-this limit, a JSONL file with different column names in each row would fill the memory."""
+"""Maximum number of unused columns whose values are counted, and of cells whose left-out rows are
+counted. Without this limit, a JSONL file with different column names in each row would fill the
+memory."""
 
 
 class Losses:

@@ -103,7 +103,7 @@ class Row:
 
     A cell is text in CSV and XML, and any JSON value in JSONL and Parquet. ``line`` is the number
     of the row's first line in the file. In Parquet, it is the number of the row. ``source`` is the
-    row's line in JSONL. It is None in other formats and in a rejects file.
+    text of the row's line in JSONL. It is None in other formats and in a rejects file.
     """
 
     line: int

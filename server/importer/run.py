@@ -55,10 +55,7 @@ class _Batch(Generic[Thing]):
 
 @dataclass(frozen=True, slots=True)
 class Load(Generic[Thing]):
-    """The load of one file.
-
-    The load calls ``note`` with each valid row, its id and its object.
-    """
+    """Loads one file. ``run`` calls ``note`` with each valid row, its id and its object."""
 
     source: Source
     rows: Iterator[Row | Reject]
