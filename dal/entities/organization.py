@@ -70,7 +70,10 @@ def user_position(user: OrganizationUser) -> str:
 
 
 def _attributes(user: OrganizationUser) -> Item:
-    """Return the user's type, and the keys in ``GSI1`` next to the user's tickets."""
+    """Return the user's type, and the keys of the user's item in ``GSI1``.
+
+    These keys put the item into the partition of the user's tickets.
+    """
     owner = {"organization": user.organization, "username": user.username}
     return {
         TICKETS_OF_USER.partition_key: {"S": TICKETS_OF_USER.partition_of(owner)},

@@ -137,7 +137,8 @@ class ModerationRepository:
             raise errors.ConflictError(_EDITED)
         # The decision's time is earlier than the write that closed the case. A report that was
         # stored between the two is newer than the decision, so the case must be open. But the
-        # report found the case open and did not change it. Open the case again for such a report.
+        # request with the report found the case still open, and did not change it. Open the case
+        # again for such a report.
         await correct_case(self._table, comment_id)
         return Edge(approved, comment_position(approved))
 

@@ -19,7 +19,7 @@ A preset is a TOML file that describes the files of one program. Operators can w
     [values.state]                      # cell in the file = value; other cells reject their row
     [keep]                              # column = cells; load only rows with these or empty cells
     [leave_out]                         # column = cells; do not load the rows with these cells
-    [no_place]                          # noun = columns not to load; the report shows the noun
+    [no_place]                          # noun for these values in the report = columns not to load
 
 Every key is optional. Options of the command line take precedence over a preset.
 """
