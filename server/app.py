@@ -57,10 +57,11 @@ from server.settings import NO_RATE_LIMIT, Settings
 _GRAPHQL = "/graphql"
 
 YOUNG = 5_000
-"""Number of new objects after which Python collects garbage. Most objects of a request need no
-collection, because Python frees them by reference counts. The rows of a few pages are several
-thousand objects: with Python's default of 700, several collections would visit the same rows. With
-50,000, one collection would take 50 ms if the objects are clients' parsed documents."""
+"""Number of new objects after which Python's garbage collector runs. It finds little, because
+Python frees most objects of a request by reference counts. The rows of a few pages are several
+thousand objects, so with Python's default of 700, the collector would visit the same rows several
+times. With 50,000, a collection could take 50 ms, and meanwhile the process would serve no
+request."""
 
 logger = logging.getLogger(__name__)
 
@@ -80,14 +81,14 @@ def create_app(  # noqa: PLR0913 - all parts of a server
     loading: Callable[[], tuple[int, int] | None] | None = None,
     code: SignInCode | None = None,
 ) -> ASGIApp:
-    """Return the application. It serves an open table.
+    """Return the HTTP application, which serves the data of an open table.
 
     Args:
         settings: The settings of the server.
         table: The open table.
         authenticator: Verifies JWTs.
         directory: The embedded engine's data directory. Readiness checks that its data files exist.
-        documents: The trusted documents in the table, by id.
+        documents: The texts, by id, of the trusted (registered) documents in the table.
         broker: Delivers the writes of all processes to subscribers. By default, this function
             creates a broker for the writes of this process.
         stores: The repositories of the table. By default, this function creates them.
@@ -131,10 +132,12 @@ def create_app(  # noqa: PLR0913 - all parts of a server
         routes=[Route(_GRAPHQL, view, methods=["GET", "POST"]), *health_routes(table, directory)],
         exception_handlers={HTTPException: http_failure},
     )
-    # Do not let Starlette redirect /graphql/, because it would use the host of the Host header.
+    # Do not let Starlette redirect /graphql/ to /graphql. The redirect would go to the host in the
+    # Host header, which may be another site.
     others.router.redirect_slashes = False
-    # The pages are the router's default application: they get the paths that have no route. With a
-    # Mount, they would also get a request for the path of a route if its method is wrong.
+    # The pages are the router's default application, which gets only the paths without a route. A
+    # Mount would also get a request with a wrong method, such as PUT /graphql, and the client would
+    # get status 404 instead of 405.
     others.router.default = _pages(view, settings, authenticator, loading, code)
     app: ASGIApp = CompressionMiddleware(_Shortcut(view, _live(settings, view), others))
     app = DeadlineMiddleware(app, seconds=settings.deadline)
@@ -150,7 +153,8 @@ def create_app(  # noqa: PLR0913 - all parts of a server
 class Served:
     """The application with limits for its connections and running requests.
 
-    The limits and the open connections are in the lifespan state of ASGI.
+    ``live`` puts the limits of connections into ASGI's lifespan state, because uvicorn passes this
+    state to each new connection.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
@@ -189,10 +193,11 @@ class Served:
 def trusted_documents(
     settings: Settings, schema: ExecutableSchema, kept: Mapping[str, str]
 ) -> TrustedDocuments:
-    """Return the documents of the manifests in the settings, and the documents in the table.
+    """Return the trusted documents: those of the manifests in the settings, and ``kept``.
 
-    Raises CommandError if documents of the manifests are invalid. The message lists all of them. If
-    a document in the table does not fit this version of the schema, it is logged and not used.
+    ``kept`` are the texts of the documents in the table, by id. If one of them does not fit this
+    version of the schema, the server logs an error and does not use the document. Raises
+    CommandError if documents of the manifests are invalid. The message lists all of them.
     """
     trusted = TrustedDocuments(schema.documents)
     broken = trusted.add_all(read_manifests(settings.documents))

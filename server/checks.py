@@ -107,7 +107,7 @@ def transport(settings: Settings) -> Finding:
 
 
 def hosts(settings: Settings) -> Finding:
-    """Check which host names requests may contain."""
+    """Check which host names the server allows in the Host header of requests."""
     if "*" in settings.allowed_hosts:
         return warning(
             "hosts",
@@ -218,7 +218,7 @@ def _is_open(path: Path) -> bool:
 
 
 def exposure(settings: Settings) -> Iterator[Finding]:
-    """Check the demo, plans and introspection, which may be dangerous on a public server."""
+    """Check the demo, query plans and introspection, which may be dangerous on a public server."""
     public = is_public(settings)
     if public and settings.demo:
         yield danger("demo", "every visitor may write as the user demo: add --no-demo.")
@@ -286,7 +286,7 @@ async def indexes(table: Table) -> Finding:
 
 
 async def counts(table: Table) -> Finding:
-    """Check which program updates the counts, and whether the counts are complete."""
+    """Check which program updates the counts of comments, and whether the counts are complete."""
     state = await MaintenanceStore(table).read()
     if state.copied:
         return warning(

@@ -1,4 +1,4 @@
-"""Errors of commands. A failed command prints the error's message and has an exit code."""
+"""Errors of commands, and the exit codes with which failed commands end."""
 
 from dal.errors import (
     ConditionFailedError,

@@ -1,9 +1,9 @@
 """Health checks for supervisors and load balancers: liveness and readiness.
 
 The server is live if its event loop runs. It is ready if it can also read the store. Supervisors
-and load balancers that replace servers must check liveness, because a new server would not repair
-the store. If requests are throttled, if writes fail or if the disk is full, the server is still
-ready, because it can serve pages. Metrics and alerts report such faults.
+and load balancers that replace servers must check only liveness, because a new server would not
+repair the store. If requests are throttled, if writes fail or if the disk is full, the server is
+still ready, because it can serve pages. Metrics and alerts report such faults.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """Prints the stacks of a process if its event loop is blocked, and can then end the process.
 
 A Python thread cannot do this. The code that blocks the loop, for example a regular expression, may
-hold the interpreter's lock, and then no Python thread runs. So the event loop resets three timers
-every second. If the loop is blocked, the timers expire:
+hold the interpreter's lock, and then no other Python thread runs. So the event loop resets three
+timers every second. If the loop is blocked, the timers expire:
 
 - ``faulthandler`` prints the stacks. It has a thread in C, which needs no lock.
 - ``ITIMER_PROF`` measures CPU time. When it expires, the kernel kills the process. A process that

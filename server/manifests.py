@@ -1,9 +1,10 @@
-"""Reads manifests of trusted documents. The compilers of front ends write these files.
+"""Reads manifests: files with the trusted documents of a front end, written by its compiler.
 
-There are two formats. Relay's persisted queries are a JSON object: each key is a document's id, and
-its value is the document's text. Apollo's manifest is ``{"format":
-"apollo-persisted-query-manifest", "version": 1, "operations": […]}``. Each operation has ``id``,
-``name``, ``type`` and ``body``. This module uses only ``id`` and ``body``, which is the text.
+A trusted document is a GraphQL document that the operator has registered. There are two formats.
+Relay's persisted queries are a JSON object: each key is a document's id, and its value is the
+document's text. Apollo's manifest is ``{"format": "apollo-persisted-query-manifest", "version": 1,
+"operations": […]}``. Each operation has ``id``, ``name``, ``type`` and ``body``. This module uses
+only ``id`` and ``body``, which is the text.
 """
 
 from collections.abc import Iterable, Iterator

@@ -24,7 +24,7 @@ def copy(source: Path, target: Path = NODE_MODULES) -> None:
     """Copy the files of ``read_by_a_server`` from one node_modules to another.
 
     The ``package.json`` and the licence of each package are copied too. The engine may be missing
-    in ``source``. Raises FileNotFoundError if another file is missing.
+    in ``source``. Raises FileNotFoundError if any other file is missing.
     """
     engine, *files = read_by_a_server()
     for place in [engine, *files] if (source / engine).is_file() else files:

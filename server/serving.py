@@ -1,4 +1,7 @@
-"""Makes the parts of a running server: the application, the broker, and uvicorn's server."""
+"""Makes the parts of a running server: the application, the broker, and uvicorn's server.
+
+The broker delivers each write to the subscribers.
+"""
 
 import asyncio
 import logging
@@ -133,7 +136,10 @@ def check_broker(settings: Settings) -> None:
 
 @asynccontextmanager
 async def _open_broker(settings: Settings) -> AsyncIterator[Broker]:
-    """Yield the broker of the settings. It is closed at the end of the ``with`` block."""
+    """Yield a broker that uses Redis, or a broker for this process only if the settings lack Redis.
+
+    The broker with Redis is closed at the end of the ``with`` block.
+    """
     if settings.redis_url is not None:
         from dal.live import redis_stream  # noqa: PLC0415 - an extra
 

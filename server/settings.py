@@ -46,7 +46,7 @@ class Option(NamedTuple):
     bounds: tuple[float | None, float | None] = (None, None)
     """The minimum and the maximum of a number. None means no limit."""
     check: Check | None = None
-    """A function that checks the value, or each value of a repeatable option."""
+    """The check of the value, or of each value of a repeatable option."""
     secret: bool = False
     """Whether the value must not appear in messages."""
 
@@ -227,8 +227,8 @@ class Settings:
     )
     moderation_words: Path | None = _setting(
         None,
-        "UTF-8 file for --moderation words. Each line is a word or a phrase. Lines that begin with "
-        "'#' are ignored.",
+        "UTF-8 file with the words for '--moderation words'. Each line is a word or a phrase. "
+        "Lines that begin with '#' are ignored.",
     )
     review_at: int = _setting(
         5,
@@ -280,8 +280,8 @@ class Settings:
     )
     apq: bool = _documents(
         False,
-        "Automatic persisted queries: clients such as Apollo and urql send a text once, and later "
-        "only its hash. Each process keeps up to 16 MB of texts in memory.",
+        "Automatic persisted queries: clients such as Apollo and urql send a document's text once, "
+        "and later only its hash. Each process keeps up to 16 MB of texts in memory.",
     )
     s_maxage: int = _documents(
         10,
@@ -316,9 +316,9 @@ class Settings:
     redis_url: str | None = _store(
         None,
         "URL of Redis, such as redis://127.0.0.1:6379/0. All workers and servers of a table use it "
-        "to send changes to subscribers. Without Redis, several workers refuse subscriptions. If "
-        "the URL has a password, set the environment variable instead, because other users of the "
-        "machine can see options.",
+        "to send changes to subscribers. Without Redis, a server with several workers refuses "
+        "subscriptions. If the URL has a password, set the environment variable instead, because "
+        "other users of the machine can see options.",
         check=_REDIS_URL,
         secret=True,
     )
@@ -406,15 +406,17 @@ class Settings:
     )
     trace_sample: float = _observability(
         0.01,
-        "Share of requests that are traced. Requests that their caller already traces are traced "
-        "in addition. A process traces at most 5 requests per second.",
+        "Share of requests that are traced: a number from 0 to 1. Requests whose header "
+        "traceparent shows that the caller traces them are traced in addition. A process traces at "
+        "most 5 requests per second.",
         bounds=(0, 1),
     )
 
     keep_alive: int = _limits(
         75,
-        "Maximum seconds for which a connection may be idle. Set more than the limit of the load "
-        "balancer, usually 60 seconds, so that the balancer closes idle connections first.",
+        "Maximum seconds for which a connection may be idle. Set a larger number than the idle "
+        "limit of the load balancer, usually 60 seconds, so that the balancer closes idle "
+        "connections first.",
         bounds=(1, None),
     )
     # The largest request needs 8 seconds at 1 Mbit/s, so the default allows slow connections.

@@ -51,8 +51,9 @@ class Supervisor(Multiprocess):
     def __init__(
         self, settings: Settings, address: TableAddress, listener: socket.socket, greeting: str
     ) -> None:
-        # Workers get a dictionary, because a worker of a newer version may have more settings than
-        # the parent process.
+        # Pass the settings to workers as a dictionary. A worker of a newer version may have more
+        # settings than the parent process, and uses the defaults of the additional settings. A
+        # pickled Settings object would lack them.
         values = {"settings": asdict(settings), "address": asdict(address)}
         config = http_config(partial(_Worker, values), settings, workers=settings.workers)
         handlers = {number: signal.getsignal(number) for number in SIGNALS}
@@ -63,7 +64,8 @@ class Supervisor(Multiprocess):
             signal.signal(number, handler)
         self._greeting = greeting
         self._restarts: dict[int, tuple[float, float]] = {}
-        """For each index of a worker: the time of its last restart, and the pause before it."""
+        """For each worker's index: the time of its last restart, and the seconds of the pause
+        before this restart."""
         self._due: dict[Process, float] = {}
         """The time at which each worker that has ended must be replaced."""
 
@@ -72,8 +74,8 @@ class Supervisor(Multiprocess):
         try:
             await asyncio.to_thread(self.run)
         finally:
-            # After an error, some workers may still run. Without this, Python's exit waits for
-            # them.
+            # After an error, some workers may still run. End them, because Python would wait for
+            # them at its exit.
             self.terminate_all()
             self.join_all()
 
@@ -195,7 +197,8 @@ class _Worker:
         ):
             with watched(end=settings.ends_when_blocked):
                 yield served
-            # The parent waits for this process. If closing takes longer, SIGALRM kills the process.
+            # The parent waits until this process ends. If the process has not closed its
+            # connections after ``CLOSING`` seconds, SIGALRM kills it.
             signal.alarm(CLOSING)
 
 

@@ -122,8 +122,8 @@ class Authenticator:
             )
         raise InvalidTokenError(
             TokenFlaw.UNVERIFIABLE,
-            f"This server cannot verify a JWT signed with {shown!r}: get one from the "
-            "issuer that it trusts.",
+            f"This server cannot verify a JWT signed with {shown!r}: get a JWT from the issuer "
+            "that this server trusts.",
         )
 
 

@@ -31,7 +31,7 @@ _PAUSE = 5.0
 _TRY_AGAIN = "The keys that verify JWTs cannot be fetched: try again in a moment."
 
 DISCOVERY = "/.well-known/openid-configuration"
-"""The path after the issuer's URL: OpenID Connect Discovery 1.0, 4."""
+"""The path of the discovery document, after the issuer's URL (OpenID Connect Discovery 1.0, 4)."""
 
 
 class KeysUnavailableError(Exception):
@@ -81,7 +81,7 @@ class Issuer:
         return found
 
     def _lacks(self, found: "jwt.PyJWK | None") -> bool:
-        """Return whether the key set must be fetched.
+        """Return whether the key set must be fetched again.
 
         ``found`` is the JWT's key in the current set, or None if the set lacks it.
         """

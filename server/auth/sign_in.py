@@ -106,7 +106,8 @@ class SignIn:
         except (TypeError, ValueError) as error:  # The issuer's response is malformed.
             raise KeysUnavailableError(str(error)) from error
         claims, by_secret = await self._authenticator.verified(str(answer.get("id_token", "")))
-        # OpenID Connect Core 3.1.3.7, step 11: refuse the ID token of another attempt.
+        # OpenID Connect Core 3.1.3.7, step 11: refuse the ID token of another attempt. Also refuse
+        # a JWT that this server's secret has signed, because it is not from the issuer.
         if by_secret or claims.get("nonce") != attempt.nonce:
             raise InvalidTokenError(
                 TokenFlaw.UNREADABLE, "This ID token belongs to another sign-in."

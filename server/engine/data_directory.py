@@ -25,12 +25,14 @@ logger = logging.getLogger(__name__)
 
 ROOM = 16 * 1024 * 1024
 """Minimum free bytes on the disk when the engine starts. SQLite's write-ahead log grows to 4 MB.
-When SQLite copies the log to the data file (a checkpoint), the data file may grow by 4 MB, too."""
+When SQLite copies the log to the data file (a checkpoint), the data file may grow by 4 MB, too.
+``ROOM`` is twice these 8 MB."""
 
 _PAGE = 4096
 """Size in bytes of the first page of an SQLite file. This page lists the tables and contains no
-rows. If an operator copies the data file while an engine runs, the copy may contain only this
-page."""
+rows. If an operator copies the data file while an engine runs, the copy may contain only this page,
+because the rows are still in the write-ahead log. So a data file of at most this size counts as
+empty if its log is missing."""
 
 _OURS = re.compile(r"marginalia\.|engine\.|\.?jwt-secret|analytics|.*\.db$")
 """Matches the names of Marginalia's own files in the directory. Any file that ends in ``.db`` may
@@ -138,7 +140,10 @@ class DataDirectory:
             )
 
     def require_data(self, otherwise: str = "name a table with --endpoint-url or --aws") -> None:
-        """Raise CommandError if the directory contains no data."""
+        """Raise CommandError if the directory contains no data.
+
+        The error's message ends with ``otherwise``, a second way to continue.
+        """
         if not self.database.exists() and not self._begun.exists():
             raise CommandError(
                 f"There is no data in {self.path}: name the server's data directory with "
@@ -153,7 +158,7 @@ class DataDirectory:
         """
         try:
             with tempfile.TemporaryFile(dir=self.path) as file:
-                if sys.platform == "darwin":  # macOS cannot reserve space
+                if sys.platform == "darwin":  # macOS cannot reserve space, so write zeros
                     file.write(bytes(ROOM))
                     file.flush()
                 else:
@@ -237,7 +242,7 @@ class DataDirectory:
         )
 
     def in_use(self) -> DataDirectoryInUseError:
-        """Return the error that another process owns the directory."""
+        """Return the error for a directory that another process owns."""
         record = self.record()
         owner = f" (process {record.owner})" if record else ""
         return DataDirectoryInUseError(

@@ -40,17 +40,18 @@ wait $!
 """
 """The guard's script. It runs a program until standard input ends, then kills the program.
 
-The script first prints the program's process id to standard error. The id stays valid until the
-guard ends, because the guard is the parent of the program's process. The inner shell prints its own
-id, and then becomes the program. If the guard printed the id, it could appear in the middle of the
-program's output."""
+The script first prints the program's process id to standard error. The inner shell prints its own
+id, and then becomes the program. If the guard printed the id, the id could appear in the middle of
+the program's output. Until the guard ends, the system gives this id to no other process, because
+the guard is the parent of the program's process."""
 
 _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
-"""A file of Linux with the first and the last ephemeral port."""
+"""A file of Linux with the first and the last ephemeral port. The system gives ephemeral ports to
+the connections of all programs."""
 
 _PORTS = range(11_000, 65_536)
-"""The ports from which ``free_port`` chooses. Browsers refuse some lower ports, which matters for
-the tests."""
+"""The ports from which ``free_port`` chooses. Browsers refuse to connect to some lower ports, and
+tests open servers on these ports in a browser."""
 
 _RANDOM = random.SystemRandom()
 """Chooses ports. If a test sets the seed of Python's default generator, that generator would choose
@@ -86,8 +87,8 @@ class Guard:
         self.process.stdin.close()
         await self.output.read()
         self.transport.close()
-        # The transport closes the pipe in the loop's next turn. Wait for this turn, because
-        # otherwise the loop may end before it.
+        # The transport closes the pipe in the loop's next turn. Wait for this turn. Otherwise the
+        # loop may end before it, and the pipe would stay open.
         await asyncio.sleep(0)
         # The guard ends within milliseconds, so this loop polls. A thread that waits for the guard
         # would continue to run after its task was cancelled.
@@ -99,7 +100,8 @@ class Guard:
 async def guarded(program: Path, *arguments: str) -> Guard:
     """Start a program under a guard, in a new session, so that Ctrl-C does not end them."""
     # Use the module subprocess instead of the event loop to start the process. A process that
-    # uvloop starts inherits a second copy of each pipe, and the copy would stay open.
+    # uvloop starts inherits a second copy of each pipe. The guard would keep the copy of its output
+    # open, and this process would not see that the output ends when the program ends.
     process = subprocess.Popen(  # noqa: ASYNC220, S603 - takes a millisecond, and the program is ours
         ["/bin/sh", "-c", _SCRIPT, "marginalia-guard", str(program), *arguments],
         stdin=subprocess.PIPE,
@@ -196,8 +198,8 @@ class EngineProcess:
 def free_port() -> int:
     """Return a free port of 127.0.0.1. If possible, it is not an ephemeral port.
 
-    The system gives ephemeral ports to the connections of all programs. If the engine had an
-    ephemeral port, another program could get this port while the engine is restarted.
+    If the engine had an ephemeral port, the system could give this port to a connection of another
+    program while the engine is restarted.
     """
     try:
         first, last = map(int, _EPHEMERAL.read_text().split())

@@ -454,8 +454,8 @@ class Connection(SendTimeout, HttpToolsProtocol):
     def end(self, answer: bytes, linger: float = _LINGER) -> None:
         """Send ``answer`` if a request has begun. Close the connection after ``linger`` seconds."""
         self._ended = True
-        # If an earlier request of the pipeline has no response yet, the client would take
-        # ``answer`` for that response.
+        # If an earlier request of the pipeline has no response yet, send nothing, because the
+        # client would take ``answer`` for the response to that earlier request.
         if self not in self._shared.expectant:
             self.transport.abort()
             return
@@ -475,7 +475,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
         self._timer = self.loop.call_later(self._shared.request_timeout, self.end, _TOO_SLOW)
 
     def _arrived(self) -> None:
-        """Note that no request is incomplete any more, and stop the timer."""
+        """Note that this connection has no incomplete request now, and stop the request's timer."""
         self._partial = False
         if self._timer is not None:
             self._timer.cancel()

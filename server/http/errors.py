@@ -23,14 +23,17 @@ _MAX_PATH = 300
 
 
 def failure(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return one error as JSON. Its code depends on the status. The default is BAD_REQUEST."""
+    """Return a response with one error in JSON.
+
+    The error's code depends on the status. The default is BAD_REQUEST.
+    """
     code = _CODES.get(status, "BAD_REQUEST")
     body = {"errors": [{"message": message, "extensions": {"code": code}}]}
     return Response(orjson.dumps(body), status, headers, "application/json")
 
 
 def refusal(status: int, message: str, retry_after: int) -> Response:
-    """Return an error for a request that exceeds a limit. ``retry_after`` is in seconds.
+    """Return the response to a request that exceeds a limit. ``retry_after`` is in seconds.
 
     Scripts of any origin may read the response. It contains no data, and scripts need to know when
     to retry.

@@ -1,7 +1,9 @@
 """Serves GraphQL over HTTP: executes one operation per request, and responds in JSON.
 
-Shared caches may store responses to public queries of trusted documents. The specification of
-GraphQL over HTTP is https://graphql.github.io/graphql-over-http/draft/
+Shared caches, such as CDNs, may store responses to public queries of trusted documents. A query is
+public if all clients get the same response, and a document is trusted if the operator has
+registered it. The specification of GraphQL over HTTP is
+https://graphql.github.io/graphql-over-http/draft/
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -69,8 +71,8 @@ cookies."""
 
 _FEW_VALUES = 500
 """A result with at most this number of values is encoded immediately. For a larger result, the
-server first adds up the lengths of the texts. If they are too long for a response, the server does
-not encode the result."""
+server first adds up the lengths of its texts. If the sum is larger than ``MAX_RESPONSE``, the
+server does not encode the result, because it could not send it."""
 
 _TOO_LARGE = GraphQLError(
     f"The operation has run, but its response is larger than {MAX_RESPONSE:,} bytes, so it is not "
@@ -162,9 +164,9 @@ class SharedCaching:
     def response(
         self, scope: Scope, document: Document, result: ExecutionResult, response: GraphQLResponse
     ) -> GraphQLResponse:
-        """Return the response to a GET with ``Cache-Control``.
+        """Return ``response``, which is the response to a GET, with the header ``Cache-Control``.
 
-        Its status is 304 if the client already has the same response.
+        If the client already has the same response, return status 304 without a body.
         """
         if not self.s_maxage or response.failed or not _is_shareable(scope, document, result):
             return replace(response, headers=[(b"cache-control", NOT_KEPT.encode())])

@@ -93,7 +93,8 @@ def preferred(accept: str | None, offered: Sequence[str]) -> str | None:
 def wants_events(scope: Scope) -> bool:
     """Return whether a request prefers server-sent events to JSON.
 
-    A request that only accepts events gets JSON, because urql accepts events in every query.
+    If a request accepts events and JSON equally, it gets JSON, because urql accepts both in every
+    query.
     """
     accept = header(scope, b"accept")
     return preferred(accept, (GRAPHQL, JSON, EVENT_STREAM)) == EVENT_STREAM

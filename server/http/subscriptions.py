@@ -57,7 +57,8 @@ _CODES = {STOPPING: "UNAVAILABLE", EXPIRED: "UNAUTHENTICATED"}
 _HEADERS = (
     (b"content-type", EVENT_STREAM.encode() + b"; charset=utf-8"),
     (b"cache-control", b"no-store"),
-    (b"x-accel-buffering", b"no"),  # Without this header, nginx delays events to 4 kB.
+    # Without this header, nginx sends events only after it has received 4 kB of them.
+    (b"x-accel-buffering", b"no"),
     (b"vary", b"Accept"),
 )
 

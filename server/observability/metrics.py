@@ -17,8 +17,8 @@ from prometheus_client.metrics import MetricWrapperBase
 from dal.client.table import Table
 
 FAST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Bounds of the histogram's buckets in seconds. A page that needs one Query to a nearby DynamoDB
-takes about the first bound. The last bound is the default deadline of a request."""
+"""Bounds of the histogram's buckets in seconds. The first bound, 1 ms, is about the time of a page
+that needs one Query to a nearby DynamoDB. The last bound is the default deadline of a request."""
 
 EVERY = 1.0
 """Seconds between two samples of a process's state. More samples would not be seen, because
@@ -28,7 +28,11 @@ Metric = TypeVar("Metric", bound=MetricWrapperBase)
 
 
 class Series(dict[tuple[str, ...], Metric]):
-    """Caches a metric's series, because ``Metric.labels()`` takes as long as an increment."""
+    """Caches the series of a metric: one for each combination of values of its labels.
+
+    Without the cache, ``Metric.labels()`` would look up the series for each increment, and take as
+    long as the increment.
+    """
 
     def __init__(self, metric: Metric) -> None:
         super().__init__()
@@ -56,8 +60,8 @@ class Metrics:
         self.operation_seconds = Series(
             Histogram(
                 "marginalia_operation_seconds",
-                "Seconds of GraphQL operations. Labels are the names of registered documents and "
-                "the first 50 other names; further names are `other`.",
+                "Seconds per GraphQL operation. `operation` is the name in a registered document, "
+                "one of the first 50 other names, or `other`.",
                 ("operation", "type"),
                 buckets=FAST,
                 registry=self.registry,
@@ -74,7 +78,8 @@ class Metrics:
         )
         self.refills = self._counter(
             "marginalia_plan_refills",
-            "Additional Queries of a segment, sent because the first Query returned too few rows.",
+            "Additional Queries of a key range, sent because its first Query returned too few "
+            "rows.",
             "access_pattern",
         )
         self.store_requests = self._counter(
@@ -85,8 +90,8 @@ class Metrics:
         )
         self.capacity = self._counter(
             "marginalia_dynamodb_capacity_units",
-            "Consumed capacity, `read` (RCU) or `write` (WCU), by access pattern. A read by "
-            "key has the pattern of the item.",
+            "Consumed capacity, `read` (RCU) or `write` (WCU), by access pattern. A read by key "
+            "has its item's pattern.",
             "unit",
             "access_pattern",
         )
@@ -136,7 +141,7 @@ class StateSampler:
         self._running, self._waiting = requests["running",], requests["waiting",]
         self._circuit = Gauge(
             "marginalia_dynamodb_circuit_open",
-            "Workers whose circuit breaker is open: their requests fail at once.",
+            "Workers whose circuit breaker is open: their requests fail immediately.",
             registry=registry,
             multiprocess_mode="livesum",
         )
@@ -179,16 +184,17 @@ class StateSampler:
 
 
 class FollowerMetrics:
-    """The metrics of ``stats follow``. Implements ``FollowerInstruments``.
+    """The metrics of ``stats follow``, which reads the shards of the table's stream.
 
-    After the follower has read all shards once (a round), this object calls ``write``, which adds
-    the counts of requests to DynamoDB to the metrics.
+    Implements ``FollowerInstruments``. After the follower has read all shards once (a round), this
+    object calls ``write``, which adds the counts of requests to DynamoDB to the metrics.
     """
 
     def __init__(self, metrics: Metrics, write: Callable[[], None]) -> None:
         self._write = write
         self._behind = 0.0
-        """The lag of the slowest shard in this round, in seconds."""
+        """The lag of the slowest shard in this round: the age, in seconds, of its newest record
+        when the follower applied this record."""
         self._counted_until = Gauge(
             "marginalia_follower_counted_until_timestamp_seconds",
             "The time up to which `stats follow` has counted all changes, in Unix time.",

@@ -57,7 +57,7 @@ _PATTERNS = {
     "ERASURE": "maintenance",
 }
 """The access pattern of a request that belongs to no plan, by the prefix of its item's partition
-key."""
+key. The patterns with a number, such as AP4, are those of docs/access-patterns.md."""
 
 _WRITES = {
     "AP4": "comments",
@@ -66,6 +66,8 @@ _WRITES = {
     "T1": "organizations",
     "T3": "tickets",
 }
+"""The word after ``write`` in the access pattern of a client's write, by the pattern of the written
+item."""
 
 _OUTCOMES: Mapping[type[errors.DalError], str] = {
     errors.ThrottledError: "throttled",
@@ -158,7 +160,7 @@ class Observation:
             self._counts[self._metrics.errors[code,]] += 1
 
     async def call(self, operation: str, arguments: dict[str, Any], send: Send) -> dict[str, Any]:
-        """Count one attempt at an operation of DynamoDB."""
+        """Count one attempt at an operation of DynamoDB, and the capacity that it consumed."""
         self.requests += 1
         outcome = "ok"
         try:
@@ -186,7 +188,7 @@ class Observation:
     async def plan(
         self, plan: Plan, counts: Sequence[SegmentStatistics], reading: Awaitable[Result]
     ) -> Result:
-        """Count a plan and its refills.
+        """Count a plan and its refills (additional Queries after a Query with too few rows).
 
         The requests to DynamoDB that execute the plan are counted with the plan's access pattern.
         """

@@ -175,7 +175,7 @@ async def test_without_a_secret_the_log_shows_once_what_to_configure(
 ) -> None:
     authenticator = Authenticator(secret=lambda: None)
     for _ in range(2):
-        with pytest.raises(InvalidTokenError, match="from the issuer that it trusts"):
+        with pytest.raises(InvalidTokenError, match="from the issuer that this server trusts"):
             await authenticator.viewer(signed())
     assert caplog.text.count("set MARGINALIA_JWT_SECRET") == 1
 
