@@ -134,8 +134,8 @@ async def _check_documents(settings: Settings, store: Store) -> None:
 async def _serve_by_workers(
     settings: Settings, store: Store, listener: socket.socket, greeting: str
 ) -> None:
-    # Check the files of the settings before workers start, because every worker would end if a file
-    # is invalid.
+    # Check the files that the settings name before workers start. If a file is invalid, this raises
+    # one error. Otherwise every worker would log the error and end.
     moderation_of(settings)
     if settings.documents:
         schema = build_schema(

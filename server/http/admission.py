@@ -316,9 +316,9 @@ class RateLimitMiddleware:
     closes the WebSocket.
 
     A document that the server has not seen before may count as several requests, depending on its
-    CPU time. The server knows this time only after it has processed the document, and counts the
-    additional requests then. So the limiter allows two bursts: one for the requests that a client
-    sends, and one for these additional requests.
+    CPU time. The server knows this time only after it has processed the document. So it counts the
+    additional requests afterwards, even if the client has used up its burst: the limiter has a
+    second burst for them. Additional requests above the second burst are not counted.
     """
 
     def __init__(self, app: ASGIApp, rate: str, trusted_proxies: Sequence[str]) -> None:
@@ -326,8 +326,8 @@ class RateLimitMiddleware:
         self._rate = rate
         self._clients = Clients(trusted_proxies)
         self._burst, self._interval = 0, 0.0
-        """The number of requests that a client may send at once, and the seconds after which it may
-        send one more."""
+        """The number of requests that a client may send without a pause, and the seconds after
+        which it may send one more."""
 
     @cached_property
     def _limiter(self) -> "Throttled":

@@ -121,7 +121,7 @@ class SendTimeout(Protocol):
     _send_timer: TimerHandle | None = None
 
     def pause_writing(self) -> None:
-        """Start a timer for ``SEND_TIMEOUT``.
+        """Start a timer for ``SEND_TIMEOUT``, because the write buffer is full.
 
         If the client has read fewer than ``MIN_TAKEN`` bytes when the timer expires, close the
         connection. Otherwise start the timer again.

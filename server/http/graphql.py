@@ -154,7 +154,7 @@ class SharedCaching:
 
     A cache may serve a stored response for ``s_maxage`` seconds. For ``stale_while_revalidate``
     more seconds, it may serve the old response while it fetches a new response (RFC 5861). If
-    ``s_maxage`` is 0, caches store nothing. They never store other responses to a GET, or
+    ``s_maxage`` is 0, caches store nothing. Caches never store other responses to a GET, or
     responses to requests with credentials.
     """
 

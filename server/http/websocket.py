@@ -289,7 +289,8 @@ class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
     - It limits the number of frames per second, and of frames per message.
     - If a client does not read, the server stops reading from this client, and closes the
       connection after ``SEND_TIMEOUT``.
-    - When the server stops, the application closes the connection with its own code.
+    - When the server stops, the application closes the connection with code 1001. uvicorn would
+      use code 1012.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

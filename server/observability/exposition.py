@@ -94,7 +94,8 @@ class _Processes:
     def collect(self) -> Iterable["Metric"]:
         from prometheus_client import multiprocess  # noqa: PLC0415 - an extra
 
-        # uvicorn's supervisor does not report ended workers, so each scrape looks for them.
+        # uvicorn's supervisor does not report ended workers. So each scrape looks for them, and
+        # removes their gauges. Otherwise the sums would include, for example, their open requests.
         for pid in {int(file.stem.rpartition("_")[2]) for file in self._directory.glob("*.db")}:
             if not psutil.pid_exists(pid):
                 with suppress(FileNotFoundError):  # Another scrape has removed the file.

@@ -207,7 +207,7 @@ class Observation:
     def segment(
         self, segment: Segment, counts: SegmentStatistics, reading: Awaitable[Result]
     ) -> Awaitable[Result]:
-        """Return ``reading``. Only ``plan`` counts the refills of segments."""
+        """Return ``reading`` unchanged, because ``plan`` counts the refills of all segments."""
         del segment, counts
         return reading
 

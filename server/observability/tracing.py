@@ -289,7 +289,7 @@ class TracedObservation(Observation):
     async def segment(
         self, segment: Segment, counts: SegmentStatistics, reading: Awaitable[Result]
     ) -> Result:
-        """Record a span for reading the next rows of a segment."""
+        """Record a span for reading the next rows of a segment (a key range of a plan)."""
         rows, requests = counts.items_read, counts.requests
         fields = sorted(f"{name}={value}" for name, value in segment.key if name in _KEY_FIELDS)
         attributes: dict[str, AttributeValue] = {
