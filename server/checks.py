@@ -313,7 +313,7 @@ async def counts(table: Table) -> Finding:
 
 
 async def documents(settings: Settings, table: Table) -> Finding:
-    """Check that a server with --documents-only has documents."""
+    """Check that a server with --documents-only has registered documents."""
     if not settings.documents_only:
         return ok(
             "documents",

@@ -193,7 +193,7 @@ def http_config(
 
 
 def duplicates(listener: socket.socket) -> list[socket.socket]:
-    """Return duplicates of the listening socket. uvicorn uses and closes them."""
+    """Return ``LISTENERS`` duplicates of the listening socket. uvicorn uses and closes them."""
     return [listener.dup() for _ in range(LISTENERS)]
 
 

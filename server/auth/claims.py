@@ -125,7 +125,10 @@ class ClaimRules:
 
 
 def _find(claims: Mapping[str, Any], path: str) -> Any:
-    """Return the claim with this name, or the value at this path of names, or None if missing."""
+    """Return the claim named ``path``, or the value at ``path``, such as ``a.b``.
+
+    Return None if the claims contain neither.
+    """
     if path in claims:
         return claims[path]
     found: Any = claims

@@ -58,7 +58,10 @@ class DiskFullError(CommandError):
 
 @dataclass(frozen=True, slots=True)
 class EngineRecord:
-    """The record of a running engine. The owner of the data directory writes it."""
+    """The record, in a file, by which commands find a running engine.
+
+    The owner of the data directory writes it.
+    """
 
     owner: int
     """Process id of the server or command that started the engine."""

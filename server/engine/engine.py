@@ -120,7 +120,7 @@ async def embedded_engine(
 async def _watch_server(
     directory: DataDirectory, endpoint_url: str, died: asyncio.Future[str]
 ) -> None:
-    """Set ``died`` when the server that runs the shared engine has ended."""
+    """Set ``died`` when the server whose engine this command uses has ended."""
     while (record := directory.record()) is not None and psutil.pid_exists(record.owner):
         if record.endpoint_url != endpoint_url:
             break
@@ -180,7 +180,7 @@ async def _start(directory: DataDirectory, port: int | None) -> EngineProcess:
 
 @dataclass(slots=True)
 class _Keeper:
-    """Restarts an engine on the same port if it ends, and updates its record."""
+    """Restarts an engine on the same port each time it ends, and updates the engine's record."""
 
     directory: DataDirectory
     process: EngineProcess

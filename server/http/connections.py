@@ -236,7 +236,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
             self.shutdown()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Cancel the running request, and release the connection's share of the limits."""
+        """Cancel the running request, and remove the connection and its body from the counts."""
         self._left = True
         if self._on_leaving is not None:
             self._on_leaving()
@@ -482,6 +482,6 @@ class Connection(SendTimeout, HttpToolsProtocol):
             self._timer = None
 
     def _release(self) -> None:
-        """Subtract this request's body from the bytes of all bodies."""
+        """Subtract the bytes of this request's body from the sum over all connections."""
         self._shared.bodies -= self._body
         self._body = 0

@@ -71,7 +71,7 @@ logger = logging.getLogger(__name__)
 
 
 def header(scope: Scope, name: bytes) -> str | None:
-    """Return the value of the first header ``name``, which must be in lower case, or None."""
+    """Return the value of the first header ``name`` (in lower case), or None if it is missing."""
     for given, value in scope["headers"]:
         if given == name:
             text: str = value.decode("latin-1")

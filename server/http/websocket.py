@@ -342,7 +342,10 @@ class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
         await super().send(message)
 
     async def receive(self) -> ASGIReceiveEvent:
-        """Return the next message, after the client has read most of what the server has sent."""
+        """Return the next message, after the client has read most of what the server has sent.
+
+        Otherwise the responses to further messages would fill the memory.
+        """
         await self.writable.wait()
         return await super().receive()
 

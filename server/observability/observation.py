@@ -308,7 +308,7 @@ def pattern_of(operation: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _partitions(value: Any) -> Iterator[str]:
-    """Yield the partition keys of all items and keys in a request's arguments."""
+    """Yield the partition key of each item or key in a request's arguments."""
     if isinstance(value, list):
         for one in value:
             yield from _partitions(one)
