@@ -42,8 +42,8 @@ RUN /opt/marginalia/bin/python -m server.npm_files /node_modules
 FROM ${PYTHON}
 ARG ENGINE
 COPY --from=python /opt/marginalia /opt/marginalia
-# The kernel does not deliver most signals to the first process of a container, such as the signal that ends a blocked
-# server. So tini is the first process.
+# The kernel ignores signals to the first process of a container unless the process handles them. The signal that ends a
+# blocked server has no handler. So the first process is tini, not the server.
 RUN apt-get update && apt-get install --yes --no-install-recommends tini && rm -r /var/lib/apt/lists/*
 ENV PATH=/opt/marginalia/bin:$PATH \
     PYTHONUNBUFFERED=1 \

@@ -275,7 +275,7 @@ def _add_and_count(name: str, count: int) -> Act:
 
 
 def _record(added: Comment) -> Record:
-    """Return the record of an added comment, with the parts that the Lambda handler reads."""
+    """Return the stream record of an added comment, as far as the Lambda handler reads it."""
     item = COMMENT.encode(added)
     return {
         "eventID": added.comment_id,

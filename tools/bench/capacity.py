@@ -1,10 +1,11 @@
 """Computes the capacity that requests consume, by DynamoDB's rules and the table's definition.
 
-A write costs 1 WCU for each started kilobyte of the item before or after the write, whichever is
-larger. A transaction doubles the units of the item in the table, but not of its index rows. A
-change of an index row costs another write of the row's attributes. If the row's keys change, the
-change costs two writes. A consistent read costs 1 RCU for each started 4 KB, and an eventually
-consistent read costs half as much.
+DynamoDB bills writes in write capacity units (WCU), and reads in read capacity units (RCU). A write
+costs 1 WCU for each started kilobyte of the item before or after the write, whichever is larger. A
+transaction doubles the units of the item in the table, but not of its index rows. A change of an
+index row costs another write of the row's attributes. If the row's keys change, the change costs
+two writes. A consistent read costs 1 RCU for each started 4 KB, and an eventually consistent read
+costs half as much.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,20 +25,23 @@ _STORED_WITH = 100
 
 @dataclass(slots=True)
 class Consumed:
-    """A number of requests, and their WCU and RCU."""
+    """A number of requests, and the WCU and RCU that they consumed together."""
 
     requests: float = 0
     wcu: float = 0.0
     rcu: float = 0.0
 
     def one_of(self, times: int) -> "Consumed":
-        """Return the average per operation, if these are the figures of ``times`` operations."""
+        """Return the average of one operation; these figures are totals of ``times`` operations."""
         return Consumed(self.requests / times, self.wcu / times, self.rcu / times)
 
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """An index's keys, and the attributes of its rows. An item without the keys has no row."""
+    """An index's key attributes, and all attributes that its rows contain.
+
+    An item that lacks a key attribute has no row in the index.
+    """
 
     keys: tuple[str, ...]
     attributes: frozenset[str]
@@ -62,7 +66,7 @@ class _Shown:
 
 
 def _shown() -> list[_Shown]:
-    """Return the declared indexes."""
+    """Return the indexes of the table's definition."""
     definition = table_definition("declared", INDEXES)
     primary = [one["AttributeName"] for one in definition["KeySchema"]]
     found = []
@@ -97,7 +101,7 @@ def _value_size(value: Mapping[str, Any]) -> int:
 
 
 def stored_size(item: Item) -> int:
-    """Return the billed bytes of an item and its index rows, with 100 more bytes for each."""
+    """Return the bytes that DynamoDB bills for an item and all its index rows."""
     rows = [item, *(row for index in _INDEXES if (row := index.row(item)) is not None)]
     return sum(size_of(row) + _STORED_WITH for row in rows)
 
@@ -126,10 +130,10 @@ def written_units(old: Item | None, new: Item | None, *, transaction: bool) -> i
 
 
 class Meter:
-    """A service that computes each request's capacity, and records what the engine reports.
+    """Sends requests to an engine, and totals their capacity, as computed and as reported.
 
-    To compute the capacity of a write, it reads the items before and after the write. It does not
-    count these reads.
+    To compute the capacity of a write, the meter reads the written items before and after the
+    write. It does not count these reads.
     """
 
     def __init__(self, service: Service) -> None:

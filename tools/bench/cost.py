@@ -2,9 +2,10 @@
 
 - *Articles* reads a full page of every selected partition, as in the articles on which the data
   model is based.
-- *Counts only* is the API's plan from the counts of comments alone.
-- *Marginalia* is the API's plan from the counts and from row locations: the positions at which the
-  process has found rows of earlier pages.
+- *Counts only* is the plan that the API makes if it knows only how many comments have each rating
+  and language.
+- *Marginalia* is the plan that the API makes if it also has row locations: the positions in
+  the list at which the process found rows when it read earlier pages.
 - *Foreseen* is the least possible cost with the table's indexes: the cost of a plan that knows the
   page's rows before the read.
 - *Ideal* is one Query that reads exactly the page's rows. For most of the 31 combinations of
@@ -87,7 +88,7 @@ def capacity_of(comments: Iterable[Comment], index: Index) -> float:
 
 
 class Foresight:
-    """Computes the least cost of a page, from all comments of several products in list order."""
+    """Knows all comments of several products, and computes the least cost of their pages."""
 
     def __init__(self, comments: Iterable[Comment]) -> None:
         self._rows: dict[str, list[Comment]] = {}
@@ -100,8 +101,8 @@ class Foresight:
     def cheapest(self, query: Query, after: str | None, last: str) -> tuple[int, int, float]:
         """Return the Queries, rows and RCU of the cheapest way to read a page.
 
-        The page begins after the position ``after``, or at the list's start if it is None, and ends
-        with the position ``last``.
+        The page begins after the position ``after``, or at the list's start if ``after`` is None.
+        It ends with the position ``last``.
         """
         (product,) = query.filters["product"]
         positions = self._positions[product]
@@ -116,7 +117,7 @@ class Foresight:
 
 
 def _read(index: Index, query: Query, rows: Sequence[Comment]) -> tuple[int, int, float]:
-    """Return the cost of reading ``rows`` from their partitions. Empty partitions are not read."""
+    """Return the cost of reading those of ``rows`` that are in partitions of the query."""
     parts: dict[str, list[Comment]] = {}
     for row in rows:
         values = COMMENT.values(row)
@@ -136,6 +137,7 @@ class Tally:
     items_read: int = 0
     capacity: float = 0.0
     refills: int = 0
+    """Number of further Queries, sent because a partition's first Query returned too few rows."""
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(*map(add, astuple(self), astuple(other)))
@@ -238,11 +240,12 @@ def cost(
 
     Reads the first five pages of all 31 combinations of ratings, in all languages and in one.
 
-    "articles": the articles' plan, which reads a full page of every partition.
+    "articles": the plan of the articles on which the data model is based. It reads a full page of
+    every partition.
 
-    "counts only": the API's plan from the counts of comments alone.
+    "counts only": the API's plan if it knows only the numbers of comments by rating and language.
 
-    "Marginalia": the API's plan from the counts and from the positions of rows on earlier pages.
+    "Marginalia": the API's plan if it also knows the positions of the rows on earlier pages.
 
     "foreseen": the least cost with the table's indexes, if a plan knew the page's rows.
 

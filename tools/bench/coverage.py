@@ -52,7 +52,8 @@ COMPILED_AWAY = {
     "raw_response_type",
     "refetchable",
 }
-"""Directives for Relay's compiler and gql.tada, which remove them before they send a document."""
+"""Directives for Relay's compiler and gql.tada. These tools remove the directives from a document
+before a client sends it."""
 
 _LITERAL = re.compile(r"(?:\bgraphql(?:\(\s*)?|/\* GraphQL \*/ )`([^`]+)`")
 _SUFFIXES = {".graphql", ".js", ".mjs", ".ts", ".tsx"}

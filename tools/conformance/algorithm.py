@@ -44,7 +44,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """The values that the specification allows for a flag, and the exact value."""
+    """The rule for ``hasNextPage`` or ``hasPreviousPage``: the allowed and the exact value."""
 
     allowed: frozenset[bool]
     exact: bool | None
@@ -55,10 +55,10 @@ class Flag:
 
 
 def flags(ask: Ask, length: int) -> dict[str, Flag]:
-    """Return the rules for ``hasNextPage`` and ``hasPreviousPage``."""
+    """Return the rules for both flags of the page for ``ask``, in a list of ``length`` rows."""
     shown, left = ask.edges_to_return(length), len(ask.between_cursors(length))
-    # The prose of the specification counts the cursor's own row, but the algorithm does not. So
-    # prose and algorithm disagree if this row is the only row beyond the page.
+    # The prose of the specification counts the cursor's own row among the rows beyond the page,
+    # but the algorithm does not. So they disagree if the page has no other row beyond it.
     only_before = ask.before == length - 1 == shown.stop
     only_after = ask.after == 0 and shown.start == 1
     return {

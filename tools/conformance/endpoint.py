@@ -18,7 +18,7 @@ LONGEST_PAUSE = 30.0
 """Maximum seconds between two attempts, even if ``Retry-After`` is longer."""
 
 SHOWN = 500
-"""Maximum characters of a response that is not GraphQL, in an error message."""
+"""If a response is not GraphQL, the error message shows at most this number of its characters."""
 
 
 class ConformanceError(Exception):
@@ -67,7 +67,7 @@ class Endpoint:
         self.url = url
         self.requests = 0
         given = {"Accept": MEDIA_TYPES} | dict(headers or {})
-        # Plain HTTP needs no certificates, and loading them takes longer than a check.
+        # Load certificates only for HTTPS, because loading takes longer than a check.
         verify = url.startswith("https:")
         self._client = httpx.AsyncClient(
             headers=given, timeout=timeout, transport=transport, verify=verify

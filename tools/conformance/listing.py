@@ -16,7 +16,7 @@ from tools.conformance.target import Target
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A row's key and its cursor.
+    """A row's key, by which rows are compared, and its cursor.
 
     The key is JSON of the row's type and id. For a row without an id, it is JSON of the row's type
     and the fields in ``shape.plain_fields``.

@@ -1,4 +1,4 @@
-"""A session checks one connection: it has the schema, the whole list, and the positions to test."""
+"""A session has the input of all checks: a connection, its whole list, and positions to test."""
 
 import random
 from collections.abc import AsyncIterator, Sequence
@@ -22,7 +22,7 @@ RANDOM_PLACES = 3
 
 @dataclass(slots=True)
 class Session:
-    """The input of checks: the listing, its rows, and a writer if mutations are given."""
+    """The input of checks: the listing, its rows, and a writer if ``--insert`` is given."""
 
     listing: Listing
     page_size: int

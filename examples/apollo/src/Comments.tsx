@@ -134,7 +134,7 @@ function evict(cache: ApolloCache, id: string | null | undefined): void {
   cache.gc();
 }
 
-/** Return the expected response of the server. */
+/** Return the optimistic response, which the list shows until the server responds. */
 function expected(draft: Draft, viewer: Viewer): AddCommentMutation {
   const { idempotencyKey, ...written } = draft;
   return {

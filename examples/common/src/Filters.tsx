@@ -1,6 +1,11 @@
 import { type Filter, toggled } from "./filter";
 
-/** Facets: the number of comments with each rating that match the language filter; and vice versa. */
+/**
+ * Facets: next to each filter, the number of comments that it would show.
+ *
+ * The counts of ratings respect only the language filter. The counts of languages respect only the
+ * rating filter.
+ */
 type Counts = {
   ratings: readonly { rating: number; count: number }[];
   languages: readonly { language: string; count: number }[];

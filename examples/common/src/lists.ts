@@ -3,7 +3,12 @@ import { type Filter, placeOf } from "./filter";
 type Comment = { id: string; createdAt: string };
 type List<E> = { edges: E[]; pageInfo: { hasNextPage: boolean } };
 
-/** Return the list with a new edge in date order, unless its place is after the loaded pages. */
+/**
+ * Return the list with a new edge, inserted in date order.
+ *
+ * If the list has the comment already, or if the edge's place is after the loaded pages, the list
+ * is unchanged.
+ */
 export function withEdge<E extends { node: Comment }, L extends List<E>>(
   list: L,
   edge: E,

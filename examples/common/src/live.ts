@@ -35,9 +35,10 @@ export function liveClient(): Client {
 }
 
 /**
- * Return the event cursor of a list's first page, for the argument `after`; null before it is read.
+ * Return the event cursor of a list's first page, for the argument `after` of commentEvents.
  *
- * The event cursor of a later page would skip events that happened after the first page was read.
+ * Return null until the first page is read. The event cursor of a later page would skip events that
+ * happened after the first page was read.
  */
 export function useFirstCursor(filter: Filter, eventCursor: string | null | undefined) {
   const first = useRef<{ filter: Filter; cursor: string } | null>(null);

@@ -67,7 +67,7 @@ export function AddComment(props: { connection: string; filter: Filter; viewer: 
   return <CommentForm onSend={send} />;
 }
 
-/** Return the expected response of the server. */
+/** Return the optimistic response, which the list shows until the server responds. */
 function expected(draft: Draft, viewer: Viewer): AddCommentMutation$rawResponse {
   const { idempotencyKey, ...written } = draft;
   return {

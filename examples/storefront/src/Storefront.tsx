@@ -30,8 +30,8 @@ export function Storefront() {
       }
     `,
     { productId: PRODUCT_ID, ...shown },
-    // The store still has lists that were shown before, so they need no request. The subscription
-    // updates them.
+    // When the user returns to an earlier list, the store still has it, and no request is needed.
+    // The subscription then delivers the events that happened meanwhile.
     { fetchPolicy: "store-or-network" },
   );
   if (!product) return null;

@@ -1,5 +1,5 @@
-// graph-gophers/graphql-go over the AWS SDK, with the plan of the articles that Marginalia is based on: it reads a full
-// page of every partition that the filter selects.
+// A server for comparison: graph-gophers/graphql-go over the AWS SDK. It reads a full page of every partition that the
+// filter selects, as in the articles on which Marginalia's data model is based.
 // Usage: graphql-go PORT ENDPOINT TABLE
 package main
 

@@ -1,4 +1,5 @@
-// PostGraphile over PostgreSQL, as in its documentation, with the filters of the connection-filter plugin.
+// A server for comparison: PostGraphile over PostgreSQL, configured as in its documentation. The plugin
+// connection-filter adds the filters.
 // Usage: postgraphile.mjs PORT URL PROCESSES
 import cluster from 'node:cluster'
 import { createServer } from 'node:http'

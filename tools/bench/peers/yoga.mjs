@@ -1,5 +1,5 @@
-// graphql-yoga over the AWS SDK, with the plan of the articles that Marginalia is based on: it reads a full page of
-// every partition that the filter selects.
+// A server for comparison: graphql-yoga over the AWS SDK. It reads a full page of every partition that the filter
+// selects, as in the articles on which Marginalia's data model is based.
 // Usage: yoga.mjs PORT ENDPOINT TABLE
 import { randomUUID } from 'node:crypto'
 import { Agent, createServer } from 'node:http'
@@ -102,9 +102,9 @@ async function readComment (id) {
   return Item ? commentOf(Item) : null
 }
 
-// Writes the comment, a counter of its product and a counter of its language in one transaction. The addComment of
-// Marginalia differs: it has no counter of the product, but a leaderboard, idempotency keys, and a lock for which
-// concurrent writers of a product wait.
+// Writes the comment, a counter of its product and a counter of its language in one transaction. Marginalia's addComment
+// writes no counter of the product. But it also keeps leaderboards and idempotency keys, and concurrent writes to a
+// product wait for a lock.
 async function addComment (input) {
   const id = randomUUID()
   const createdAt = new Date().toISOString().replace('Z', '000Z')

@@ -1,1 +1,1 @@
-"""Speed: compares the cost of a page on this server with other servers, over the same rows."""
+"""Speed: compares the CPU time and latency of pages on this server and on other servers."""

@@ -1,4 +1,7 @@
-"""The commands ``speed``, which compares servers, and ``growth``, which compares products."""
+"""The commands ``speed`` and ``growth``.
+
+``speed`` compares servers, and ``growth`` compares products of different sizes on this server.
+"""
 
 import asyncio
 import resource
@@ -26,7 +29,8 @@ Rounds = Annotated[
     int, typer.Option(min=1, help="Number of rounds. Each figure is the median of all rounds.")
 ]
 Seconds = Annotated[
-    float, typer.Option(min=0.05, help="Seconds of each load for each server in each round.")
+    float,
+    typer.Option(min=0.05, help="Seconds for which a server receives each load in each round."),
 ]
 Program = Annotated[
     Path | None,
@@ -46,13 +50,15 @@ Other = Annotated[
 ]
 RowsDir = Annotated[
     Path | None,
-    typer.Option(help="The directory that keeps the rows for the next measurement."),
+    typer.Option(
+        help="Directory that keeps the comments for later measurements. Default: a temporary one."
+    ),
 ]
 Write = Annotated[bool, typer.Option("--write", help="Write the tables into docs/speed.md.")]
 
 _PICTURED = 16
-"""The number of clients whose figures docs/speed.md and its picture show. If it was not measured,
-they show the first number of ``--clients``."""
+"""docs/speed.md and its picture show the measurement with this number of concurrent clients. If
+``--clients`` lacks this number, they show the measurement with the first of ``--clients``."""
 
 
 def speed(

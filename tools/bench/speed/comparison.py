@@ -1,4 +1,4 @@
-"""The comparison: every server receives every load, in alternating rounds."""
+"""Compares servers: in several rounds, every server receives the requests of every load."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -44,7 +44,10 @@ class Plan:
     """The number of concurrent clients in the measurement after the rounds; 0 omits it."""
 
     def most_steps(self, contestants: int) -> int:
-        """Return the maximum number of steps, which is needed if all servers receive all loads."""
+        """Return the maximum number of steps that the progress bar shows.
+
+        There are fewer steps if some servers do not receive some loads.
+        """
         return len(self.loads) * contestants * (2 + self.rounds * len(self.clients)) + contestants
 
 
@@ -119,7 +122,10 @@ async def crowds(
 async def _prepare(
     plan: Plan, load: Load, contestants: Sequence[Contestant], outcome: Outcome
 ) -> AsyncIterator[str]:
-    """Record each server's costs and right responses for a load."""
+    """Record each server's costs for a load, and the responses that count as right in the rounds.
+
+    Yields titles of steps, and raises CommandError, as ``compare`` does.
+    """
     outcome.titles[load.name] = load.title
     agreed: tuple[str, list[int]] | None = None
     for one in contestants:

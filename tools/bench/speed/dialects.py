@@ -1,4 +1,4 @@
-"""The requests and responses of each server.
+"""Writes each server's requests, and reads the content of its responses.
 
 The servers have different schemas and cursors, but they return the same pages.
 """
@@ -30,7 +30,7 @@ Body = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class CommentsApi:
-    """The schema of Marginalia, and of its peers over DynamoDB."""
+    """The schema of Marginalia, and of the other servers over DynamoDB."""
 
     name: str
     own_cursors: bool

@@ -1,7 +1,8 @@
-"""The load generator: HTTP/1.1 clients, each of which sends its next request after each response.
+"""The load generator: HTTP/1.1 clients that send a request, wait for its response, and repeat.
 
-A client is an asyncio protocol. There is no task or stream between a response and the next request,
-so one Python process can keep several servers busy.
+A client is an asyncio protocol: the callback that receives a response also sends the next request.
+No task or stream is between them, which saves so much CPU time that one Python process can keep
+several server processes busy.
 """
 
 import asyncio
@@ -159,7 +160,7 @@ class _Client(asyncio.Protocol):
         self.broke()
 
     def broke(self) -> None:
-        """Record an empty response, if the request has no response yet."""
+        """End the client. If its request has no response yet, record an empty response."""
         if self._waiting:
             self._note(b"", b"", b"")
         if not self.gone.done():

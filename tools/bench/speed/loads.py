@@ -85,9 +85,9 @@ def all_comments() -> list[Comment]:
 
 @dataclass(frozen=True, slots=True)
 class PageAsked:
-    """A page of a product's comments.
+    """A request for a page of a product's comments.
 
-    It starts after the position ``after``, or at the list's start.
+    The page starts after the position ``after``, or at the list's start.
     """
 
     product: str
@@ -98,14 +98,14 @@ class PageAsked:
 
 @dataclass(frozen=True, slots=True)
 class CommentAsked:
-    """One comment by its id."""
+    """A request for one comment by its id."""
 
     comment_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class CommentAdded:
-    """A new comment."""
+    """A request that adds a comment."""
 
     product: str
     rating: int
@@ -116,7 +116,7 @@ class CommentAdded:
 
 @dataclass(frozen=True, slots=True)
 class HtmlAsked:
-    """The HTML page of a product, as a browser requests it."""
+    """A request for a product's HTML page, as a browser sends it."""
 
     product: str
 
@@ -137,8 +137,8 @@ def all_loads(comments: Iterable[Comment], count: int, deep: int = DEEP) -> list
     """Return every load for some rows, in the order of the report. The same rows give equal loads.
 
     ``count`` is the number of requests in each of the loads ``mixed``, ``one`` and ``add``. Each
-    other load has one request. The deep page begins after row ``deep`` of the largest product, or
-    after its last row.
+    other load has one request. The deep page begins after row ``deep`` of the largest product. If
+    the product has fewer rows, the deep page begins after the last row.
     """
     rows = sorted(comments, key=comment_position, reverse=True)
     chance = random.Random(_SEED)  # noqa: S311 - loads, not secrets
@@ -166,7 +166,8 @@ def all_loads(comments: Iterable[Comment], count: int, deep: int = DEEP) -> list
 def _mixed(rows: list[Comment], count: int, chance: random.Random) -> list[PageAsked]:
     """Return ``count`` pages, some of them first pages and the others at a random depth.
 
-    The lists of the pages are chosen by Zipf's law.
+    Lists are chosen by Zipf's law: the second list half as often as the first, the third a third as
+    often, and so on.
     """
     lists = lists_asked()
     chance.shuffle(lists)

@@ -63,7 +63,8 @@ def script(
 ) -> Script | None:
     """Return the requests of a load; None if this server has no such operation.
 
-    With ``tell_cost`` each request selects its cost. ``token`` is a JWT of staff, who see costs.
+    With ``tell_cost`` each request asks the server for its cost. ``token`` is a JWT of staff, who
+    may see costs.
     """
     more = {"extensions": {"cost": True}} if tell_cost else {}
     requests = [_request(url, dialect, asked, token, more) for asked in load.asked]
@@ -73,7 +74,10 @@ def script(
 
 
 async def each(script: Script, keep: Callable[[int, Answer], None], clients: int = 1) -> None:
-    """Send each request once. Raise CommandError if a response has another status than 200."""
+    """Send each request once, and pass each response to ``keep``.
+
+    Raise CommandError if a response has another status than 200.
+    """
     failed: list[Answer] = []
 
     def note(number: int, answer: Answer) -> None:
@@ -89,10 +93,10 @@ async def each(script: Script, keep: Callable[[int, Answer], None], clients: int
 
 
 async def record(script: Script) -> list[int]:
-    """Record the right responses.
+    """Send each request once, and record its response as the right one for the measurement.
 
-    Return digests of their contents, which are equal for all servers. The result is empty for
-    writes and HTML pages, which are not compared between servers.
+    Return digests of the responses' contents, which must be equal for all servers. The result is
+    empty for writes and HTML pages, which are not compared between servers.
     """
     first = script.load.asked[0]
     if isinstance(first, CommentAdded):

@@ -1,4 +1,4 @@
-"""Starts an embedded engine with the comments that a measurement reads.
+"""Runs the engine of a measurement: a storage engine whose table has the comments to read.
 
 This module writes the comments and their counters as an export in Amazon's format, and the embedded
 engine imports the export. For a million comments this takes minutes. ``marginalia load`` would take
@@ -42,12 +42,12 @@ _SHOWN_EVERY = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """The programs to measure, and the directory of their rows."""
+    """The ``marginalia`` programs to measure, and the directory of the engine's data file."""
 
     marginalia: Path
     other: Path | None
     rows_dir: Path | None
-    """The directory that keeps the rows. None for a temporary directory."""
+    """The directory that keeps the data file for later runs. None for a temporary directory."""
     secret: str = field(default_factory=secrets.token_hex)
 
     def token(self) -> str:
@@ -57,7 +57,7 @@ class Programs:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Comments to measure with. The table stores ``name``, by which a later run recognises them."""
+    """The comments of a measurement. The table stores ``name``, so that a later run knows them."""
 
     name: str
     count: int
@@ -66,7 +66,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The engine with the rows, and the options of a Marginalia server over it."""
+    """The running engine, and the options with which a Marginalia server uses its table."""
 
     programs: Programs
     endpoint_url: str
@@ -79,7 +79,8 @@ class Place:
 async def place(programs: Programs, rows: Rows) -> AsyncIterator[Place]:
     """In the ``with`` block, run an engine that has the rows.
 
-    Raise CommandError if the directory has other rows.
+    If the directory has no data file, create one first. Raise CommandError if its data file has
+    other rows.
     """
     with TemporaryDirectory() as directory:
         settings = Settings(data_dir=programs.rows_dir or Path(directory))
@@ -100,7 +101,7 @@ async def place(programs: Programs, rows: Rows) -> AsyncIterator[Place]:
 
 
 async def _fill(data: DataDirectory, rows: Rows) -> None:
-    """Create the data file in a directory that has none."""
+    """Create the data file in ``data``, which has none, and store the rows in it."""
     data.prepare()
     with (
         TemporaryDirectory(dir=data.path) as directory,

@@ -1,4 +1,4 @@
-"""A temporary PostgreSQL cluster, run by this machine's programs. Its only table has the rows."""
+"""Runs a temporary PostgreSQL server, installed on this machine, with one table of comments."""
 
 import csv
 import io
@@ -92,7 +92,10 @@ def _programs() -> Path:
 
 
 def _user() -> str | None:
-    """Return the user that runs PostgreSQL, which refuses root. None means the current user."""
+    """Return the user who must run PostgreSQL; None for the current user.
+
+    PostgreSQL refuses to run as root.
+    """
     if os.geteuid():
         return None
     try:

@@ -296,8 +296,8 @@ def _environment() -> Mapping[str, str]:
     """Return the servers' environment variables: this process's, and those of ``_ENVIRONMENT``.
 
     This process's variables of Marginalia and AWS are left out, and PYTHONPATH.
-    PYTHONDONTWRITEBYTECODE is left out too, because without bytecode each start would compile every
-    module.
+    PYTHONDONTWRITEBYTECODE is left out too: with this variable Python would store no bytecode, and
+    each start would compile every module.
     """
     ours = ("MARGINALIA_", "AWS_", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}

@@ -89,8 +89,8 @@ def sections(outcome: Outcome) -> list[Section]:
 def page_sections(outcome: Outcome, clients: int) -> list[Section]:
     """Return the tables of docs/speed.md: the lines with ``clients`` clients, in fewer columns.
 
-    Each line also has the CPU time with one client. Several clients share reads of the table. With
-    one client, each page has the cost of all its reads.
+    Each line also has the CPU time with one client, because concurrent clients share reads of the
+    table. Only with one client does each page include the cost of all its reads.
     """
     full, *others = sections(outcome)
     left_out = {"clients", "pages/s", "p50 ms", "p99 ms", "answers"}

@@ -1,4 +1,4 @@
-"""Checks of objects by id: ``node``, ``nodes``, and equal values in the list and by id."""
+"""Checks of the fields ``node`` and ``nodes``, which return a list's rows by their ids."""
 
 import json
 from collections.abc import AsyncGenerator
@@ -32,8 +32,8 @@ async def node_equals_row(session: Session) -> AsyncGenerator[Finding]:
     plain = " ".join(plain_fields(session.shape.schema.type_map.get(typename)))
     fields = f"{{ __typename id ... on {typename} {{ {plain} }} }}"
     # The check needs a page with the list's first row. If the connection has no argument first,
-    # such a page is requested by last. It contains the first row only if the whole list fits on
-    # one page. If not, the check passes without a comparison.
+    # the check requests the last page. This page contains the first row only if the whole list fits
+    # on one page. If the page lacks the first row, the check passes without a comparison.
     name, size = ("first", 1) if session.shape.forward else ("last", len(session.rows))
     rows = target.selecting(f"{name}: $size", f"{{ edges {{ node {fields} }} }}")
     refetched = f"refetched: node(id: $id) {fields}"

@@ -36,10 +36,10 @@ async def backward_walk(session: Session) -> AsyncGenerator[Finding]:
 async def _walk(session: Session, *, backward: bool) -> AsyncGenerator[Finding]:
     """Page through the list with two page sizes, and compare the rows.
 
-    If the session could not read the list, there are no rows to compare. The session read the list
-    forward if the field has ``first`` and ``after``, otherwise backward. The check of this
-    direction then yields the session's fault. The check of the opposite direction pages through
-    the list, and yields nothing if it reaches the end.
+    If the session could not read the list (``session.fault``), there are no rows to compare. The
+    session reads forward if the field has ``first`` and ``after``, otherwise backward. The check of
+    the direction in which the session failed yields the fault. The check of the opposite direction
+    pages through the list, and yields nothing if it reaches the end.
     """
     if session.fault is not None:
         if backward != session.shape.forward:
@@ -141,7 +141,7 @@ def _backward(session: Session) -> list[Ask]:
 
 
 def _between(session: Session) -> list[Ask]:
-    """Return pages between two distant, near or adjacent rows.
+    """Return pages between two rows that are far apart or adjacent.
 
     Two more pages have one cursor: a page by ``first`` and ``before``, and a page by ``last`` and
     ``after``.
@@ -159,9 +159,9 @@ def _between(session: Session) -> list[Ask]:
 def difference(
     expected: Sequence[str], got: Sequence[str], where: str, request: Request
 ) -> Iterator[Finding]:
-    """Yield the differences between two lists of rows.
+    """Yield the differences between the expected rows and the rows that a walk returned.
 
-    ``request`` is the first request of the walk.
+    ``where`` is the beginning of each finding's sentence. ``request`` is the walk's first request.
     """
     if list(expected) == list(got):
         return

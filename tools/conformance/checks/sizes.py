@@ -1,4 +1,4 @@
-"""Checks of sizes and cursors at and beyond their limits."""
+"""Checks of unusual arguments: page sizes that are zero, negative, huge or missing, bad cursors."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 

@@ -26,9 +26,9 @@ WALKS = 2
 """Walks in each direction during concurrent writes."""
 
 PATIENCE = 40
-"""Maximum number of reads of the list while a write is not visible in it."""
+"""Maximum number of times that a check reads the list to find a write that is not visible yet."""
 PAUSE = 0.25
-"""Seconds between these reads."""
+"""Seconds between two of these reads."""
 
 
 @check(Level.MUST, "connections.htm#sec-Edge-order", Need.ROWS, Need.INSERT)

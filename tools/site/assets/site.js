@@ -1,5 +1,5 @@
-// Makes the theme's elements accessible: keyboards can reach tables that scroll sideways, and screen
-// readers get a name for the buttons of each block of code.
+// Makes the theme's elements accessible: users of a keyboard can focus and scroll wide tables, and
+// screen readers get a name for the buttons of each block of code.
 const reach = () => {
   for (const table of document.querySelectorAll(".md-typeset__scrollwrap")) table.tabIndex = 0;
   document.querySelectorAll(".md-code__nav").forEach((buttons, number) =>
