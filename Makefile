@@ -69,7 +69,7 @@ check: setup-dev ## Check format, lint, types, imports and schema.graphql
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/marginalia schema | diff -u schema.graphql - || { echo "schema.graphql is behind the code: run 'make sdl' and commit it."; exit 1; }
+	$(BIN)/marginalia schema | diff -u schema.graphql - || { echo "schema.graphql does not match the code: run 'make sdl' and commit it."; exit 1; }
 
 check-all: check .venv/installed-site ## Run check, check the AWS templates and build the site
 	.venv/cfn-lint/bin/cfn-lint deploy/cloudformation.yaml deploy/photos.yaml deploy/webhook.yaml

@@ -213,6 +213,7 @@ def _vote(*people: str) -> Act:
 
 
 async def _fold(stores: MeteredStores) -> None:
+    """Count a comment's votes, and write their number into the comment."""
     await stores.folds.correct([_N.comment_id])
 
 

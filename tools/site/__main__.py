@@ -23,7 +23,7 @@ AROUND = {
     "examples/README.md": "examples.md",
     "schema.graphql": "schema.md",
 }
-"""Maps files outside ``docs/`` that the site contains to their paths in the site."""
+"""The pages of the site from files outside ``docs/``: each file with its path in the site."""
 
 _CODE_OR_LINK = re.compile(
     r"""^(?P<marks>\ *```+).*?^(?P=marks)\ *$

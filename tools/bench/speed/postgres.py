@@ -1,4 +1,4 @@
-"""Runs a temporary PostgreSQL server, installed on this machine, with one table of comments."""
+"""Runs a temporary PostgreSQL server of this machine, whose only table has the comments."""
 
 import csv
 import io
