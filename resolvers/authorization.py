@@ -153,7 +153,7 @@ async def sees_organization(context: Context, organization: str) -> bool:
 async def require_user(context: Context, organization: str) -> None:
     """Raise NotFoundError unless the viewer belongs to the organisation.
 
-    This rule applies to staff too.
+    The error is also raised for staff who do not belong to it.
     """
     if await membership(context, organization) is None:
         raise NotFoundError("You do not belong to an organisation of this name.")

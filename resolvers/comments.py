@@ -193,7 +193,7 @@ async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # 
 
     If the viewer has received the product, the comment is a verified purchase. The comment waits
     for a moderator if the server's moderation rule requires a review, or if the viewer is blocked.
-    A moderator's own comment is published at once. The result has the error NOT_BOUGHT if the
+    A moderator's own comment does not wait. The result has the error NOT_BOUGHT if the
     server accepts comments only from buyers, and the viewer has not received the product.
     """
     viewer = require_viewer(info.context)
@@ -249,7 +249,7 @@ def _text_rule(context: Context) -> dict[str, Rule]:
 def _review(
     info: Info, permission: Permission, old: Comment | None, new: Comment
 ) -> ReviewCause | None:
-    """Return why a comment must wait for a moderator; None if it is published at once.
+    """Return why a comment must wait for a moderator; None if it need not wait.
 
     ``old`` is the published comment that ``new`` replaces; None if the comment is new or was not
     published.

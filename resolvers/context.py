@@ -278,7 +278,7 @@ class Context:
 
     @cached_property
     def votes(self) -> DataLoader[Comment, bool]:
-        """Reads whether the viewer has marked comments as helpful, for a whole page at once."""
+        """Reads whether the viewer has marked comments as helpful, in one read for a whole page."""
         return DataLoader(self._votes, cache=False)
 
     async def _comments(self, comment_ids: Sequence[str]) -> list[Comment | None]:

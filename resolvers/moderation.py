@@ -235,7 +235,7 @@ async def submissions(  # noqa: PLR0913, PLR0917 - the field's arguments
 
 
 def cause(root: strawberry.Parent[Submission], info: Info) -> ReviewCause | None:
-    """Return the cause of a submission's review; None if the viewer is not a moderator."""
+    """Return why a submission waits for a moderator; None if the viewer is not a moderator."""
     return root.cause if is_moderator(require_viewer(info.context)) else None
 
 

@@ -77,7 +77,7 @@ async def nodes(info: Info, node_ids: NodeIds) -> list[Found]:
     if len(node_ids) > MAX_NODES:
         raise InvalidArgumentError("ids", f"ids lists {len(node_ids)}; the maximum is {MAX_NODES}.")
 
-    # Load all objects at once, so that the context's loader reads all comments in one request.
+    # Load all objects in parallel, so that the context's loader reads all comments in one request.
     parsed = (partial(parse_node_id, "ids", node_id, *LOADERS) for node_id in node_ids)
     return await asyncio.gather(*(found(info, parse) for parse in parsed))
 

@@ -94,7 +94,7 @@ class SetSubscriptionPlanInput:
 
 @dataclass(frozen=True, slots=True)
 class OrganizationPayload:
-    """A stored organisation."""
+    """Result of ``createOrganization`` or ``setSubscriptionPlan``: the stored organisation."""
 
     organization: Organization | None = None
     user_errors: list[UserError] = field(default_factory=list)

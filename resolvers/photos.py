@@ -1,4 +1,4 @@
-"""Uploads of photos for comments."""
+"""Returns the forms with which browsers upload photos for comments to the shop's bucket."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ class PhotoUploadsPayload:
 
 @dataclass(frozen=True, slots=True)
 class UploadField:
-    """A field of a form."""
+    """A field of the form that uploads a photo."""
 
     name: str
     value: str

@@ -63,7 +63,7 @@ async def product_search(
 
 
 async def load(info: Info, product_id: str) -> Product:
-    """Return the product that ``node`` looks up."""
+    """Return the product with this id, for ``node``, which has checked the id."""
     del info
     return Product(product_id)
 
@@ -124,8 +124,8 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     )
     stores, broker, since = info.context.stores, info.context.broker, None
     if broker is not None and isinstance(root, Product) and selects(info, "eventCursor"):
-        # Take the position before the rows are read, so that the events after the position
-        # include every change that the page may lack.
+        # Take the last position in the log of changes before the rows are read, so that the events
+        # after this position include every change that the page may lack.
         since = broker.log.last
     if selects(info, "totalCount"):
         page = await stores.comments.counted_page(selection, cut, since)
@@ -176,7 +176,7 @@ async def title(root: strawberry.Parent[Product], info: Info) -> str | None:
 
 
 async def picture_url(root: strawberry.Parent[Product], info: Info) -> str | None:
-    """Return the URL of a picture."""
+    """Return the URL of the product's picture."""
     return (await _details(root, info)).picture_url or None
 
 

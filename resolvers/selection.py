@@ -1,8 +1,9 @@
-"""Finds which fields a request selects below the current field, and which slice of a list.
+"""Finds which fields a request selects below the current field, and which slice of a list it wants.
 
-The current field is the field whose resolver runs. Results that depend only on the document are
-stored in the ``memo`` of the compiled field. Later requests with the same document do not compute
-these results again.
+The current field is the field whose resolver runs. A slice is a range of a list's rows: for
+example, the first 20 rows after a cursor. Results that depend only on the document are stored in
+``memo``, a dictionary of the field that is kept between requests. Later requests with the same
+document do not compute these results again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -81,7 +81,7 @@ def author(username: str) -> Author:
 
 
 async def load_author(info: Info, username: str) -> Author:
-    """Return the author that ``node`` looks up."""
+    """Return the author with this user name, for ``node``, which has checked the name."""
     del info
     return Author(username)
 

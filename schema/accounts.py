@@ -172,8 +172,8 @@ class CreateTicketPayload:
 
     ticket: Ticket | None = strawberry.field(description="The stored ticket; null on errors.")
     ticket_edge: Edge[Ticket] | None = strawberry.field(
-        description="The ticket's edge. Insert the edge into cached lists, because a list that is "
-        "read again may lack the change for a moment. Null on errors."
+        description="The ticket's edge. Insert the edge into cached lists instead of reading them "
+        "again, because lists may lack the change for a moment. Null on errors."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 

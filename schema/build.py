@@ -162,8 +162,8 @@ _KEY, _TWO_KEYS = Reads(), Reads(2)
 _OF_PRODUCT = Reads(0, together=True)
 
 USUAL_MEMBERS = 10
-"""The number of products that predicted costs assume for every group. ``GroupReads`` limits the
-reads of groups with more products."""
+"""The server assumes this number of products in each group when it predicts the cost of an
+operation. A group may have more products, so ``GroupReads`` counts and limits the actual reads."""
 
 _WRITE = Reads(5)
 _QUESTION = Reads(0, questions=1)
@@ -200,14 +200,14 @@ READS: Mapping[str, Reads] = {
     "Product.url": _OF_PRODUCT,
     "Product.comments": _PAGE,
     "Product.statistics": _OF_PRODUCT,
-    # The group, in addition to the product's details.
+    # Reads the group, in addition to the product's details.
     "Product.group": Reads(together=True),
     "ProductGroup.products": _rows(USUAL_MEMBERS),
     "ProductGroup.comments": Reads(USUAL_MEMBERS, 0.5, paged=True),
     "ProductGroup.comments.totalCount": Reads(USUAL_MEMBERS),
     "ProductGroup.comments.jsonLd": Reads(USUAL_MEMBERS),
     "ProductGroup.statistics": Reads(USUAL_MEMBERS),
-    # The newest comment, in addition to the product's details.
+    # Reads the newest comment, in addition to the product's details.
     "Product.isKnown": Reads(unit=0.5, together=True),
     "Product.mostRecentPositive": _ROW,
     "Product.mostRecentNegative": _ROW,
@@ -293,8 +293,8 @@ READS: Mapping[str, Reads] = {
 the cost of operations from this table. A field that is not in the table is predicted to read
 nothing.
 
-The key of a field is ``Type.field``. The key ``Type.first.second`` is for the field ``second``
-directly below ``Type.first``. There it replaces the two-part key of ``second``."""
+The key of a field is ``Type.field``. If the field ``second`` is selected directly below
+``Type.first``, a key ``Type.first.second`` overrides the key ``Type.field`` of ``second``."""
 
 
 def build_schema(
@@ -308,8 +308,9 @@ def build_schema(
     """Return the executable schema. Without ``introspection``, clients cannot see the schema.
 
     With ``federation``, the schema is a subgraph of Apollo Federation. With ``explain``, it has the
-    fields and arguments marked by ``EXPLAINED``, such as the plan of each list. Without
-    ``compiles``, graphql-core executes all operations.
+    fields and arguments marked by ``EXPLAINED``, such as the plan of each list. With ``compiles``,
+    frequent operations are compiled to Python functions; otherwise graphql-core executes all
+    operations. ``kind`` is the class of the schema.
     """
     reads = {**READS, "Query._entities": _KEY} if federation else READS
     schema = copy(
@@ -325,7 +326,7 @@ def build_schema(
 def _with_types(
     *, introspection: bool, federation: bool, explain: bool, kind: type[ExecutableSchema]
 ) -> ExecutableSchema:
-    """Return a schema, which ``build_schema`` copies.
+    """Return a cached schema. ``build_schema`` gives each copy of it a new document cache.
 
     The schema is cached, because converting all Strawberry types to graphql-core's takes 70 ms.
     """
@@ -351,8 +352,8 @@ def _with_types(
 def _describe_arguments(schema: GraphQLSchema) -> None:
     """Add a description to each argument that its resolver does not describe.
 
-    Also remove the default null from arguments and input fields, because only the Python functions
-    need this default.
+    Also remove the default null from arguments and input fields. Strawberry copies this default
+    from the Python functions, and the SDL would show it as ``= null``.
     """
     for owner in schema.type_map.values():
         if isinstance(owner, GraphQLInputObjectType):

@@ -45,7 +45,7 @@ show_enum(
         PlanBasis.ROW_LOCATIONS: "All statistics: counts, and the positions of rows that the "
         "server has read before. This is the default.",
         PlanBasis.COUNTS: "Only the counts per rating and language.",
-        PlanBasis.NOTHING: "No statistics. For comments, the plan is the same as with FULL_PAGES.",
+        PlanBasis.NOTHING: "No statistics. The server reads comments as with FULL_PAGES.",
         PlanBasis.FULL_PAGES: "No optimizer. The server reads a full page of every partition of "
         "the index that covers the most filters.",
     },
@@ -374,8 +374,8 @@ class AddCommentPayload:
         "moderator."
     )
     comment_edge: Edge[Comment] | None = strawberry.field(
-        description="The comment's edge. Insert the edge into cached lists, because a list that "
-        "is read again may lack the change for a moment. Null if `comment` is null."
+        description="The comment's edge. Insert the edge into cached lists instead of reading them "
+        "again, because lists may lack the change for a moment. Null if `comment` is null."
     )
     submission: object = strawberry.field(
         graphql_type=Annotated["Submission", strawberry.lazy("schema.moderation")] | None,  # noqa: F821 - a cyclic import

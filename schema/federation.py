@@ -40,9 +40,9 @@ def subgraph_sdl(sdl: str) -> str:
 
     ``sdl`` is the SDL without Apollo's directives.
     """
-    # Other subgraphs also define Relay's PageInfo, so PageInfo needs ``@shareable``. The directive
-    # must be on its own declaration: on an ``extend type`` it would apply only to the fields of the
-    # extension.
+    # A gateway refuses a type that several subgraphs define, unless it is ``@shareable``. Other
+    # subgraphs also define Relay's PageInfo. The directive must be on the declaration of PageInfo:
+    # on an ``extend type`` it would apply only to the fields of the extension.
     sdl = sdl.replace("\ntype PageInfo {", "\ntype PageInfo @shareable {")
     keys = (f'\nextend type {name} @key(fields: "{key}")' for name, key in federation.KEYS.items())
     return f"{sdl}\n{_LINK}{''.join(keys)}\n"
@@ -50,7 +50,7 @@ def subgraph_sdl(sdl: str) -> str:
 
 @strawberry.type(name="_Service", description="This subgraph.")
 class Service:
-    """The type that a gateway selects from a subgraph."""
+    """The type of ``_service``, from which a gateway reads the SDL of a subgraph."""
 
     sdl: str = strawberry.field(description="SDL of this subgraph, with the keys of its entities.")
 

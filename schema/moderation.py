@@ -109,7 +109,7 @@ class Submission(Node):
     )
     reply: model.Reply | None = strawberry.field(
         graphql_type=Reply | None,
-        description="The shop's reply from a time when the comment was published; null if there "
+        description="The shop's reply, written while the comment was published; null if there "
         "is none.",
     )
     photos: list[model.Photo] = strawberry.field(
@@ -324,7 +324,7 @@ class ModerationMutation:
     decide_comments: moderation.DecisionsPayload | None = strawberry.mutation(
         resolver=moderation.decide_comments,
         graphql_type=DecideCommentsPayload | None,
-        description="Decide on up to 25 comments at once. Each decision has the effect of "
+        description="Decide on up to 25 comments. Each decision has the effect of "
         "`approveComment` or `rejectComment`. Only for moderators.",
     )
     report_comment: moderation.ReportPayload | None = strawberry.mutation(

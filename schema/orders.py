@@ -88,8 +88,8 @@ class PlaceOrderPayload:
 
     order: Order | None = strawberry.field(description="The stored order; null on errors.")
     order_edge: Edge[Order] | None = strawberry.field(
-        description="The order's edge. Insert the edge into cached lists, because a list that is "
-        "read again may lack the change for a moment. Null on errors."
+        description="The order's edge. Insert the edge into cached lists instead of reading them "
+        "again, because lists may lack the change for a moment. Null on errors."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
@@ -106,8 +106,8 @@ class OrderMutation:
     place_order: orders.OrderPayload | None = strawberry.mutation(
         resolver=orders.place_order,
         graphql_type=PlaceOrderPayload | None,
-        description="Place an order for a user. Only for staff, because the shop's server must "
-        "set the prices.",
+        description="Place an order for a user. Only for staff, so that the shop's server sets the "
+        "prices, and not the customer.",
     )
     set_order_status: orders.OrderPayload | None = strawberry.mutation(
         resolver=orders.set_order_status,

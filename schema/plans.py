@@ -18,9 +18,10 @@ show_enum(
         "index does not cover.",
         trace.RowOutcome.AROUND: "Matches the filters, but is not shown: the row is outside the "
         "page, or another segment returned the same row. The server reads rows outside the page "
-        "for a pagination flag, or because the page might need more rows.",
-        trace.RowOutcome.HEAD: "The list's head item, such as an organisation, which the "
-        "server reads in the same Query as the rows.",
+        "to compute a pagination flag, or because it does not know before the read how many rows "
+        "of the segment the page shows.",
+        trace.RowOutcome.HEAD: "Not a row of the list, but the object to which the list belongs, "
+        "such as an organisation. The server reads it in the same Query as the rows.",
     },
 )
 show_enum(
@@ -57,8 +58,8 @@ class SegmentReading:
     limit: int = strawberry.field(description="`Limit` of the first Query.")
     items_read: int = strawberry.field(description="Number of rows that DynamoDB returned.")
     refills: int = strawberry.field(
-        description="Number of Queries after the first. The server sends them if the first rows "
-        "do not fill the page."
+        description="Number of Queries after the first. The server sends further Queries if the "
+        "rows of the first do not fill the page."
     )
     skipped: bool = strawberry.field(description="Whether the segment was not read.")
     skip_reason: str | None = strawberry.field(
@@ -124,8 +125,8 @@ class PlanAlternative:
         description="Key ranges to read; empty if the index cannot answer the query.",
     )
     expected_rows: float | None = strawberry.field(
-        description="Estimated number of rows that the first Query of each key range returns, "
-        "as a sum; null without an estimate."
+        description="Estimated number of rows that the first Queries of all key ranges return "
+        "together; null without an estimate."
     )
     estimated_capacity: float | None = strawberry.field(
         description="Estimated read capacity units; null without an estimate."

@@ -83,8 +83,9 @@ class Query:
         resolver=product_resolvers.product_search,
         graphql_type=ProductConnection | None,
         description="Products with titles that begin with a text, sorted by title. The search "
-        "ignores case, character width and repeated spaces, but not accents. Only the first 100 "
-        "characters are compared. A new title may be missing for a moment.",
+        "ignores case, repeated spaces, and whether a character is full-width or half-width, but "
+        "not accents. It compares only the first 100 characters of a title. A new title may be "
+        "missing for a moment.",
     )
     comment: model.Comment | None = strawberry.field(
         resolver=comments.comment,
@@ -183,7 +184,7 @@ class Mutation(
 
 @strawberry.type(description="The root of all subscriptions.")
 class Subscription:
-    """The root of all subscriptions."""
+    """Binds each subscription to its resolver."""
 
     comment_events: AsyncIterator[changes.CommentEvent] = strawberry.subscription(
         resolver=comments.comment_events,

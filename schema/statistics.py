@@ -116,7 +116,10 @@ class CommentStatistics:
     )
 
 
-_AS_OF = "Time at which the last export began. The result includes all changes before this time."
+_AS_OF = (
+    "Time at which the last export to the analytics store began. The result includes all changes "
+    "before this time."
+)
 
 
 @strawberry.type(description="How the analytics store computed the result.")

@@ -1,4 +1,4 @@
-"""GraphQL types that all subjects use: scalars, Relay's Node, Edge and Connection, user errors.
+"""GraphQL types that several modules use: scalars, Relay's Node, Edge and Connection, user errors.
 
 A field without a resolver returns an attribute of the domain object. A field with a resolver is
 annotated with the Python type that the resolver returns; ``graphql_type`` is the type that clients
@@ -34,7 +34,10 @@ _CODE = re.compile(r"[A-Z]{3}")
 
 
 def shown_instant(instant: datetime) -> str:
-    """Return a time as ``instant.isoformat()`` does. For UTC, orjson needs half as much time."""
+    """Return the text of a time, as ``instant.isoformat()`` does.
+
+    For a time in UTC, use orjson, which returns the same text in half the time.
+    """
     if type(instant) is datetime and instant.tzinfo is UTC:
         return orjson.dumps(instant)[1:-1].decode()
     return instant.isoformat()
@@ -89,7 +92,8 @@ def show_enum(
     kind: type[Enum], description: str, values: Mapping[Any, str], *, name: str | None = None
 ) -> None:
     """Turn a Python enum into a GraphQL enum. ``values`` has the description of each value."""
-    # An input type that was defined earlier may have defined the enum already.
+    # If an input type with a field of this enum was defined before, Strawberry has already turned
+    # ``kind`` into a GraphQL enum. The input type uses this definition, so do not replace it.
     if not hasattr(kind, "__strawberry_definition__"):
         strawberry.enum(kind)
     definition = kind.__strawberry_definition__  # type: ignore[attr-defined]
@@ -130,7 +134,8 @@ class Node:
 
 
 @strawberry.type(
-    description="Pagination flags and cursors of a page. The flags are exact in both directions."
+    description="Pagination flags and cursors of a page. The flags are exact, with `first` and "
+    "with `last`."
 )
 class PageInfo:
     """The GraphQL type of ``dal.query.pagination.PageInfo``."""

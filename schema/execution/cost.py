@@ -51,7 +51,8 @@ ROW_BYTES = 500
 """The usual size of a row, in bytes."""
 
 _ROWS_READ = 40
-"""The usual number of rows that a page reads. ``QueryPlan.rows`` lists these rows."""
+"""The usual number of rows that the server reads for a page, which is the length of
+``QueryPlan.rows``."""
 
 _FILTERS = ("rating", "language", "status")
 """Filter arguments. Each value of a filter can be a separate partition to read: for example, rows
@@ -325,8 +326,9 @@ class _Prediction:
 
 
 def _partitions(arguments: Mapping[str, Any], lists: float = 1) -> float:
-    """Return the maximum number of partitions that a page reads, if it merges ``lists`` lists.
+    """Return the maximum number of partitions that a page reads.
 
+    ``lists`` is the number of lists that the page merges: for a group, one list for each product.
     More than MAX_SEGMENTS partitions count as MAX_SEGMENTS, because the data-access layer refuses
     a page with more.
     """
@@ -334,7 +336,7 @@ def _partitions(arguments: Mapping[str, Any], lists: float = 1) -> float:
     sizes = {name: len(set(map(str, one))) for name, one in given if isinstance(one, list)}
     order_by = arguments.get("orderBy")
     # A page with the most helpful comments first is read in two stages: comments with votes, and
-    # comments without votes. The first stage reads one further partition of each list.
+    # comments without votes. For the first stage, add one partition for each list.
     helpful = order_by == Order.MOST_HELPFUL
     if _ordered(order_by) and not helpful:
         ratings = 1 if "rating" in arguments else _RATINGS_OF_PAGE
@@ -358,15 +360,15 @@ def _size(arguments: Mapping[str, Any]) -> int:
 
 
 _WRAPPED = 0.6
-"""The fraction of fields and arguments with a list type or a non-null type. In introspection,
-such a type has a type in ``ofType``."""
+"""The fraction of fields and arguments with a list type or a non-null type. Introspection of such
+a type returns the wrapped type in ``ofType``."""
 
 
 @lru_cache(maxsize=2)
 def introspected_rows(schema: GraphQLSchema) -> Mapping[str, float]:
-    """Return the average length of each list of introspection, by ``Type.field``.
+    """Return the average length of each list in the result of introspection, by ``Type.field``.
 
-    ``__Type.ofType`` is not a list. Its number is the fraction of types in which the field is not
+    ``__Type.ofType`` is not a list. Its value is the fraction of types for which the field is not
     null.
     """
     types = schema.type_map.values()

@@ -1,6 +1,6 @@
 """Parses and validates each document once, and caches it.
 
-The CPU time of this work counts towards the client's request rate.
+The CPU time of this work counts as further requests in the client's rate limit.
 """
 
 import gc
@@ -48,7 +48,8 @@ from schema.execution.visibility import is_impersonal, is_public
 merging.MAX_COMPLEXITY_BUDGET = MAX_COMPARISONS
 
 _ABORTED = "Validation aborted."
-"""graphql-core's error message for a document that needs more than MAX_COMPARISONS steps."""
+"""graphql-core's error message if the rule for conflicting fields needs more than MAX_COMPARISONS
+steps."""
 
 _TOO_MANY = (
     "The document selects too many fields and fragments of the same object: "
@@ -56,11 +57,13 @@ _TOO_MANY = (
 )
 
 PLAINLY = 1
-"""An operation is compiled after this number of executions. Compiling takes as long as
-validating, and many operations are sent only once."""
+"""graphql-core executes an operation this number of times before the server compiles it to Python
+functions. Compiling takes as long as validating, which is too long for the many operations that
+are sent only once."""
 
 _PARSED_BYTES, _COMPILED_BYTES = 700, 400
-"""Approximate bytes of memory per lexical unit: after parsing, and for each compilation."""
+"""Approximate bytes of memory per lexical unit of a document: for the parsed document, and for each
+of its compiled forms."""
 
 _RULES = (
     *(ValueRule if rule is ValuesOfCorrectTypeRule else rule for rule in specified_rules),
@@ -73,15 +76,16 @@ _UNIT = re.compile(
     r'|"(?:[^"\\\n\r]++|\\.)*+"?'
     r"|#[^\n\r]*+|[_A-Za-z][_0-9A-Za-z]*+|\.\.\.|[!$&():=@\[\]{|}]|-?[0-9][-+.0-9eE]*+"
 )
-"""Matches a lexical unit. A string without an end is one unit, so no part of a text is scanned
-twice."""
+"""Matches a lexical unit, or a string without an end. If such a string did not match, the search
+would scan its text again from each later quotation mark, and the time could grow with the square of
+the length."""
 
 _charge: ContextVar[Callable[[float], object] | None] = ContextVar("charge", default=None)
 
 
 @contextmanager
 def charging(charge: Callable[[float], object]) -> Iterator[None]:
-    """In the ``with`` block, let each block of ``charged`` pass its CPU seconds to ``charge``."""
+    """In the ``with`` block, call ``charge`` with the CPU seconds of each block of ``charged``."""
     token = _charge.set(charge)
     try:
         yield
@@ -113,7 +117,10 @@ def charged() -> Iterator[None]:
 
 
 class CheckedOperation:
-    """One operation of a checked document. It is compiled after ``plainly`` executions."""
+    """One operation of a checked document.
+
+    graphql-core executes it ``plainly`` times. For later executions, the operation is compiled.
+    """
 
     def __init__(
         self,
@@ -190,7 +197,8 @@ class CheckedDocument:
 class DocumentCache:
     """A cache of checked documents, by text. The least recently used documents are evicted first.
 
-    Trusted documents have a separate limit, so that other documents cannot evict them.
+    Trusted documents, which the operator has registered, have a separate limit, so that other
+    documents cannot evict them.
     """
 
     def __init__(

@@ -75,8 +75,8 @@ class ExecutableSchema(Schema):
 
     ``reads`` has the reads of each field, by ``Type.field``. Without ``introspection``, clients
     cannot see the schema. Without ``explain``, the schema lacks the fields and arguments marked by
-    ``EXPLAINED``, and the types that only these fields use. Without ``compiles``, graphql-core
-    executes all operations.
+    ``EXPLAINED``, and the types that only these fields use. With ``compiles``, frequent operations
+    are compiled to Python functions; otherwise graphql-core executes all operations.
     """
 
     def __init__(

@@ -58,7 +58,7 @@ class TrustedDocuments:
     def text(self, document_id: str) -> str | None:
         """Return the text of the document with this id; None for an unknown id.
 
-        Also check the document, and keep it in the cache of trusted documents.
+        If the document is no longer in the cache of trusted documents, check it and cache it again.
         """
         text = self._by_id.get(document_id.removeprefix(_PREFIX))
         if text is not None:

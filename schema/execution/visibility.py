@@ -1,6 +1,7 @@
-"""The public fields. Their values are the same for every client, so shared caches may keep them.
+"""Decides which operations are public: their results are the same for every client.
 
-All other fields are private. An operation that selects a private field is private too.
+Shared caches may keep the results of public operations. An operation is public if it selects only
+public fields, which this module lists. All other fields are private.
 """
 
 from collections.abc import Iterable, Mapping
@@ -71,8 +72,9 @@ def is_public(
 ) -> bool:
     """Return whether every client gets the same result from an operation of a valid document.
 
-    A selection of ``node`` or ``nodes`` is public if it has only public fields. If the object is
-    private, a request without a user gets an error, and caches do not keep errors.
+    ``node`` and ``nodes`` are public if only public fields are selected below them. Their object
+    may be private. This is safe, because caches keep only responses to requests without a user, and
+    such a request gets an error for a private object. Caches do not keep errors.
     """
     if operation.operation is not OperationType.QUERY or schema.query_type is None:
         return False

@@ -161,7 +161,7 @@ class AnomalyError(Exception):
 
 
 def exact_class(type_: GraphQLOutputType) -> type | None:
-    """Return the Python class that a GraphQL type uses without a conversion, for example ``str``.
+    """Return the Python class of the values that a GraphQL type returns unchanged, such as ``str``.
 
     Return None if there is no such class. Int has none, because GraphQL's Int excludes large
     integers.
@@ -185,7 +185,7 @@ def usual_value(type_: Any, name: str) -> str:
 
 @dataclass(slots=True)
 class Leaf:
-    """A field without a selection. The field's value is an attribute of its object."""
+    """A field of a scalar or an enum. The field's value is an attribute of its object."""
 
     attribute: str
     declared: GraphQLOutputType

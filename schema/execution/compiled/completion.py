@@ -131,8 +131,9 @@ def _conversions(
 ) -> Mapping[str, tuple[str, bool]] | None:
     """Map each argument's GraphQL name to its Python name, and to whether the argument is a list.
 
-    The caller passes a copy of each list to the resolver. Return None if Strawberry must convert an
-    argument, for example to an object.
+    The caller passes a copy of each list to the resolver, because the resolver may change the list,
+    and other fields may use the same variable. Return None if Strawberry must convert an argument,
+    for example to an object.
     """
     conversions = {}
     for argument in field.arguments:
@@ -302,5 +303,5 @@ class ListCompletion(ForeignCompletion):
         self._last_class = type(item)
         try:
             return self._items.complete(executor, item, path)
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:  # noqa: BLE001 - graphql-core catches any too
             return self._items.failed(executor, error, path)

@@ -50,7 +50,10 @@ def path_of(plain: PlainPath) -> Path:
 
 
 class FieldInstruments(Protocol):
-    """Observes the fields whose results are awaited. Other fields are not observed."""
+    """Observes the fields whose results are awaited, for example to trace their duration.
+
+    Other fields are not observed.
+    """
 
     async def field(self, type_name: str, name: str, result: Awaitable[Any]) -> Any:
         """Await and return the result of a field and all fields below it, or raise its error."""
@@ -110,7 +113,7 @@ class Slot:
         """Await a result and return it. If awaiting raises an error, call ``failed``."""
         try:
             return await result
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:  # noqa: BLE001 - graphql-core catches any too
             return self.failed(executor, error, path)
 
 
@@ -162,7 +165,7 @@ class Field(Slot):
                     return observed(self._parent_name, self.name, awaited)
                 self._last_class = type(value)
             result = self.complete(executor, value, path)
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:  # noqa: BLE001 - graphql-core catches any too
             return self.failed(executor, error, path)
         if type(result) not in PLAIN and executor.is_awaitable(result):
             awaited = self.of_result(executor, result, path)

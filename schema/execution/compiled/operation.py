@@ -84,9 +84,9 @@ compiled."""
 class CompiledOperation:
     """One operation of a valid document.
 
-    graphql-core executes the operation the first ``plainly`` times. Afterwards the operation is
-    compiled, if the compiler supports it. An infinite ``plainly`` means that the operation is never
-    compiled.
+    graphql-core executes the operation ``plainly`` times. For later executions, the operation is
+    compiled to Python functions, if the compiler supports it. If ``plainly`` is infinite, the
+    operation is never compiled.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class CompiledOperation:
         return conditions if len(conditions) <= MAX_CONDITIONS else None
 
     def selection(self, values: VariableValues) -> Selection | None:
-        """Return the function for the next ``execute``, and compile it if necessary.
+        """Return the function that the next call of ``execute`` uses; compile it if necessary.
 
         Return None if graphql-core will execute the operation.
         """
