@@ -294,7 +294,7 @@ the cost of operations from this table. A field that is not in the table is pred
 nothing.
 
 The key of a field is ``Type.field``. If the field ``second`` is selected directly below
-``Type.first``, a key ``Type.first.second`` overrides the key ``Type.field`` of ``second``."""
+``Type.first``, an entry ``Type.first.second`` replaces the usual entry of ``second``."""
 
 
 def build_schema(
@@ -309,7 +309,7 @@ def build_schema(
 
     With ``federation``, the schema is a subgraph of Apollo Federation. With ``explain``, it has the
     fields and arguments marked by ``EXPLAINED``, such as the plan of each list. With ``compiles``,
-    frequent operations are compiled to Python functions; otherwise graphql-core executes all
+    repeated operations are compiled to Python functions; otherwise graphql-core executes all
     operations. ``kind`` is the class of the schema.
     """
     reads = {**READS, "Query._entities": _KEY} if federation else READS

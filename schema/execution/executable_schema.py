@@ -75,7 +75,7 @@ class ExecutableSchema(Schema):
 
     ``reads`` has the reads of each field, by ``Type.field``. Without ``introspection``, clients
     cannot see the schema. Without ``explain``, the schema lacks the fields and arguments marked by
-    ``EXPLAINED``, and the types that only these fields use. With ``compiles``, frequent operations
+    ``EXPLAINED``, and the types that only these fields use. With ``compiles``, repeated operations
     are compiled to Python functions; otherwise graphql-core executes all operations.
     """
 
