@@ -90,8 +90,8 @@ class Metrics:
         )
         self.capacity = self._counter(
             "marginalia_dynamodb_capacity_units",
-            "Consumed capacity, `read` (RCU) or `write` (WCU), by access pattern. A read by key "
-            "has its item's pattern.",
+            "Consumed capacity, `read` (RCU) or `write` (WCU), by access pattern. A GetItem "
+            "has the pattern of its kind of item, such as `AP4` for comments.",
             "unit",
             "access_pattern",
         )

@@ -413,8 +413,8 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
     ),
     "Comments get helpful votes": (
         Operation("vote for a comment", _vote("ann"), lambda one: one.comments.add(_N)),
-        Operation("fold a comment's first vote into its number", _fold),
-        Operation("fold a later vote into the number", _fold, _vote("bob")),
+        Operation("fold the first vote for a comment", _fold),
+        Operation("fold a later vote", _fold, _vote("bob")),
         Operation("100 votes for a comment in two seconds, with their fold", _vote_and_fold),
         Operation(
             "read a user's votes on a product", lambda one: one.votes.marked("ann", [_N, _M])
@@ -543,7 +543,7 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         ),
         Operation("edit a comment's rating, without counting it", _edit(_D, rating=4)),
         Operation("delete a comment, without counting it", _delete(_D)),
-        Operation("add a comment, and count it without others", _add_and_count("alone", 1)),
+        Operation("add a comment, and count it alone", _add_and_count("alone", 1)),
         Operation(
             "add a comment, and count it with 9 others of its product",
             _add_and_count("ten", 10),
@@ -648,8 +648,9 @@ def notes(prices: Prices) -> list[str]:
     """Return notes on the sizes of the items and on the prices."""
     item = COMMENT.encode(comment("size", 3))
     row = {name: item[name] for name in ALL.attributes}
+    sizes = f"{size_of(item)} bytes in the table, and {size_of(row)} in each index"
     return [
-        f"A comment has {size_of(item)} bytes in the table, and {size_of(row)} in each index.",
+        f"A comment with {_TEXT_LENGTH} characters of text has {sizes}.",
         f"The prices are those of {prices.place}, of {prices.date:%Y-%m-%d}.",
         f"A million write units cost {prices.write_units:g}, read units {prices.read_units:g}.",
         f"A GB of storage costs {prices.storage:g} a month.",
