@@ -134,8 +134,8 @@ class Node:
 
 
 @strawberry.type(
-    description="Pagination flags and cursors of a page. The flags are exact, with `first` and "
-    "with `last`."
+    description="Pagination flags and cursors of a page. The flags are exact, both with `first` "
+    "and with `last`."
 )
 class PageInfo:
     """The GraphQL type of ``dal.query.pagination.PageInfo``."""
