@@ -57,7 +57,8 @@ def note_response(operation: str, response: dict[str, Any]) -> None:
 def note_hidden(capacity: float) -> None:
     """Subtract from the current account the RCU of an item that the viewer may not see.
 
-    Otherwise the account would reveal the item's size.
+    Responses can show the account, and an item of more than 4 kB costs more RCU than a missing
+    item. Without the subtraction, a viewer could see that the item exists.
     """
     account = _open.get()
     if account is not None:

@@ -29,15 +29,15 @@ class TooManySegmentsError(DalError):
 
 
 class AlreadyCommentedError(DalError):
-    """The author already has a comment on the product.
+    """The author already has a comment on the product, and the table allows only one.
 
-    The table allows only one comment per user and product.
+    Operators can turn this limit on with ``marginalia table one-per-person on``.
     """
 
     def __init__(self, there: Any) -> None:
         super().__init__("You have another comment on this product: edit or delete it.")
         self.there = there
-        """The author's other comment or submission."""
+        """The comment or submission that the author already has on the product."""
 
 
 class NotBoughtError(DalError):

@@ -1,6 +1,6 @@
-"""Instrumentation: what the DynamoDB client and the stream's follower report to metrics and traces.
+"""Instrumentation: what the DynamoDB client and the follower report to metrics and traces.
 
-Each context variable holds the object that receives the reports, or None. With None, nothing is
+The follower counts comments by the records of the table's stream. Each context variable holds the object that receives the reports, or None. With None, nothing is
 reported.
 """
 
@@ -33,13 +33,13 @@ class FollowerInstruments(Protocol):
     def applied(self, made: datetime | None, now: datetime) -> None:
         """Report that records of a shard were applied.
 
-        ``made`` is the time of the newest record; None if it is unknown.
+        ``made`` is the time of the last record's change; None if it is unknown.
         """
 
     def round(self, now: datetime, *, left: bool) -> None:
         """Report that the follower has read all shards once.
 
-        ``left`` is True if unread records remain.
+        ``left`` is True if a shard had new records, so that unread records may remain.
         """
 
 

@@ -1,7 +1,7 @@
-"""The limits on clients' input and on the work that it causes, with the reason of each limit.
+"""The limits on clients' input, and on the work that the input causes, with their reasons.
 
 The server checks the length of a text before it does any other work on the text. For operators,
-SECURITY.md lists the limits, and the test of each limit.
+SECURITY.md lists each limit with its test.
 """
 
 # Documents
@@ -16,7 +16,8 @@ validation and compilation take some microseconds for each unit, and meanwhile t
 other request. GraphiQL's introspection query has 160 units."""
 
 MAX_DEFINITIONS = 100
-"""Maximum operations and fragments of a document. Validation compares some of them in pairs."""
+"""Maximum operations and fragments of a document. Validation compares some of them in pairs, so its
+time can grow with the square of their number."""
 
 MAX_DEPTH = 10
 """Maximum depth of fields below the first level of an operation."""
@@ -73,8 +74,8 @@ MAX_VARIABLE_VALUES = 1_000
 90 lines has 300 values."""
 
 MAX_VALUES = 100
-"""Maximum values of a list in a filter, and maximum ids in the field `products`. A page reads at
-most ``MAX_SEGMENTS`` partitions, so longer lists are useless."""
+"""Maximum values of a list in a filter, and maximum ids in the field `products`. Each value costs
+work, and a page reads at most ``MAX_SEGMENTS`` partitions, however many values its filter has."""
 
 MAX_NODES = 100
 """Maximum ids of one ``nodes`` field, and maximum representations of one ``_entities`` field."""
@@ -90,8 +91,8 @@ months."""
 
 MAX_SORTED_ROWS = 2_000
 """Maximum rows (about 1 MB) that the server may expect to read for a page of filtered comments,
-sorted by helpful votes. If it expects more rows, it refuses the page before the read. The server
-may expect too few rows. So a read of more than twice this maximum ends with an error."""
+sorted by helpful votes. If it expects more rows, it refuses the page before the read. The
+expectation may be too low. So a page that reads more than twice this maximum ends with an error."""
 
 MAX_REQUESTS = 250
 """Maximum requests to DynamoDB that an operation is expected to send. Also the maximum partitions
@@ -130,17 +131,19 @@ also exceeds the maximum, the page ends with an error."""
 TICKET_ORGANIZATIONS = 20
 """Maximum organisations whose tickets the list `User.tickets` includes: the user's first 20 by
 name. Each organisation costs one request to DynamoDB. Other users can add a user to more
-organisations. The list omits the tickets of organisations after the 20th, and does not fail."""
+organisations, and this must not make the list fail. So the list only omits the tickets of
+organisations after the 20th."""
 
 MAX_WAITING_EVENTS = 500
 MAX_WAITING_BYTES = 1_000_000
 """Maximum number, and maximum bytes, of a subscription's events that wait to be sent. Above either
-maximum, the client must read the list again, which is faster than many single events."""
+maximum, the subscription ends. The client must then read the list again, which is faster than many
+single events."""
 
 # Identifiers and texts
 
 MAX_IDENTIFIER_BYTES = 512
-"""Maximum bytes of an escaped identifier in UTF-8. An identifier of this size and a date fit
+"""Maximum bytes in UTF-8 of an escaped identifier (see ``dal.model.key_parts``). An identifier of this size and a date fit
 together in a sort key of DynamoDB, whose maximum is 1,024 bytes."""
 
 MAX_OPAQUE = 1_400
@@ -208,12 +211,12 @@ MAX_FORM_FIELDS = 50
 """Maximum fields of an HTML form."""
 
 MAX_JWT = 4_000
-"""Maximum characters of a visitor's JWT, because it is stored in a cookie. Browsers drop a cookie
-with more than 4,096 characters in name and value."""
+"""Maximum characters of a visitor's JWT. The server stores the JWT in a cookie, and browsers drop a
+cookie with more than 4,096 characters in name and value."""
 
 MAX_PAGE_ADDRESS = 8_000
-"""Maximum bytes of a page's address, because the page repeats it in a link for each language. The
-longest useful address, with an identifier and a cursor, has 3,000 bytes."""
+"""Maximum bytes of a page's address. The page repeats its address in a link for each language, so a
+long address would make the page much larger. The longest useful address, with an identifier and a cursor, has 3,000 bytes."""
 
 MAX_HOST = 300
 """Maximum characters of a Host header: a host name has at most 253 characters, and a port has at
@@ -249,7 +252,7 @@ MAX_SOCKET_MESSAGE = 131_072
 
 MAX_FRAMES = 100
 """Maximum WebSocket frames per second on a connection. A front end may subscribe to the 20 lists of
-a page at once. Each frame costs 10 microseconds before other limits are checked."""
+a page within one second. Each frame costs 10 microseconds before other limits are checked."""
 
 MAX_MESSAGE_FRAMES = 1_000
 """Maximum frames of one WebSocket message. Even an empty frame needs memory until the message is
@@ -268,7 +271,7 @@ MAX_CLIENTS = 100_000
 the server forgets the client that has sent no request for the longest time."""
 
 SECONDS_OF_REQUEST = 0.002
-"""The CPU time, in seconds, that counts as one more request in a client's request rate. The server
-measures the CPU time for the parsing and validation of each new document of the client. A short
-document takes less time, and counts as no further request. So at the default rate of 100 requests
-per second, a client's new documents take at most about a fifth of a core."""
+"""Seconds of CPU time that count as one more request in a client's request rate. The server measures
+the CPU time for the parsing and validation of each new document. A short document takes less time,
+and adds no request. At the default rate of 100 requests per second, a client's new documents take
+at most about 0.2 seconds of CPU time per second."""

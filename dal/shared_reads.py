@@ -21,8 +21,9 @@ class SharedReads(Generic[Result]):
       result.
 
     A shared result may be a little older than the later request, like any eventually consistent
-    read. If the key contains ``Table.writes``, the result includes every write that this process
-    acknowledged before the later request.
+    read. A key can contain ``Table.writes``, the number of this process's successful writes. Then a
+    request after a write has another key than the reads that began before the write. So the result
+    includes every write that this process acknowledged before the request.
     """
 
     def __init__(self) -> None:

@@ -131,8 +131,8 @@ class MoversQuestion:
 
     ``earlier`` and ``later`` are instants within these periods. By default, the later period is the
     last period that ended before the export of the comments to the store began, and the earlier
-    period is the period before it. With MovedBy.AVERAGE, products with fewer than ``at_least``
-    comments in a period are left out.
+    period is the period before it. With MovedBy.AVERAGE, a product is left out if it has fewer than
+    ``at_least`` comments in either period.
     """
 
     interval: Interval

@@ -77,10 +77,10 @@ class Analytics:
     async def trend(self, question: TrendQuestion) -> Trend:
         """Return a product's comments over time, with a point for each period.
 
-        If the question has no end, the trend ends with the last period that has a comment. If it
-        has no start, the trend begins with the first period that has a comment, but has at most
-        MAX_POINTS periods. Raises InvalidArgumentError if the question has a start, and
-        the trend has more than MAX_POINTS periods.
+        If the question has no end, the trend ends with the last period that has a comment. If the
+        question has no start, the trend begins with the first period that has a comment. If there
+        are more than MAX_POINTS periods, such a trend has only the last MAX_POINTS of them. If the
+        question has a start, more than MAX_POINTS periods raise InvalidArgumentError.
         """
         return await self._answer(question, _trend)
 

@@ -15,8 +15,8 @@ from dal.model import RATINGS
 
 FIRST, END = datetime(1970, 1, 5, tzinfo=UTC), datetime(2105, 12, 31, tzinfo=UTC)
 """ClickHouse tables contain the comments from FIRST (included) to END (excluded). Every ClickHouse
-release supports these dates. FIRST is a Monday, because the first day of each comment's week must
-be supported, too."""
+release supports these dates. FIRST is the first Monday after 1970-01-01: a trend by weeks also
+needs the Monday before each comment, and ClickHouse supports no earlier Monday."""
 
 _STARTS = {"DAY": "toStartOfDay", "WEEK": "toMonday", "MONTH": "toStartOfMonth"}
 

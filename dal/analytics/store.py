@@ -19,7 +19,7 @@ Row = Sequence[Any]
 class Export:
     """The store's copy of all comments: ``name`` is its file or table, ``rows`` its number of rows.
 
-    The copying began at ``began``. The copy includes every earlier change.
+    The copying began at ``began``, and the copy includes every change before this time.
     """
 
     began: datetime

@@ -218,11 +218,12 @@ def decode(line: bytes) -> LogEntry:
 def event_for(
     selection: Selection, position: EventPosition, entry: LogEntry
 ) -> CommentEvent | None:
-    """Return the event that a log entry causes for the list of the comments in ``selection``.
+    """Return the event that a log entry causes for the list that ``selection`` defines.
 
-    An edit that moves a comment into the list causes ADDED. An edit that moves a comment out of the
-    list causes DELETED. An uncertain write or a late change causes RELOAD. Return None if the list
-    contains the comment neither before nor after the change.
+    An edit can change whether a comment matches the filters of the list. If the comment matches
+    only after the edit, the event is ADDED. If it matches only before the edit, the event is
+    DELETED. An uncertain write or a late change causes RELOAD. Return None if the list contains the
+    comment neither before nor after the change.
     """
     if isinstance(entry, UncertainWrite) or entry.late:
         return CommentEvent(CommentEventKind.RELOAD, position)

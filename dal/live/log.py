@@ -30,7 +30,7 @@ after any change that the log still has."""
 
 
 class SlowListenerError(Exception):
-    """A client reads its events more slowly than they arrive."""
+    """The queue of a listener overflowed, because its client reads events too slowly."""
 
 
 class Listener:
@@ -76,7 +76,7 @@ class Listener:
         self._wake.set()
 
     def close(self) -> None:
-        """Stop listening. The iteration ends after the events that are already in the queue."""
+        """Receive no more events. The iteration ends after the events that are in the queue."""
         self._closed = True
         self._leave(self)
         self._wake.set()
@@ -233,7 +233,10 @@ class Broker(ABC):
         self.log = log or Log()
 
     def changed(self, old: Comment | None, new: Comment | None) -> None:
-        """Publish an acknowledged write. ``old`` or ``new`` is None as in ``change_of``."""
+        """Publish a write that DynamoDB acknowledged, from the comment before and after it.
+
+        ``old`` is None for a new comment, and ``new`` is None for a deleted comment.
+        """
         self.publish(change_of(old, new))
 
     def uncertain(self, product_id: str) -> None:

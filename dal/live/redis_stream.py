@@ -35,8 +35,8 @@ HEARTBEAT_INTERVAL = 4.0
 """Seconds between two heartbeats of a process that has no change to publish."""
 
 DEAD_AFTER = 15.0
-"""Seconds without a heartbeat after which the other processes regard a process as dead. The last
-changes of a dead process may be lost."""
+"""Seconds without a heartbeat after which the other processes regard a process as dead. They then
+begin a new epoch, because the last changes of a dead process may be lost."""
 
 RESPONSE_TIMEOUT = 5.0
 """Seconds after which a request to Redis fails. A read that waits for entries ends earlier: see
@@ -49,8 +49,8 @@ _BLOCK = 2_000
 """Milliseconds that a read waits for entries."""
 
 _ENTRIES = 100
-"""Maximum entries of one read. All entries of a read are delivered in one turn of the event
-loop."""
+"""Maximum entries of one read. The process serves no request while it delivers the entries of a
+read to the listeners, so a larger number would delay requests."""
 
 _BACKOFF = ExponentialWithJitterBackoff(cap=5, base=0.1)
 
@@ -75,7 +75,8 @@ class RedisBroker(Broker):
         """Changes that Redis has not confirmed, each with the epoch in which it was made."""
         self._bytes = 0
         self._lossy = False
-        """True if the stream may lack a change."""
+        """True if the stream may lack a change, so that the next request to Redis must begin a new
+        epoch."""
         self._wake = asyncio.Event()
         self._publishing = asyncio.Lock()
         self._left = False
@@ -147,7 +148,7 @@ class RedisBroker(Broker):
 
     async def _publish_and_read(self) -> None:
         # A TaskGroup does not work here: in Python 3.11, after one of its tasks fails, the current
-        # task stays marked as cancelled.
+        # task stays marked as cancelled, and ``run`` would end instead of connecting again.
         tasks = [asyncio.create_task(self._publish_all()), asyncio.create_task(self._read_all())]
         try:
             ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -3,7 +3,7 @@
 1. *Announce*: the command writes ``marking`` to the maintenance item (see ``dal.statistics.mode``).
    After SETTLE_SECONDS, every server has read the item. From then on, each add of a comment also
    writes a reservation for its author and product (see ``dal.entities.commented``). An add is
-   refused if the author has reserved the product for another comment.
+   refused if the author's reservation of the product is for another comment.
 2. *Mark*: a scan writes reservations for the older comments. If a user has several comments on a
    product, the reservation is for the newest comment. The partition ``COMMENTED`` keeps the ids of
    the user's other comments.
@@ -11,10 +11,10 @@
 
 An interrupted command continues when it is run again. If the limit is turned off, the reservations
 stay in the table, but writes no longer update them. When the limit is turned on again, the scan
-updates the reservation of each author and product with a comment.
+updates the reservations of all authors who then have a comment on the product.
 
-While the limit is on, another program or a server without the limit may write comments and no
-reservations. ``Names`` then corrects the reservations.
+While the limit is on, another program may write comments without reservations. So may a server of
+an earlier version, which does not know the limit. ``Names`` corrects the reservations afterwards.
 """
 
 from collections.abc import Collection, Sequence
@@ -163,8 +163,8 @@ class Names:
         owners = [commented(one) for item in found if (one := stored(item)) is not None]
         stale = [item for item in names if item not in owners]
         if stale:
-            # ``named`` raises ConflictError after the removals. The next scan repeats failed
-            # removals.
+            # ``named`` removes the stale reservations, then always raises ConflictError. Ignore the
+            # error: if a removal failed, the next scan repeats it.
             with suppress(ConflictError):
                 await named(self._table, stale)
             self.removed += len(stale)
@@ -234,9 +234,10 @@ def _age(held: Held) -> tuple[datetime, str]:
 async def _further(table: Table) -> list[Comment | Submission]:
     """Return the comments that exceed the limit, and delete outdated ids from ``COMMENTED``.
 
-    A comment exceeds the limit if its author has reserved the product for another comment. An id is
-    outdated if its comment was deleted or now has the reservation. If the author has not reserved
-    the product at all, the id stays, because the author's next comment will reserve the product.
+    A comment exceeds the limit if its author's reservation of the product is for another comment.
+    An id is outdated if its comment was deleted, or if the reservation is now for this comment. If
+    there is no reservation, the id stays. The author's next comment on the product will get the
+    reservation, and the comment with this id then exceeds the limit again.
     """
     request = QueryRequest(TABLE, _FURTHER, consistent=True)
     further: list[Comment | Submission] = []

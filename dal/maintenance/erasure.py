@@ -57,7 +57,8 @@ right only if an index lags behind the table for less than this time."""
 MOST_PASSES = 20
 MOST_PROOFS = 3
 """Maximum rounds of queries in step 2, and maximum repetitions of steps 2 and 3. If the erasure
-still finds items afterwards, other programs write items faster than the erasure erases them."""
+still finds items afterwards, it fails, because other programs write items as fast as it erases
+them."""
 
 _AT_ONCE = 16
 
@@ -70,8 +71,8 @@ class Choices:
     * ``anonymize`` or ``rename``: keep the items under a random name.
     * ``keep``: keep the items unchanged. This is not possible for comments.
 
-    There is no choice for other items. Moderation decisions and blocks lose the user's name. All
-    items of other kinds are deleted.
+    For the user's other items, there is no choice. The user's name is removed from moderation
+    decisions and blocks, and all remaining items are deleted.
     """
 
     comments: CommentFate = "delete"
@@ -94,7 +95,10 @@ class Erased:
 
 
 class Erasure:
-    """Erases one user's data. ``run`` does all steps, and continues an interrupted erasure."""
+    """Erases one user's data. ``run`` does all steps that the module describes.
+
+    ``run`` also continues an interrupted erasure.
+    """
 
     def __init__(self, table: Table, name: str, choices: Choices) -> None:
         self._table = table
@@ -153,7 +157,8 @@ class Erasure:
 
     async def _announce(self) -> str:
         """Announce a new erasure, or continue an interrupted one. Return the id of its record."""
-        # ``find`` raises StoreRefusedError if an item of an unknown kind may name the user.
+        # Before the first write, ``find`` must read all items, because it raises StoreRefusedError
+        # if an item of an unknown kind may name the user.
         async for _ in find(self._table, self._name):
             pass
         wanted = asdict(self._choices)
@@ -191,8 +196,9 @@ class Erasure:
         async for item in find(self._table, self._name):
             for one in self._to_erase([item]):
                 previous, kind = kind, kind_in(one, self._name)
-                # A membership is needed to find the user's tickets, so it must not be erased in one
-                # batch with the tickets.
+                # The items of a batch are erased in parallel. A membership must not be erased
+                # before the tickets, because an interrupted erasure finds the tickets by the
+                # membership. So a batch has items of one kind only.
                 if len(batch) == _AT_ONCE or kind is not previous:
                     await self._erase(batch)
                     batch.clear()

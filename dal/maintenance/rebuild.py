@@ -142,9 +142,9 @@ async def cut_over(table: Table, announced: Maintenance) -> None:
     the counters. Then it continues with the next batch. After an interruption, the next call
     processes the counters that are left.
 
-    A write can create a deleted counter again, with wrong counts. Such a counter is not copied,
-    because the attribute ``rebuilt`` (N) of the statistics item holds the generation of the latest
-    copied counter.
+    A write can create a deleted counter again, with wrong counts. The cutover does not copy such a
+    counter: the attribute ``rebuilt`` (N) of the statistics item is the generation of the counter
+    that was copied last, and so shows that the rebuild has already copied this counter.
 
     Raises StoreRefusedError if another command has changed the maintenance mode meanwhile. Raises
     ConflictError if other writes keep changing a counter.
@@ -155,7 +155,8 @@ async def cut_over(table: Table, announced: Maintenance) -> None:
         try:
             await _copy(table, announced, keys)
         except ConflictError:
-            # Copy one counter at a time, because other writes often change some of these counters.
+            # Each write that changes one of these counters makes the whole transaction fail. So copy
+            # one counter at a time.
             for key in keys:
                 await retry_on_conflict(
                     partial(_copy, table, announced, [key]), MAINTENANCE_DEADLINE
@@ -174,9 +175,9 @@ async def counter_keys(table: Table, generation: int) -> AsyncIterator[Item]:
 
 
 async def _copy(table: Table, announced: Maintenance, keys: Sequence[Item]) -> None:
-    """Copy counters to their statistics items in one transaction.
+    """Copy counters of a rebuild to their statistics items in one transaction.
 
-    Counters that an earlier call has copied are skipped.
+    The counters that an earlier call has already copied are skipped.
     """
     counters: list[tuple[Item, RatingCounts, Item]] = []
     for counter in await table.get_many(keys):

@@ -100,7 +100,7 @@ async def rebuild(
             "again."
         )
 
-    # The statistics of a product without comments become zero.
+    # ``replay.counts`` lacks products without comments. Their statistics become zero.
     counts = dict.fromkeys(stored, RatingCounts()) | replay.counts()
     await table.put_many(list(encode_all(counts)))
     await table.put_many([marker(label_of(arn), event) for event in set(replay.events)])
@@ -140,8 +140,8 @@ async def _latest(streams: Streams, arn: str, shard: str) -> str | None:
     """Return the sequence number of a shard's last record; None if the shard has no records.
 
     This function reads the whole shard, because the embedded engine's DescribeStream may return the
-    number of an earlier record. The engine compares the numbers as text, so that 9 is larger than
-    10.
+    number of an earlier record. The engine compares the numbers as text, and as text 9 is larger
+    than 10.
     """
     latest, iterator = None, await streams.iterator(arn, shard, after=None)
     while True:
@@ -167,9 +167,9 @@ async def end(table: Table) -> None:
 
 
 async def _catch_up(table: Table, streams: Streams, arn: str, replay: "Replay") -> None:
-    """Replay every record that was made before this call.
+    """Replay every record of a write before this call.
 
-    Canaries prove that no record is missing.
+    Canaries (see ``Canaries``) prove that no record is missing.
     """
     follower = Follower(streams, arn, replay)
     async with Canaries(table) as canaries:
@@ -294,10 +294,10 @@ class Canaries:
     item's key. So canaries have random keys, and the rebuild writes canaries until it has read one
     from each open shard.
 
-    The rebuild must read all canaries, because a missing canary may be in a shard that DynamoDB
-    does not list yet. There are at least 32 canaries for each open shard that DynamoDB lists. An
-    unlisted shard may receive only half as many keys as a listed shard. Even such a shard gets at
-    least one canary, except in one of ten million rebuilds.
+    DynamoDB may not list a new shard yet. The rebuild notices such a shard by a canary that it has
+    not read, so it must read all canaries. There are at least 32 canaries for each open shard that
+    DynamoDB lists. Even if an unlisted shard receives only half as many keys as a listed shard, it
+    gets at least one canary, except in one of ten million rebuilds.
     """
 
     def __init__(self, table: Table) -> None:

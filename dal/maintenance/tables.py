@@ -92,8 +92,9 @@ _NOT_IN_PRODUCT_LISTS = frozenset(
         "createdAt",
     }
 )
-"""Attributes that the counters and a product's main lists do not need. A comment that lacks only
-these attributes is in these lists, and is counted."""
+"""Attributes of a comment that are needed neither for the counters nor for four lists of its product:
+the list of all comments, and the lists by language, by rating, and by both. A comment that lacks
+only these attributes is in these lists, and is counted."""
 
 
 async def create_table(table: Table) -> bool:
@@ -109,8 +110,8 @@ async def create_table(table: Table) -> bool:
     state = await store.read()
     if state.exact:  # an earlier call has done the remaining steps
         return created or expiry
-    # An interrupted call may have created the table only. So a table without items counts as new.
-    # This check reads at most 1 MB.
+    # An earlier call may have been interrupted after it created the table. So a table without items
+    # counts as new. This check reads at most 1 MB.
     new = created or (
         state == Maintenance()
         and all(key_of(item) == KEY for item in (await table.scan(0, 1, None)).items)
@@ -171,10 +172,10 @@ async def upgrade(
     found = differences(description, INDEXES)
     if found.differing:
         raise StoreRefusedError(
-            f"The table {table.name} needs other keys or more attributes in "
-            f"{listed(found.differing)}, and DynamoDB cannot change an index. Delete a global "
-            "index with `aws dynamodb update-table`, then run this command again to create the "
-            "index. Until then, reads of the index fail. For a local index, create a new table."
+            f"This version cannot use {listed(found.differing)} of the table {table.name}, because "
+            "keys differ or attributes are missing, and DynamoDB cannot change an index. Delete a "
+            "global index with `aws dynamodb update-table`, then run this command again to create "
+            "the index. Until then, reads of the index fail. For a local index, create a new table."
         )
     if found.missing_local:
         names = listed([one["IndexName"] for one in found.missing_local])
@@ -262,7 +263,8 @@ async def _complete_items(
     async def announce() -> None:
         """Announce that some comments are not counted, so that no process trusts a count of zero.
 
-        In mode stream, the follower counts the comments that the upgrade writes.
+        In mode stream, no announcement is needed: no process trusts a count of zero, and the
+        follower counts the comments that the upgrade writes.
         """
         nonlocal announced
         async with announcing:
@@ -301,8 +303,8 @@ async def _complete_items(
 def _completion(item: Item) -> tuple[Action, bool] | None:
     """Return an update that adds the item's missing attributes, and missing fields of ``data``.
 
-    The update fails if the item has changed. The second value is True for a comment that was
-    missing in its product's lists and in the counters. Return None if the item is complete or
+    The update fails if the item has changed. The second value is True for a comment that is
+    not counted, because it lacks attributes that the counters need. Return None if the item is complete or
     cannot be decoded.
     """
     entity = next((entity for holds, entity in _ENTITIES if holds(item)), None)

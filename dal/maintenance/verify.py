@@ -1,4 +1,4 @@
-"""Verification: counts all comments of the table, and compares the stored statistics with them.
+"""Verification: counts all comments of the table, and compares the counts with the statistics.
 
 A scan is not a snapshot. The scanned statistics may include a concurrent write that the scanned
 comments do not include, or the reverse. The amount of a real error (the stored number minus the
@@ -9,7 +9,7 @@ Verification also corrects data that a killed process has left incomplete or wro
 
 * It moves products to their places on the leaderboards. Normally, products move some seconds after
   the counts change.
-* It opens and closes the cases of reported comments.
+* It opens and closes the cases of reported comments (see ``dal.entities.case``).
 * It stores the numbers of helpful votes in comments.
 * It removes the cases, reports and votes of deleted comments.
 * If the table allows only one comment per user and product, further scans correct the reservations
@@ -76,7 +76,7 @@ class ScannedCounts:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A wrong number in a statistics item."""
+    """A wrong number in a statistics item. ``what`` names the number: ``total`` or ``rating 5``."""
 
     key: StatisticsKey
     what: str
@@ -93,7 +93,7 @@ class Difference:
 
 
 async def count_comments(table: Table, seen: Progress) -> ScannedCounts:
-    """Scan the table once, and return the counts and statistics items that the scan finds."""
+    """Scan the table once, and return the counts of its comments and its statistics items."""
     scanned = ScannedCounts()
     await scan_all(table, seen, scanned.add)
     return scanned

@@ -85,9 +85,9 @@ class Comment(NamedTuple):
     name: str | None = None
     """The author's display name when the comment was added; None if it equals the username."""
     touched_at: datetime | None = None
-    """The time of the last change after which subscriptions must send the comment again, although
-    its author has not edited it. Such changes are publication by a moderator or a load, and removal
-    of the shop's reply. None if there was no such change."""
+    """The time when a moderator or a load last published the comment, or when the shop's reply was
+    last removed. The author has not edited the comment then, but subscriptions must send it again.
+    None if there was no such change."""
     reply: Reply | None = None
     """The shop's reply. The server keeps the reply while the comment is not published."""
     votes: int = 0

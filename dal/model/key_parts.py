@@ -12,8 +12,8 @@ from urllib.parse import unquote
 _RESERVED = re.compile("[%/#]")
 
 LAST_CHARACTER = "\U0010ffff"
-"""No identifier contains this character. So a prefix followed by this character is an upper bound
-of all keys that begin with the prefix."""
+"""The last character of Unicode, which no identifier contains. So a prefix followed by this
+character is an upper bound of all keys that begin with the prefix."""
 
 INSTANT_LENGTH = len("2020-11-20T12:00:00.000000Z")
 COUNT_LENGTH = 12
@@ -35,10 +35,10 @@ is enough for such a title and an identifier."""
 
 
 def fold(title: str) -> str:
-    """Return the first characters of a title in the form for case-insensitive search in keys.
+    """Return the beginning of a title in the form that sort keys contain, for searches without case.
 
-    The result is case-folded and in Unicode's form NFKC. Each run of spaces becomes one space. The
-    rule is Unicode's compatibility caseless matching:
+    The result is case-folded and in Unicode's form NFKC. Each run of spaces becomes one space. Two
+    titles have the same form if they match by Unicode's compatibility caseless matching:
     https://www.unicode.org/versions/latest/core-spec/chapter-3/#G33992
     """
     for form in ("NFD", "NFKC"):
@@ -51,7 +51,7 @@ def fold_prefix(text: str) -> str:
     """Return the folded form of ``text``, for a search by the first characters of titles.
 
     A caller searches for folded titles that begin with the result. Unlike ``fold``, this function
-    keeps a space at the end of ``text``.
+    keeps a space at the end of ``text``, so that ``red `` does not find ``redwood``.
     """
     folded = fold(text)
     return f"{folded} "[:TITLE_LENGTH] if text[-1:].isspace() else folded

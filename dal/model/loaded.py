@@ -24,7 +24,8 @@ class CommentState(StrEnum):
 
 
 DECISION = ("cause", "queued_at", "reason", "decided_at")
-"""Fields of a comment that waits or was rejected. A row with these fields also has ``state``."""
+"""The fields that only a submission has: a comment that waits for a moderator or was rejected. A row
+with one of these fields also has the field ``state``."""
 
 _KEPT = ("touched_at", "reply", "votes", "votes_before", "photos")
 """The fields that a load keeps if the row does not contain them."""
@@ -82,12 +83,13 @@ class LoadedComment:
 
 
 def _versioned(comment: Comment, there: Comment | Submission, now: datetime) -> Comment:
-    """Return the loaded comment with the time of its last edit (``updated_at``).
+    """Return the loaded comment with the right ``updated_at``, the time of its last edit.
 
     If the row's time is later than the time of the stored comment ``there``, the result has the
-    row's time. Otherwise it has the stored time if the content is equal, and ``now`` if the content
-    differs. Moderators approve a comment together with this time, so new content must have a time
-    that no moderator has approved.
+    row's time. Otherwise the result has the stored time if the content is equal, and ``now`` if the
+    content differs. A moderator approves the content that a comment had at its last edit, and names
+    the edit by its time. So new content needs a new time, or an approval of the old content would
+    also approve the new content.
     """
     later = comment.updated_at is not None and comment.updated_at > (
         there.updated_at or there.created_at

@@ -40,7 +40,7 @@ Value = TypeVar("Value")
 _CONTROLS, _TURNING = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f", r"\u202a-\u202e\u2066-\u2069"
 _HIDDEN = re.compile(f"[{_CONTROLS}{_TURNING}]")
 """Control characters, except tabs and line ends, and characters that change the direction of text.
-With these characters, a text can look like another text: https://trojansource.codes/"""
+A text with such characters can look like a different text: https://trojansource.codes/"""
 
 _UNFIT_FOR_KEYS = re.compile(rf"[\x00-\x1f\x7f-\x9f{_TURNING}\ud800-\udfff{LAST_CHARACTER}]")
 """Control characters, characters that change the direction of text, surrogates, and
@@ -92,7 +92,7 @@ def identifier(argument: str, value: str) -> str:
 def name(argument: str, value: str) -> str:
     """Return ``value`` without spaces at its ends, if it is valid as a display name.
 
-    A display name is an identifier with a visible character.
+    A display name must follow the rules of ``identifier``, and contain a visible character.
     """
     return identifier(argument, _stated(argument, value.strip()))
 
@@ -115,7 +115,7 @@ def rating(argument: str, value: int) -> int:
 def ratings(argument: str, values: Sequence[int]) -> frozenset[int]:
     """Return the distinct ratings in ``values``, if all are valid.
 
-    A filter with an empty list matches no comments.
+    An empty list is valid: a filter with this list matches no comments.
     """
     return frozenset(rating(argument, value) for value in few(argument, values))
 
@@ -153,7 +153,7 @@ def _standardized(tag: str) -> str:
 def languages(argument: str, values: Sequence[str]) -> frozenset[str]:
     """Return the canonical forms of ``values``, if all are valid.
 
-    A filter with an empty list matches no comments.
+    An empty list is valid: a filter with this list matches no comments.
     """
     return frozenset(language(argument, value) for value in few(argument, values))
 
@@ -258,7 +258,8 @@ def email(argument: str, value: str) -> str:
 def address(argument: str, value: str) -> str:
     """Return ``value`` if it is valid as a link: an https URL, or a path on this server.
 
-    Users follow these links, so other schemes are not allowed. A path must not begin with two
+    Users follow these links. A link with another scheme, such as ``javascript:``, could run a
+    script, so other schemes are not allowed. A path must not begin with two
     slashes, because browsers read the text after them as a host. A URL must not contain a user
     name, because users can mistake it for the host.
     """

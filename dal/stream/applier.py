@@ -24,8 +24,8 @@ from dal.stream.checkpoints import Checkpoint, Checkpoints
 from dal.table.items import Action
 
 NOT_STREAM_MODE = (
-    "This table's counters do not follow its stream now: run `marginalia stats rebuild --mode "
-    "stream`, or wait for the running rebuild."
+    "At present, this table's stream does not change its counters: run `marginalia stats rebuild "
+    "--mode stream`, or wait for the running rebuild."
 )
 
 Record: TypeAlias = dict[str, Any]
@@ -34,7 +34,10 @@ Record: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """How a record changes counters. ``sequence`` is the record's sequence number in its shard."""
+    """How a record changes counters.
+
+    ``event`` is the record's event id. ``sequence`` is its sequence number in its shard.
+    """
 
     event: str
     sequence: str
@@ -80,8 +83,8 @@ def total(changes: Iterable[Change]) -> Deltas:
 def parts(changes: Iterable[Change], actions_each: int) -> Iterator[list[Change]]:
     """Yield the changes in parts. Each part fits in one transaction.
 
-    A transaction has an action for each counter, ``actions_each`` actions for each change, and one
-    action for the checkpoint.
+    A transaction has an action for each counter, and ``actions_each`` actions for each change. One
+    more action is reserved for the checkpoint.
     """
     return fitting(changes, lambda change: change.deltas, actions_each=actions_each)
 

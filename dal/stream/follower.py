@@ -34,8 +34,8 @@ from dal.stream.applier import Applier, Record, made_at, sequence_of
 from dal.stream.checkpoints import Checkpoint, Checkpoints, label_of
 
 RETENTION = timedelta(hours=23)
-"""The stream still has all records that are younger than this. DynamoDB keeps records for 24
-hours."""
+"""The stream still has all records that are younger than this. DynamoDB keeps records for 24 hours,
+and the difference is a margin."""
 
 LISTING = timedelta(seconds=10)
 """The interval between two reads of the list of shards."""
@@ -47,9 +47,9 @@ SKIPPING = timedelta(hours=1)
 """The interval at which a shard's checkpoint moves while the shard's records change no counter."""
 
 READ_EVERY = 0.4
-"""Seconds between two rounds that read few records. A shard allows five GetRecords per second, and
-DynamoDB recommends at most two readers of a shard. At this interval, two readers together send
-five GetRecords per second."""
+"""Seconds between two rounds, if the first round read records but no full response. A shard allows
+five GetRecords per second, and DynamoDB recommends at most two readers of a shard. At this
+interval, two readers together send five GetRecords per second."""
 
 LONGEST_PAUSE = 1.0
 """Maximum seconds between two rounds without records."""
@@ -59,11 +59,12 @@ LONGEST_BACKOFF = 30.0
 respond, or a write conflicts with another follower's write."""
 
 FULL = 1_000
-"""The number of records in a full response. After a full response the shard may have more
-records."""
+"""The maximum number of records in a response. After a response with this number, the shard may have
+more records."""
 
 NOT_BEGUN = (
-    "The table has no stream that counts comments: run `marginalia stats rebuild --mode stream`."
+    "This table's comments are not counted by a stream: run `marginalia stats rebuild --mode "
+    "stream`."
 )
 SWITCHED_OFF = (
     "The table's stream was switched off, and all its records are applied: run `marginalia stats "

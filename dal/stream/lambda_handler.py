@@ -1,15 +1,16 @@
 """The Lambda handler: applies the records that an event source mapping of the stream delivers.
 
-Lambda may deliver a record several times, and does not report the record's shard. So the
-transaction that applies a record also writes a marker with the record's event id. The handler skips
-records that have a marker. A rebuild writes markers for the records that it has counted. So the
-event source mapping can start at TRIM_HORIZON, the oldest record of the new stream. Until the
-rebuild ends, the handler fails, and Lambda delivers the records again.
+Lambda may deliver a record several times. Lambda does not report the record's shard, so the handler
+cannot compare the record with the shard's checkpoint. Instead, the transaction that applies a
+record also writes a marker with the record's event id, and the handler skips records that have a
+marker. A rebuild writes markers for the records that it has counted. So the event source mapping
+can start at TRIM_HORIZON, the oldest record of the new stream. Until the rebuild ends, the handler
+fails, and Lambda delivers the records again.
 
 If a record cannot be applied, the handler raises an exception, and Lambda delivers all records
 again. The records that were applied have markers, so the handler skips them. The handler never
-reports partial failures. If these reports are off in the event source mapping, Lambda treats a
-report as a success, and the failed records would be lost.
+reports which records of a batch failed. If the event source mapping does not enable such reports,
+Lambda takes a report for a success, and the failed records would be lost.
 """
 
 import asyncio
@@ -40,7 +41,7 @@ _tables: dict[TableAddress, Table] = {}
 
 
 def handler(event: dict[str, Any], context: object) -> None:
-    """Apply the records of an event. After a DalError, Lambda delivers all these records again.
+    """Apply the records of an event. After any error, Lambda delivers all these records again.
 
     The environment variable ``MARGINALIA_TABLE`` names the table.
     """
@@ -63,12 +64,14 @@ def handler(event: dict[str, Any], context: object) -> None:
 
 async def apply(table: Table, records: Sequence[Record]) -> None:
     """Apply the records of one shard in order. Raise the first DalError."""
-    # Records of other view types lack an image of the item, so their changes cannot be counted.
+    # Records of other view types lack the item before or after the change. Without both, a change
+    # cannot be counted.
     whole = WHOLE_IMAGES["StreamViewType"]
     if any(record["dynamodb"].get("StreamViewType", whole) != whole for record in records):
         raise StoreRefusedError(
-            f"The stream's records do not contain the items: switch the stream off, then on with "
-            f"{whole}, then run `marginalia stats rebuild --mode stream`."
+            f"The stream's records do not contain the items before and after each change: switch "
+            f"the stream off, then on with {whole}, then run `marginalia stats rebuild --mode "
+            "stream`."
         )
     stream = label_of(records[0]["eventSourceARN"]) if records else ""
     maintenance, boards = MaintenanceStore(table), Boards(table)

@@ -28,7 +28,10 @@ def table_definition(name: str, indexes: Sequence[Index]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """How a table differs from the declared indexes. Missing indexes are in CreateTable's form."""
+    """How a table's indexes differ from the declared indexes.
+
+    Each missing index is in the form of CreateTable's arguments.
+    """
 
     missing: Sequence[dict[str, Any]]
     """Global indexes that the table does not have, or that are being created or deleted."""
@@ -66,10 +69,10 @@ def differences(description: Mapping[str, Any], indexes: Sequence[Index]) -> Dif
 
 
 def refuse_outdated(description: Mapping[str, Any], indexes: Sequence[Index]) -> None:
-    """Raise StoreRefusedError if a table does not have all declared indexes.
+    """Raise StoreRefusedError if a table lacks a declared index, or has it in another form.
 
-    An index must have the declared keys and project the declared attributes. An older version may
-    have created the table, or an operator may have removed an index. ``description`` is
+    An index must have the declared keys and project the declared attributes. The error occurs if an
+    older version created the table, or if an operator has removed an index. ``description`` is
     DescribeTable's ``Table``.
     """
     table, found = description["TableName"], differences(description, indexes)
@@ -80,8 +83,9 @@ def refuse_outdated(description: Mapping[str, Any], indexes: Sequence[Index]) ->
         )
     if found.differing:
         raise StoreRefusedError(
-            f"The table {table} needs other keys or more attributes in {listed(found.differing)}: "
-            "run `marginalia table upgrade`, which says what to do."
+            f"This version cannot use {listed(found.differing)} of the table {table}, because keys "
+            "differ or attributes are missing: run `marginalia table upgrade`, which says what to "
+            "do."
         )
 
 

@@ -34,8 +34,9 @@ class Index:
     ``PLACED#3``.
 
     A sort key is ``label``, the values of the ``prefix`` fields, each followed by ``#``, and the
-    row's position: for example ``PLACED#2026-01-01T00:00:00.000000Z#o1`` for an order's status and
-    position. Rows with the same prefix are sorted by ``order``.
+    row's position (see ``dal.table.ranges``): for example
+    ``PLACED#2026-01-01T00:00:00.000000Z#o1`` for an order's status and position. Rows with the same
+    prefix are sorted by ``order``.
     """
 
     name: str | None
@@ -49,8 +50,9 @@ class Index:
     """The projected attributes, without the keys."""
     label: str = ""
     head: str = ""
-    """The label of the item that is before or after all rows of a partition. Empty if there is no
-    such item."""
+    """The beginning of the sort key of the head item: an item of another kind in the same partition,
+    before or after all rows. For example, an organisation's own item is before the items of its
+    users. Empty if the partitions have no head item."""
     between: str = "/"
     shards: int = 1
     """The number of partitions (shards) with the same values of the ``partition`` fields. The hash
@@ -59,8 +61,8 @@ class Index:
     """Maps a field to the values that a row must have to be in the index (a sparse index). Empty if
     the index contains all rows."""
     packs: Mapping[str, Callable[[Item], str]] = field(default_factory=dict)
-    """Maps a field inside a packed attribute to a function that returns the field's value from an
-    item."""
+    """Maps a field to a function that returns the field's value from an item. The functions are for
+    fields inside the JSON attribute ``data``."""
     local: bool = False
 
     @property
@@ -173,7 +175,10 @@ async def query_all(run: RunQuery, request: QueryRequest) -> AsyncIterator[Query
 
 
 def query_arguments(request: QueryRequest) -> dict[str, Any]:
-    """Return the arguments of a Query without the table's name. They have no FilterExpression."""
+    """Return the arguments of a Query without the table's name.
+
+    The Query has no FilterExpression, because DynamoDB charges for the rows that one removes.
+    """
     condition, values = _sort_condition(request.range)
     names = {"#p": request.index.partition_key}
     if condition:
@@ -198,8 +203,9 @@ def query_arguments(request: QueryRequest) -> dict[str, Any]:
 def _sort_condition(span: Range) -> tuple[str, dict[str, Item]]:
     """Return the part of a key condition that limits the sort key.
 
-    DynamoDB allows one comparison of the sort key, and BETWEEN includes both bounds. So if a range
-    has two bounds, each excluded bound is replaced by a string directly inside the range.
+    DynamoDB allows only one comparison of the sort key. For a range with two bounds, this is
+    BETWEEN, which includes both bounds. So each bound that the range excludes is replaced by a
+    string directly inside the range.
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.KeyConditionExpressions.html
     """
     low, high = span.low, span.high

@@ -48,9 +48,10 @@ def further_units(item: Item) -> int:
 
 
 def unchanged(item: Item, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return the condition that the stored item has the same attributes ``names`` as ``item``.
+    """Return the condition that the stored item still has the values of ``item``.
 
-    An attribute that ``item`` does not have must still be absent.
+    The condition compares the attributes ``names``. If ``item`` lacks one of them, the stored item
+    must lack it too.
     """
     clauses = [
         f"#{name} = :{name}" if name in item else f"attribute_not_exists(#{name})" for name in names
