@@ -1,7 +1,7 @@
 """Instrumentation: what the DynamoDB client and the follower report to metrics and traces.
 
-The follower counts comments by the records of the table's stream. Each context variable holds the object that receives the reports, or None. With None, nothing is
-reported.
+The follower counts comments by the records of the table's stream. Each context variable holds the
+object that receives the reports, or None. With None, nothing is reported.
 """
 
 from collections.abc import Awaitable, Callable

@@ -143,8 +143,8 @@ single events."""
 # Identifiers and texts
 
 MAX_IDENTIFIER_BYTES = 512
-"""Maximum bytes in UTF-8 of an escaped identifier (see ``dal.model.key_parts``). An identifier of this size and a date fit
-together in a sort key of DynamoDB, whose maximum is 1,024 bytes."""
+"""Maximum bytes in UTF-8 of an escaped identifier (see ``dal.model.key_parts``). An identifier of
+this size and a date fit together in a sort key of DynamoDB, whose maximum is 1,024 bytes."""
 
 MAX_OPAQUE = 1_400
 """Maximum characters of a global id or a cursor: base64 of a type name and two identifiers."""
@@ -216,7 +216,8 @@ cookie with more than 4,096 characters in name and value."""
 
 MAX_PAGE_ADDRESS = 8_000
 """Maximum bytes of a page's address. The page repeats its address in a link for each language, so a
-long address would make the page much larger. The longest useful address, with an identifier and a cursor, has 3,000 bytes."""
+long address would make the page much larger. The longest useful address, with an identifier and a
+cursor, has 3,000 bytes."""
 
 MAX_HOST = 300
 """Maximum characters of a Host header: a host name has at most 253 characters, and a port has at
@@ -271,7 +272,7 @@ MAX_CLIENTS = 100_000
 the server forgets the client that has sent no request for the longest time."""
 
 SECONDS_OF_REQUEST = 0.002
-"""Seconds of CPU time that count as one more request in a client's request rate. The server measures
-the CPU time for the parsing and validation of each new document. A short document takes less time,
+"""Seconds of CPU time that count as one more request in a client's request rate. The server
+measures the CPU time of parsing and validating each new document. A short document takes less time,
 and adds no request. At the default rate of 100 requests per second, a client's new documents take
 at most about 0.2 seconds of CPU time per second."""

@@ -155,8 +155,8 @@ async def cut_over(table: Table, announced: Maintenance) -> None:
         try:
             await _copy(table, announced, keys)
         except ConflictError:
-            # Each write that changes one of these counters makes the whole transaction fail. So copy
-            # one counter at a time.
+            # Each write that changes one of these counters makes the whole transaction fail. So
+            # copy one counter at a time.
             for key in keys:
                 await retry_on_conflict(
                     partial(_copy, table, announced, [key]), MAINTENANCE_DEADLINE

@@ -92,9 +92,9 @@ _NOT_IN_PRODUCT_LISTS = frozenset(
         "createdAt",
     }
 )
-"""Attributes of a comment that are needed neither for the counters nor for four lists of its product:
-the list of all comments, and the lists by language, by rating, and by both. A comment that lacks
-only these attributes is in these lists, and is counted."""
+"""Attributes of a comment that are needed neither for the counters nor for four lists of its
+product: the list of all comments, and the lists by language, by rating, and by both. A comment that
+lacks only these attributes is in the four lists, and is counted."""
 
 
 async def create_table(table: Table) -> bool:
@@ -304,8 +304,8 @@ def _completion(item: Item) -> tuple[Action, bool] | None:
     """Return an update that adds the item's missing attributes, and missing fields of ``data``.
 
     The update fails if the item has changed. The second value is True for a comment that is
-    not counted, because it lacks attributes that the counters need. Return None if the item is complete or
-    cannot be decoded.
+    not counted and is missing in its product's lists. Return None if the item is complete or cannot
+    be decoded.
     """
     entity = next((entity for holds, entity in _ENTITIES if holds(item)), None)
     found = None if entity is None else entity.recover(item)

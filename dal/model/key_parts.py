@@ -35,7 +35,7 @@ is enough for such a title and an identifier."""
 
 
 def fold(title: str) -> str:
-    """Return the beginning of a title in the form that sort keys contain, for searches without case.
+    """Return the beginning of a title in the form that sort keys contain, for caseless searches.
 
     The result is case-folded and in Unicode's form NFKC. Each run of spaces becomes one space. Two
     titles have the same form if they match by Unicode's compatibility caseless matching:

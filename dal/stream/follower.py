@@ -59,8 +59,8 @@ LONGEST_BACKOFF = 30.0
 respond, or a write conflicts with another follower's write."""
 
 FULL = 1_000
-"""The maximum number of records in a response. After a response with this number, the shard may have
-more records."""
+"""The maximum number of records in a response. After a response with this number of records, the
+shard may have more."""
 
 NOT_BEGUN = (
     "This table's comments are not counted by a stream: run `marginalia stats rebuild --mode "

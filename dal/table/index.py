@@ -50,9 +50,9 @@ class Index:
     """The projected attributes, without the keys."""
     label: str = ""
     head: str = ""
-    """The beginning of the sort key of the head item: an item of another kind in the same partition,
-    before or after all rows. For example, an organisation's own item is before the items of its
-    users. Empty if the partitions have no head item."""
+    """The beginning of the sort key of the head item: an item of another kind in the same
+    partition, before or after all rows. For example, an organisation's own item is before the items
+    of its users. Empty if the partitions have no head item."""
     between: str = "/"
     shards: int = 1
     """The number of partitions (shards) with the same values of the ``partition`` fields. The hash

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from dal.model.key_parts import LAST_CHARACTER, format_instant
 
 HEADS = ("", LAST_CHARACTER)
-"""The two possible positions of a partition's head item (see ``dal.table.index.Index.head``): before
-all rows, or after all rows."""
+"""The two possible positions of a partition's head item (see ``dal.table.index.Index.head``):
+before all rows, or after all rows."""
 
 _LAST_BEFORE_SURROGATES, _AFTER_SURROGATES = 0xD7FF, 0xE000
 
