@@ -85,8 +85,8 @@ class Comment(NamedTuple):
     name: str | None = None
     """The author's display name when the comment was added; None if it equals the username."""
     touched_at: datetime | None = None
-    """The time of the last change that subscriptions must send, although it is neither an edit nor a
-    reply: a moderator or a load published the comment, or the shop's reply was removed. None if
+    """The time of the last change that subscriptions must send, although it is neither an edit nor
+    a reply: a moderator or a load published the comment, or the shop's reply was removed. None if
     there was no such change."""
     reply: Reply | None = None
     """The shop's reply. The server keeps the reply while the comment is not published."""
