@@ -11,7 +11,7 @@
 
 An interrupted command continues when it is run again. If the limit is turned off, the reservations
 stay in the table, but writes no longer update them. When the limit is turned on again, the scan
-updates the reservations of all authors who then have a comment on the product.
+updates the reservation for each pair of author and product that has a comment.
 
 While the limit is on, another program may write comments without reservations. So may a server of
 an earlier version, which does not know the limit. ``Names`` corrects the reservations afterwards.

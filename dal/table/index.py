@@ -177,7 +177,7 @@ async def query_all(run: RunQuery, request: QueryRequest) -> AsyncIterator[Query
 def query_arguments(request: QueryRequest) -> dict[str, Any]:
     """Return the arguments of a Query without the table's name.
 
-    The Query has no FilterExpression, because DynamoDB charges for the rows that one removes.
+    The Query has no FilterExpression, because DynamoDB charges also for rows that it removes.
     """
     condition, values = _sort_condition(request.range)
     names = {"#p": request.index.partition_key}
