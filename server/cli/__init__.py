@@ -1,1 +1,1 @@
-"""The command line."""
+"""The command line: the program ``marginalia`` and its commands."""

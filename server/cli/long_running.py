@@ -70,7 +70,8 @@ def _report_wait(seconds: float, error: DalError) -> None:
 async def scanning(store: Store, done: str = "seen") -> AsyncIterator[tuple[ProgressBar, Progress]]:
     """Show the progress bar of a scan. Yield the bar and a function that updates it.
 
-    The scan calls the function with the number of items that it has read.
+    The scan calls the function with the number of items that the scan has read. The bar shows this
+    number with the word ``done``, such as ``1,200 items seen``.
     """
     total = (await admin.describe(store.table))["ItemCount"] or None
     with ProgressBar(store.table.name, total) as progress:
@@ -80,9 +81,10 @@ async def scanning(store: Store, done: str = "seen") -> AsyncIterator[tuple[Prog
 def writers_settled(store: Store, progress: ProgressBar) -> Callable[[], Awaitable[None]]:
     """Return a function that waits until all running servers know of this command.
 
-    A command announces its work by an item of the table, for example the maintenance mode. It then
-    calls the function. The function does not wait if this command runs the engine itself, because
-    no server is running in this case.
+    A command first announces its work in an item of the table, such as the item with the
+    maintenance mode. Writes that servers have already begun may ignore the announcement, so the
+    command then calls the function. If this command runs the engine itself, the function does not
+    wait, because no server is running.
     """
 
     async def wait() -> None:

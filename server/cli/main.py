@@ -115,8 +115,8 @@ COMMANDS = {
 class ListedCommand(TyperCommand):
     """A command that also reads options from environment variables. Its help has groups of options.
 
-    This help replaces the two forms of Typer. Typer's panels cut off long options at 80 columns.
-    Typer's plain lists have no groups, and break lines within a name such as --data-dir.
+    Typer can show help in panels or as plain lists. The panels cut off long options at 80 columns.
+    The plain lists have no groups, and break lines within a name such as --data-dir.
     """
 
     def __init__(self, *args: Any, **given: Any) -> None:
@@ -149,8 +149,8 @@ class ListedCommand(TyperCommand):
 def build(arguments: list[str]) -> typer.Typer:
     """Return the application. It imports only the modules of the commands in ``arguments``.
 
-    The import of the SDK and of the GraphQL engine takes most of a second, and ``--help`` does not
-    need them.
+    The import of the AWS SDK and of the GraphQL engine takes most of a second, and ``--help`` needs
+    neither.
     """
     app = typer.Typer(
         callback=_marginalia,

@@ -13,17 +13,17 @@ from server.settings import Option, Settings, option_name
 
 ALL = tuple(setting.name for setting in fields(Settings))
 STORE = ("data_dir", "endpoint_url", "aws", "table")
-"""The settings that select the table."""
+"""The names of the settings that select the table and its store."""
 
 
 Command: TypeAlias = Callable[..., Coroutine[Any, Any, None] | None]
 
 
 def takes(*names: str) -> Callable[[Command], Callable[..., None]]:
-    """Return a decorator that adds the options of these settings to a command.
+    """Return a decorator that adds the options of the settings ``names`` to a command.
 
-    The command receives the settings in one argument, ``settings``. The command may be a coroutine
-    function.
+    The command receives the settings in one argument, ``settings``. If the command is a coroutine
+    function, the decorated command runs its coroutine to the end.
     """
     types = get_type_hints(Settings)
     by_name = {setting.name: setting for setting in fields(Settings)}

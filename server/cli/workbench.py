@@ -1,8 +1,9 @@
 """Makes a data model of the table for NoSQL Workbench, Amazon's desktop application for DynamoDB.
 
-The format of these models has no local secondary indexes. The model therefore lists them as global
-indexes with the table's partition key. NoSQL Workbench shows these indexes correctly. But operators
-must not create a table from the model, because the table would lack the local indexes.
+The format of these models has no local secondary indexes. The model therefore lists the table's
+local indexes as global indexes that have the table's partition key. NoSQL Workbench shows these
+indexes correctly. But operators must not create a table from the model, because that table would
+lack the local indexes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +35,10 @@ _DESCRIPTION = (
 
 
 def workbench_model(table: str, samples: Sequence[Item], made: datetime) -> dict[str, Any]:
-    """Return the data model of a table in version 3.0 of the format."""
+    """Return the data model of a table, with the items ``samples`` as its data.
+
+    The model has version 3.0 of NoSQL Workbench's format. ``made`` is the date in the model.
+    """
     definition = table_definition(table, INDEXES)
     types = {
         one["AttributeName"]: one["AttributeType"] for one in definition["AttributeDefinitions"]

@@ -264,10 +264,10 @@ def author_path(username: str) -> str:
 
 
 def rooted(address: str, root: str) -> str:
-    """Return the address for a link to a product in the shop, or for a product's picture.
+    """Return a stored address in the form that a page needs.
 
-    If ``address`` is a path of this site, the result begins with the site's ``root``. An absolute
-    address does not change.
+    ``address`` belongs to a product in the shop, or to a picture. If it is a path of this site, the
+    result begins with the site's ``root``. An absolute address does not change.
     """
     return root + address if address.startswith("/") else address
 

@@ -191,9 +191,9 @@ def size_message(text: str, most: int) -> str:
 
 
 def unchecked(session: Session, fields: dict[str, str]) -> dict[str, str]:
-    """Return an error message if the visitor is not signed in, or if another session made the form.
+    """Return an error if the visitor is not signed in, or if another session made the form.
 
-    The message has the key ``""``. Without an error, return an empty dict.
+    The result is a dict that maps the key ``""`` to the message. Without an error, it is empty.
     """
     try:
         require_own(session, fields, gettext_noop("Please sign in. Your text stays here."))
@@ -303,9 +303,9 @@ async def _report(
 
 
 def _small_errors(result: DocumentResult, text: str, most: int) -> dict[str, str]:
-    """Return the messages for a reply or a report, by field of the form.
+    """Return the error messages for the form of a reply or a report, by field of the form.
 
-    The form has one text, whose maximum length is ``most`` characters.
+    ``text`` is the only text in the form. Its maximum length is ``most`` characters.
     """
     return dict(
         ("text", size_message(text, most))

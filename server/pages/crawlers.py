@@ -7,8 +7,8 @@ from server.pages.addresses import product_path
 from server.pages.page_request import PageRequest
 
 _SITEMAP_PAGES = 10
-"""Number of pages of the leaderboard in the sitemap. Each page has 100 products. On the home page
-and its next pages, crawlers find links to further products."""
+"""Number of pages of the leaderboard in the sitemap. Each page has 100 products. Crawlers find
+further products when they follow the links from the home page to its next pages."""
 
 
 async def robots(request: PageRequest) -> Response:

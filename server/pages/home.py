@@ -41,7 +41,7 @@ async def show(request: PageRequest) -> Response:
 
 
 async def search(request: PageRequest) -> Response:
-    """Return the products whose title begins with ``q``, in upper or lower case.
+    """Return the products whose title begins with ``q``. Upper and lower case are equal.
 
     If ``q`` is also a product's id, the page links to this product. If no title matches, but ``q``
     is a product's id, redirect to this product. Without ``q``, redirect to the home page.

@@ -136,8 +136,8 @@ async def _page(
                 "seen": seen,
                 "error": errors.get(comment["id"]),
                 "reason": typed["reason"] if typed["form"] == comment["id"] else "",
-                # After an edit the comment is not selected, because the moderator must read the new
-                # text first.
+                # If the author has edited the comment meanwhile, it is not selected again, because
+                # the moderator must read the new text first.
                 "chosen": typed["seen"].get(comment["id"]) == seen and comment["id"] not in errors,
             }
         )

@@ -27,9 +27,9 @@ _FRAGMENT = re.compile(r"(?m)^fragment (\w+)")
 
 
 def _documents(directory: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the operations with the field ``plan``, and the same operations without it.
+    """Return the documents by name, and the same documents without the field ``plan``.
 
-    Each operation is followed by the shared fragments that it spreads.
+    A document is the operation in a file, followed by the shared fragments that it spreads.
     """
     found = {path.stem: path.read_text("utf-8") for path in sorted(directory.glob("*.graphql"))}
     texts = [found.pop(name) for name in list(found) if name.endswith(".fragment")]
@@ -88,7 +88,7 @@ def _endpoint(name: str) -> str:
 async def run_document(
     schema: BaseSchema, context: Context, name: str, variables: dict[str, Any]
 ) -> DocumentResult:
-    """Return the result of a document. If it has errors, raise PageFault for the first error."""
+    """Run a document and return the result. On errors, raise PageFault for the first error."""
     started = time.perf_counter()
     text = (DOCUMENTS if context.explain else PLAIN)[name]
     result = await schema.execute(text, variables, context_value=context)

@@ -63,8 +63,8 @@ def photo_parts(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the photos that a page shows, and the photos to which the page links instead.
 
-    A page links to photos from origins that are not in ``origins``. Each photo has its place among
-    all ``photos``, from 1.
+    A page shows only photos of this site and of ``origins``. Each returned photo has its place in
+    ``photos``, from 1, and the total number of photos.
     """
     shown: list[dict[str, Any]] = []
     linked: list[dict[str, Any]] = []

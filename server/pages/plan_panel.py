@@ -1,8 +1,9 @@
-"""The panel that shows a page's plan: a drawing, the optimizer's reasons, and the counts of rows.
+"""The panel that shows a page's plan: how the server read the page's list from DynamoDB.
 
-The drawing has a lane for each key range, with a dot for each row. Below all lanes is the list. All
-lanes share one axis: the order of the list. On this axis, rows have equal distances. On an axis of
-dates, dots would overlap, because many comments have the same date.
+The panel has a drawing, the optimizer's reasons, and the counts of rows. The drawing has a lane for
+each key range, with a dot for each row that was read. Below all lanes is the list. All lanes share
+one axis: the order of the list. On this axis, rows have equal distances. On an axis of dates, dots
+would overlap, because many comments have the same date.
 """
 
 from collections import Counter
@@ -95,7 +96,7 @@ _POSTED: Mapping[str, Mapping[str, type | UnionType]] = {
     "rows": {"position": str, "segment": int, "refill": int, "outcome": str},
 }
 """The fields that ``lanes_of`` and its template need, with their types. A plan must also have
-``residual``, a list of names."""
+``residual``, a list with the names of filters."""
 
 
 def check(plan: Any) -> None:
@@ -195,7 +196,7 @@ def _ways(plan: Plan) -> list[dict[str, Any]]:
 
     The articles' plan reads a full page from every partition: see ``playground``. The ideal is one
     Query that reads only the page's rows. ``most`` has the maximum number of requests and the
-    maximum capacity of the three. The table draws the longest bar for a maximum.
+    maximum capacity of the three. In the table, the length of a bar is relative to this maximum.
     """
     ways = [(gettext("This plan"), plan["requests"], plan["consumedCapacity"])]
     for name, of in (

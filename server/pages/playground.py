@@ -1,9 +1,10 @@
-"""``/playground``: one page of comments by two plans side by side, Marginalia's and the articles'.
+"""``/playground``: reads one page of comments by two plans, Marginalia's and the articles'.
 
-The articles are by Alex Reid, and the data model is based on them: see docs/DESIGN.md. The server
-runs each plan as one operation of the API, with the API's limits. A request to the playground reads
-at most four lists: one for each plan, and two to find the start of the page. Each list reads at
-most 60 partitions. So all four lists together stay below the limit for a single operation,
+The articles are by Alex Reid, and the data model is based on them: see docs/DESIGN.md. The page
+shows both plans side by side. The server runs each plan as one operation of the API, with the API's
+limits. A request to the playground reads at most four pages of comments: one by each plan, and two
+to find the start of the page. For each of the four, the server reads at most 60 partitions. So all
+four together stay below the limit for a single operation,
 ``dal.limits.MAX_REQUESTS``.
 """
 
@@ -39,8 +40,8 @@ DEEPEST = 200
 100 at a time."""
 
 BASES = {"all": "ROW_LOCATIONS", "counts": "COUNTS", "nothing": "NOTHING"}
-"""What Marginalia's plan may use: for each name in an address, the value of the argument
-``planBy``."""
+"""The statistics that Marginalia's plan may use. Maps their names in an address to values of the
+argument ``planBy``."""
 
 LARGEST_DRAWING = 2_000
 """Maximum number of rows and key ranges, in total, of a posted plan. More would take over 10 ms to
@@ -49,7 +50,7 @@ draw."""
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The visitor's choice: a page of a list of comments, and what Marginalia's plan may use."""
+    """The visitor's choice: a page of comments, and which statistics Marginalia's plan may use."""
 
     product: str = ""
     filters: Filters = field(default_factory=Filters)
@@ -114,7 +115,7 @@ def beginning(product: str, languages: Sequence[str]) -> Choice:
 
 
 def examples(choice: Choice, languages: Sequence[str]) -> list[tuple[str, Choice]]:
-    """Return the names of the examples, each with a choice for the same product."""
+    """Return example choices for the product of ``choice``, each after its name."""
     first = tuple(languages[:1])
     start = Choice(choice.product, by=choice.by)
 

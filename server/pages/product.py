@@ -214,9 +214,10 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
 
 
 def _draft(request: PageRequest) -> dict[str, Any]:
-    """Return a placeholder comment, of which the page makes the HTML template ``new-comment``.
+    """Return a comment with placeholder values.
 
-    When the user sends the form, a script copies the template and fills in the form's values.
+    The page contains a hidden card of this comment. When the visitor sends a new comment, a script
+    copies the card, and shows the form's values in it until the server responds.
     """
     return {
         "commentId": "",
@@ -317,12 +318,13 @@ def _removals(filters: Filters) -> Iterator[tuple[str, Filters]]:
 
 
 def _wider(filters: Filters, facets: dict[str, Any]) -> Iterator[tuple[str, int, Filters]]:
-    """Yield filters that are wider than ``filters`` and match comments.
+    """Yield filters that are less strict than ``filters``, and that match comments.
 
     The page offers them if no comment matches ``filters``. Each result is a text for the link,
     the number of matching comments, and the filters.
     """
-    if not filters.counted:  # ``facets`` ignores days, purchases and photos
+    # ``facets`` ignores days, purchases and photos. So its total counts without these filters.
+    if not filters.counted:
         without = replace(filters, since=None, until=None, verified=False, photos=False)
         words = gettext("With or without photos")
         if filters.dated or filters.verified:
@@ -342,7 +344,7 @@ def _wider(filters: Filters, facets: dict[str, Any]) -> Iterator[tuple[str, int,
 async def _draw_trend(
     request: PageRequest, product_id: str, languages: Sequence[str] | None
 ) -> dict[str, Any] | None:
-    """Return the drawing of a product's trend: a line of mean ratings above bars of counts.
+    """Return the drawing of a product's trend: a line of mean ratings in front of bars of counts.
 
     Return None if there is no analytics store, if the store fails, or if there are too few
     comments.
@@ -364,7 +366,7 @@ async def _draw_trend(
     most = max(point["count"] for point in points)
     return {
         "points": points,
-        # The time has no seconds, because seconds would change the page's ETag too often.
+        # ``minute`` omits the seconds, so this time changes the page's ETag at most once a minute.
         "as_of": minute(trend["asOf"]),
         "most": most,
         # The months that are named below the drawing: the first, the last and, if the number of

@@ -141,7 +141,7 @@ class _Translation(NodeTransformer):
         name = getattr(node.node, "name", None)
         if name in {"_", "gettext"} and not node.kwargs:
             return nodes.Const(_translated(node) % {}, lineno=node.lineno)
-        # ``ngettext`` becomes a filter, because Jinja calls filters more directly than functions.
+        # ``ngettext`` becomes a filter, because Jinja calls a filter faster than a function.
         if name == "ngettext":
             one, many, count = node.args
             return nodes.Filter(
@@ -158,7 +158,8 @@ class _Translation(NodeTransformer):
 def _parts(node: nodes.Expr) -> Iterator[nodes.Expr]:
     """Yield the nodes that replace one node of an output.
 
-    A message is replaced by its texts and by the values between them. Other nodes do not change.
+    A message becomes a node for each of its values, and one for each piece of text between the
+    values. Other nodes do not change.
     """
     if not isinstance(node, nodes.Call) or getattr(node.node, "name", "") not in {"_", "gettext"}:
         yield node

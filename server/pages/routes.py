@@ -34,7 +34,8 @@ from server.settings import Settings
 _ROUTES = (
     ("GET", "/", home.show),
     ("GET", "/products", home.search),
-    # Forms post to the page's own path. Ids may contain slashes, so they are at the end of a path.
+    # Ids may contain slashes, so a path ends with its id. Forms therefore post to the page's own
+    # path, and not to a path below it.
     ("GET", "/products/{product_id:path}", product.show),
     ("POST", "/products/{product_id:path}", product.add),
     ("GET", "/comments/{comment_id:path}", comment.show),

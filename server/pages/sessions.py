@@ -1,4 +1,4 @@
-"""Sessions: the JWT in a cookie, or in the Authorization header as in the API.
+"""Sessions of visitors. The JWT of a session is in a cookie, or in the Authorization header.
 
 The cookie is HttpOnly, so scripts cannot read it, and SameSite=Strict, so browsers do not send it
 with links and forms of other sites. Over HTTPS its name begins with ``__Host-``. The forms of a
@@ -166,13 +166,14 @@ def pasted_jwt(text: str) -> str:
 
 
 def _signature_end(lines: list[str], words: list[str], algorithm: str) -> int:
-    """Return the length of the signature at the start of ``words``.
+    """Return the length of a JWT's signature.
 
-    ``words`` may also contain text after the JWT. ``lines`` are the JWT's lines up to the first of
-    ``words``. A line is full if the program that broke the JWT into lines had no room for more.
+    ``words`` are the signature's parts between white space, and perhaps words of a text after the
+    JWT. ``lines`` are the lines of the JWT up to and with the first of ``words``. A line is full if
+    the program that broke the JWT into lines had no room for more.
 
-    The signature ends where its length is usual for ``algorithm``, unless a full line follows. A
-    signature of another length ends with the first line that is not full.
+    The signature ends where its length is usual for ``algorithm``, unless the next word is a full
+    line. A signature without a usual length ends with its first line that is not full.
     """
     ends = list(accumulate(map(len, words)))
     sizes, following = _SIGNATURES.get(algorithm, set()), [*map(len, words[1:]), 0]

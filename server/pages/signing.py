@@ -1,4 +1,4 @@
-"""``/sign-in`` and ``/sign-out``: visitors sign in with a JWT or at the issuer, and sign out."""
+"""``/sign-in`` and ``/sign-out``. Visitors sign in with a JWT, or at the OpenID Connect issuer."""
 
 import logging
 from dataclasses import astuple
@@ -31,9 +31,10 @@ _COMMAND = "marginalia token --user NAME"
 
 
 async def show(request: PageRequest) -> Response:
-    """Return the sign-in form. If the address has a valid code of the demo, sign the visitor in.
+    """Return the sign-in form, or sign the visitor in by the code in the address.
 
-    The code is valid for one sign-in. After the sign-in, redirect to the page in ``next``.
+    At its start, a demo prints an address with such a code. The code is valid for one sign-in.
+    After the sign-in, redirect to the page in ``next``.
     """
     given = request.http.query_params
     following = given.get("next", "/")
@@ -126,8 +127,9 @@ async def return_from_provider(request: PageRequest) -> Response:
         response = _form(request, following, message)
         sessions.drop(response, request.http, _ATTEMPT)
         return response
-    # The response is a page and not a redirect: after a redirect from another site, browsers do not
-    # send cookies with SameSite=Strict.
+    # The response is a page that opens the next page, and not a redirect. After a redirect from
+    # another site, browsers do not send cookies with SameSite=Strict, so the next page would not
+    # know the visitor.
     response = request.render("signed_in.html", next=following)
     response.headers["Cache-Control"] = "no-store"
     response.headers["Refresh"] = f"0;url={request.root}{following}"

@@ -1,8 +1,9 @@
 """The pages' static files: compressed once, and cached by browsers until a release changes them.
 
 Pages link to the files by addresses that contain a digest of all files. So the content at such an
-address never changes. Other sites and products' pictures use addresses without the digest. Browsers
-revalidate a file from such an address before they use the file again.
+address never changes. Other sites and products' pictures use addresses without the digest. Before a
+browser uses a file from an address without the digest again, it asks the server whether the file
+has changed.
 """
 
 import gzip

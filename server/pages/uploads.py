@@ -1,4 +1,7 @@
-"""``/photo-uploads``: upload forms, with which the scripts of the comment form upload photos."""
+"""``/photo-uploads``: creates upload forms for the scripts of the comment form.
+
+With an upload form, which the server signs, a browser sends a photo directly to the bucket.
+"""
 
 from starlette.responses import JSONResponse, Response
 

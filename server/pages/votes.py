@@ -15,7 +15,7 @@ from server.pages.sessions import require_own
 
 
 async def vote(request: PageRequest) -> Response:
-    """Store or withdraw a vote, and redirect to the button on the page in the field ``next``.
+    """Store or withdraw a vote, and redirect to its button on the page that ``next`` names.
 
     If a script sends the vote, the response is JSON with the new number of votes, or null if the
     vote was not changed. If the visitor is not signed in, redirect to the sign-in page. A script

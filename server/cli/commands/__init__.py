@@ -1,1 +1,1 @@
-"""One module for each command."""
+"""The functions of the commands. ``server.cli.main`` lists each command with its module."""

@@ -57,8 +57,8 @@ Every = Annotated[
 async def refresh(settings: Settings) -> None:
     """Copy all published comments to the analytics store. Servers may run meanwhile.
 
-    In the API and on the command line, trends and movers show the comments as of the last refresh.
-    So run this command from a timer, for example every night.
+    In the API and on the command line, trends and movers (the products that changed most) show the
+    comments as of the last refresh. So run this command from a timer, for example every night.
     """
     async with open_store(settings, share=True) as store, scanning(store) as (_, seen):
         export = await fill(settings, store, seen)

@@ -26,14 +26,14 @@ async def add(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="Manifests from Relay (a JSON object of texts by id) or from Apollo.",
+            help="Manifests from Relay (a JSON object that maps ids to texts) or from Apollo.",
             show_default=False,
         ),
     ],
     *,
     settings: Settings,
 ) -> None:
-    """Store the documents of manifests in the table.
+    """Store the GraphQL documents from manifest files in the table.
 
     All servers of the table can execute the documents immediately. If a document does not fit the
     schema or exceeds a limit, the command stores no document. A stored document never changes: the

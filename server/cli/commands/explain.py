@@ -63,7 +63,7 @@ async def explain(
     before: Annotated[str | None, typer.Option(help="Cursor before which the page ends.")] = None,
     settings: Settings,
 ) -> None:
-    """Read one page like the API, and print its index, key ranges and read capacity units."""
+    """Read one page of comments as the API does, and print its index, key ranges and cost."""
     selection = Selection(
         rules.identifier("PRODUCT", product),
         rules.ratings("--rating", rating) if rating else None,

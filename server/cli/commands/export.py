@@ -70,8 +70,8 @@ async def export(
     """Export rows to files. 'marginalia load --kind KIND' can read the files.
 
     Servers may write meanwhile. If a row exists during the whole export, the files contain it
-    exactly once. If it changes meanwhile, they contain one of its versions. A row that is added or
-    deleted meanwhile may be missing. The files appear only after all of them are complete.
+    exactly once. If the row changes meanwhile, the files contain one of its versions. A row that is
+    added or deleted meanwhile may be missing. The files appear only after all of them are complete.
 
     The exit code is 1 if an item cannot be read.
     """

@@ -58,8 +58,8 @@ def load(
         str | None,
         typer.Option(
             metavar="NAME|FILE.toml",
-            help=f"Options for the export of another program: {', '.join(preset_names())}; or your "
-            "own TOML file. Other options of the command take precedence.",
+            help=f"Predefined options for files of another program: {', '.join(preset_names())}; "
+            "or your own TOML file with options. Other options of the command take precedence.",
         ),
     ] = None,
     map_: Annotated[
@@ -113,8 +113,8 @@ def load(
         str | None,
         typer.Option(
             rich_help_panel=_LAYOUT,
-            help="Character between the cells of CSV, or the word tab. Default: the header shows "
-            "it.",
+            help="Character between the cells of CSV, or the word tab. Default: the character that "
+            "splits the header into the most columns.",
         ),
     ] = None,
     encoding: Annotated[

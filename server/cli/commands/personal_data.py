@@ -94,7 +94,7 @@ async def export(
     read_units: ReadUnits = None,
     settings: Settings,
 ) -> None:
-    """Write all data of a user in the table as one JSON object.
+    """Write all data of a user that the table contains, as one JSON object.
 
     The object contains the user's profile, comments in all states, reports, votes, orders,
     purchases, tickets, memberships and idempotency keys. If the user is blocked, it contains the

@@ -39,7 +39,7 @@ def serve(
 
 
 async def _check(settings: Settings) -> None:
-    """Print a line for each finding. The exit code is 1 if a finding has the level DANGER."""
+    """Print a line for each finding of the checks. The exit code is 1 if a level is DANGER."""
     worst = set()
     async for level, subject, sentence in findings(settings):
         worst.add(level)

@@ -96,10 +96,10 @@ async def rebuild(
 async def verify(*, read_units: ReadUnits = None, settings: Settings) -> None:
     """Count all comments and compare the result with the statistics.
 
-    The exit code is 1 if they differ. The command does not correct the statistics. But it corrects
-    the ranks on leaderboards, the helpful votes of comments, the moderators' queue of reported
-    comments, and the records for one comment per person. It also removes reports and votes of
-    deleted comments.
+    The exit code is 1 if the statistics are wrong. The command does not correct them. But it
+    corrects the ranks on leaderboards, the numbers of helpful votes, the moderators' queue of
+    reported comments, and the records by which servers allow only one comment per person. It also
+    removes reports and votes of deleted comments.
     """
     async with open_store(settings, share=True) as store:
         store.table.read_pace = Pace(read_units, reads=True)
@@ -147,7 +147,7 @@ async def follow(settings: Settings) -> None:
     """
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s: %(message)s")
     task = asyncio.current_task()
-    assert task is not None  # noqa: S101 - asyncio.run has made it
+    assert task is not None  # noqa: S101 - asyncio.run runs this coroutine in a task
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     with followed(settings) as metrics, suppress(asyncio.CancelledError):

@@ -182,7 +182,8 @@ async def describe(
 def workbench(settings: Settings) -> None:
     """Print a data model of the table for NoSQL Workbench, with example items.
 
-    Import the model there to see the table and its indexes. The command does not open the table.
+    Import the model into NoSQL Workbench to see the table and its indexes. The command does not
+    open the table.
     """
     model = workbench_model(settings.table, sample_items(), datetime.now(UTC))
     typer.echo(json.dumps(model, indent=2, ensure_ascii=False))

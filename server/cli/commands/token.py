@@ -1,4 +1,4 @@
-"""``marginalia token``: prints a JWT. Servers with the same secret accept it."""
+"""``marginalia token``: prints a JWT. Servers that have the signing secret accept the JWT."""
 
 import re
 from datetime import timedelta
@@ -61,8 +61,8 @@ def token(
     user_id = rules.identifier("user", user)
     shown = None if name is None else rules.name("name", name)
     secret = secret_source(settings.jwt_secret, settings.data_dir)()
-    # If the directory has no data, the server uses another directory and another secret. It would
-    # refuse a JWT that is signed with a secret from here, so do not create a secret.
+    # If this directory has no data, the server uses another directory, with another secret. The
+    # server would refuse a JWT that is signed with a new secret, so require data before making one.
     if secret is None:
         DataDirectory(settings.data_dir).require_data(
             "set MARGINALIA_JWT_SECRET to the server's secret"

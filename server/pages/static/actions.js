@@ -121,8 +121,8 @@ async function add(form) {
   expected.setAttribute("aria-busy", "true");
   document.querySelector("#comments > :is(.comment, .empty)").before(expected);
   expected.scrollIntoView({ block: "center" });
-  // Clicks do nothing until the server responds, and for at least 0.4 seconds, because the list has scrolled.
-  // The second press of a double click would hit another element.
+  // Clicks do nothing until the server responds, and for at least 0.4 seconds. The list has scrolled, so the
+  // second press of a double click would hit another element.
   const main = document.querySelector("main");
   main.inert = true;
   const [outcome] = await Promise.all([sent(form, "product"), new Promise((done) => setTimeout(done, 400))]);
@@ -156,7 +156,7 @@ function first() {
   document.querySelector(".verdict > p:not(.score)")?.remove();
 }
 
-/* Empties a comment's form. The events update the numbers of characters and the draft. */
+/* Empties a comment's form. The dispatched events update the numbers of characters and the stored draft. */
 export function clear(form) {
   form.querySelector(".errors")?.remove();
   form.reset();

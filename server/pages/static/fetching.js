@@ -5,7 +5,7 @@ export async function fetched(address, options) {
   return { answer, parsed: new DOMParser().parseFromString(await answer.text(), "text/html") };
 }
 
-/* Returns the address with the language that the visitor has chosen, if no cookie can keep it. */
+/* Returns the address. If the browser accepts no cookies, adds the language that the visitor has chosen. */
 export function inLanguage(address) {
   const tag = new URLSearchParams(location.search).get("lang");
   if (!tag || navigator.cookieEnabled) return address;

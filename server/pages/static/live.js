@@ -7,7 +7,7 @@ let cursor = null;
 let fresh = new Map(); // the commentId of each new comment, by its global id
 let shown = 0;
 
-/* Subscribes to the list on the page, which may have replaced another list. */
+/* Subscribes to the list on the page. page.js calls this function again when it has replaced the list. */
 export function listen() {
   if (list !== document.getElementById("news")) {
     list = document.getElementById("news");

@@ -5,7 +5,7 @@
 import { fetched } from "./fetching.js";
 import { counted, filled } from "./live.js";
 
-const BY_THEMSELVES = 3; // pages
+const BY_THEMSELVES = 3; // pages that are appended without a press
 
 export function offerMore() {
   const pager = document.querySelector("#comments .pager");

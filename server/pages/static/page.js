@@ -96,7 +96,8 @@ function chosen(form) {
 }
 
 if (filters()) {
-  /* A checkbox changes the list at once. A date needs the button, because visitors type it in parts. */
+  /* A checkbox changes the list immediately. A date changes the list only after a press of the button, because
+     visitors type a date in parts. */
   document.addEventListener("change", ({ target }) => {
     if (target.form !== filters() || target.type === "date") return;
     show(chosen(filters()), { push: true });

@@ -1,5 +1,5 @@
-/* Adds up the read capacity of all lists that this tab has shown. Also adds up what the articles' plan (see
-   playground.py) would have used for these lists. */
+/* Adds up the read capacity of all lists that this tab has shown, and the capacity that the articles' plan (see
+   playground.py) would have used for these lists. Shows both sums in the panel of the list's plan. */
 
 import { filled } from "./live.js";
 
@@ -14,7 +14,7 @@ export function addSavings() {
     line.textContent = filled(line.dataset.text, { ours, theirs, saved: theirs - ours });
     line.hidden = false;
   } catch (error) {
-    console.info(error); // the browser stores nothing, so the line stays hidden
+    console.info(error); // the browser stores nothing, so the line with the sums stays hidden
   }
 }
 

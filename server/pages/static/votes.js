@@ -1,4 +1,4 @@
-/* Sends a vote without a reload. The button and the number change at once, and change back if the
+/* Sends a vote without a reload. The button and the number change immediately, and change back if the
    server does not store the vote. Without this script, the form reloads the page. */
 
 import { counted } from "./live.js";

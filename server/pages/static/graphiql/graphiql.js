@@ -131,8 +131,8 @@ const asked = linked();
 const firstTab = asked ?? newestComments;
 
 // GraphiQL ignores the variables of the first default tab. But it reads a query and variables from the browser's
-// storage. If the browser has a tab with both from an earlier visit, GraphiQL opens this tab. Otherwise GraphiQL
-// adds a tab.
+// storage. If an earlier visit left a tab with this query and these variables, GraphiQL opens this tab. Otherwise
+// GraphiQL adds a tab.
 if (asked || localStorage.getItem("graphiql:tabState") === null) {
   localStorage.setItem("graphiql:query", firstTab.query);
   localStorage.setItem("graphiql:variables", firstTab.variables);
