@@ -323,7 +323,7 @@ def _wider(filters: Filters, facets: dict[str, Any]) -> Iterator[tuple[str, int,
     The page offers them if no comment matches ``filters``. Each result is a text for the link,
     the number of matching comments, and the filters.
     """
-    # ``facets`` ignores days, purchases and photos. So its total counts without these filters.
+    # ``facets`` ignores days, purchases and photos: its total is the number without such filters.
     if not filters.counted:
         without = replace(filters, since=None, until=None, verified=False, photos=False)
         words = gettext("With or without photos")
