@@ -193,8 +193,8 @@ async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # 
 
     If the viewer has received the product, the comment is a verified purchase. The comment waits
     for a moderator if the server's moderation rule requires a review, or if the viewer is blocked.
-    A moderator's own comment does not wait. The result has the error NOT_BOUGHT if the
-    server accepts comments only from buyers, and the viewer has not received the product.
+    A moderator's own comment does not wait. The result has the error NOT_BOUGHT if the server
+    accepts comments only from buyers, and the viewer has not received the product.
     """
     viewer = require_viewer(info.context)
     stated = checked(input, _NEW | _text_rule(info.context))

@@ -303,9 +303,9 @@ async def _complete_items(
 def _completion(item: Item) -> tuple[Action, bool] | None:
     """Return an update that adds the item's missing attributes, and missing fields of ``data``.
 
-    The update fails if the item has changed. The second value is True for a comment that is
-    not counted and is missing in its product's lists. Return None if the item is complete or cannot
-    be decoded.
+    The update fails if the item has changed. The second value is True for a comment that is not
+    counted and is missing in its product's lists. Return None if the item is complete or cannot be
+    decoded.
     """
     entity = next((entity for holds, entity in _ENTITIES if holds(item)), None)
     found = None if entity is None else entity.recover(item)

@@ -259,9 +259,9 @@ def address(argument: str, value: str) -> str:
     """Return ``value`` if it is valid as a link: an https URL, or a path on this server.
 
     Users follow these links. A link with another scheme, such as ``javascript:``, could run a
-    script, so other schemes are not allowed. A path must not begin with two
-    slashes, because browsers read the text after them as a host. A URL must not contain a user
-    name, because users can mistake it for the host.
+    script, so other schemes are not allowed. A path must not begin with two slashes, because
+    browsers read the text after them as a host. A URL must not contain a user name, because users
+    can mistake it for the host.
     """
     _measured(argument, value, MAX_ADDRESS)
     if not (_PATH.fullmatch(value) or _is_https(value)):

@@ -1,8 +1,8 @@
 """Submissions: comments that are not published. Only their authors and moderators see them.
 
 ``Submission`` is not a subclass of ``Comment``. So the type checker reports code that uses a
-submission as a published comment by mistake.
-The configuration of import-linter lists the modules that may import this module.
+submission as a published comment by mistake. The configuration of import-linter lists the modules
+that may import this module.
 """
 
 from dataclasses import dataclass, replace

@@ -107,8 +107,8 @@ def stages(query: Query) -> Sequence[Stage]:
             )
             rated = query_of({**filters, "rating": frozenset({str(rating)})}, query.within)
             found.append(Stage(prefix, rated, prefix))
-    # If the filter by rating has no values, the list is empty. It still needs a stage,
-    # because the page's statistics name an index. The plan of this stage reads nothing.
+    # If the filter by rating has no values, the list is empty. It still needs a stage, because the
+    # page's statistics name an index. The plan of this stage reads nothing.
     prefix = rank_prefix(order, 0)
     nothing = Stage(prefix, query_of(filters, query.within), prefix)
     return sorted(found, key=itemgetter(0), reverse=True) or [nothing]

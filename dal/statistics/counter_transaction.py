@@ -301,8 +301,8 @@ async def commit(
     if now.dual_writes:
         # At its end, a rebuild copies its counters to the statistics items (the cutover). Add
         # changes of zero for the rebuild's counters, so that the cutover finds a counter for every
-        # statistics item that was written meanwhile. For example, a comment that the rebuild
-        # has not counted may be deleted before the scan reads it. Without the changes of zero, the
+        # statistics item that was written meanwhile. For example, a comment that the rebuild has
+        # not counted may be deleted before the scan reads it. Without the changes of zero, the
         # rebuild might have no counter for this comment's language, and the cutover would not
         # correct the statistics item.
         shown = [key for key in changes if key.generation is None]

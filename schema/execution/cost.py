@@ -329,8 +329,8 @@ def _partitions(arguments: Mapping[str, Any], lists: float = 1) -> float:
     """Return the maximum number of partitions that a page reads.
 
     ``lists`` is the number of lists that the page merges: for a group, one list for each product.
-    More than MAX_SEGMENTS partitions count as MAX_SEGMENTS, because the data-access layer refuses
-    a page with more.
+    More than MAX_SEGMENTS partitions count as MAX_SEGMENTS, because the data-access layer refuses a
+    page with more.
     """
     given = ((name, arguments.get(name)) for name in _FILTERS)
     sizes = {name: len(set(map(str, one))) for name, one in given if isinstance(one, list)}

@@ -1,8 +1,8 @@
 """The bill: the capacity that each operation consumes, and the price of a million operations.
 
-The repositories execute each operation on a temporary engine. ``tools.bench.capacity``
-computes the operation's capacity by DynamoDB's rules, and the engine reports a capacity too. The
-bill fails if the two differ.
+The repositories execute each operation on a temporary engine. ``tools.bench.capacity`` computes the
+operation's capacity by DynamoDB's rules, and the engine reports a capacity too. The bill fails if
+the two differ.
 """
 
 import asyncio

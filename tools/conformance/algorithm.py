@@ -57,8 +57,8 @@ class Flag:
 def flags(ask: Ask, length: int) -> dict[str, Flag]:
     """Return the rules for both flags of the page for ``ask``, in a list of ``length`` rows."""
     shown, left = ask.edges_to_return(length), len(ask.between_cursors(length))
-    # The prose of the specification counts the cursor's own row among the rows beyond the page,
-    # but the algorithm does not. So prose and algorithm disagree if only this row is beyond it.
+    # The prose of the specification counts the cursor's own row among the rows beyond the page, but
+    # the algorithm does not. So prose and algorithm disagree if only this row is beyond it.
     only_before = ask.before == length - 1 == shown.stop
     only_after = ask.after == 0 and shown.start == 1
     return {

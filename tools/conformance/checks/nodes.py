@@ -31,9 +31,9 @@ async def node_equals_row(session: Session) -> AsyncGenerator[Finding]:
     typename, target = first["__typename"], session.listing.target
     plain = " ".join(plain_fields(session.shape.schema.type_map.get(typename)))
     fields = f"{{ __typename id ... on {typename} {{ {plain} }} }}"
-    # The check needs a page with the list's first row. If the connection has no argument first,
-    # the check requests the last page. This page contains the first row only if the whole list fits
-    # on one page. If the page lacks the first row, the check passes without a comparison.
+    # The check needs a page with the list's first row. If the connection has no argument first, the
+    # check requests the last page. This page contains the first row only if the whole list fits on
+    # one page. If the page lacks the first row, the check passes without a comparison.
     name, size = ("first", 1) if session.shape.forward else ("last", len(session.rows))
     rows = target.selecting(f"{name}: $size", f"{{ edges {{ node {fields} }} }}")
     refetched = f"refetched: node(id: $id) {fields}"
