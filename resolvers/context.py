@@ -194,7 +194,7 @@ class ProductReads:
 
 
 class GroupReads:
-    """Reads groups. One request reads all groups that are requested in one turn of the event loop.
+    """Reads groups. One BatchGetItem reads all groups that are requested in a turn of the loop.
 
     The comments of a group are read product by product, and so are its statistics. The server
     predicts the cost of an operation before it knows how many products a group has. So this class

@@ -75,7 +75,9 @@ async def nodes(info: Info, node_ids: NodeIds) -> list[Found]:
     If an object cannot be loaded, the list has the error in place of this object.
     """
     if len(node_ids) > MAX_NODES:
-        raise InvalidArgumentError("ids", f"ids lists {len(node_ids)}; the maximum is {MAX_NODES}.")
+        raise InvalidArgumentError(
+            "ids", f"ids has {len(node_ids):,} values; the maximum is {MAX_NODES}."
+        )
 
     # Load all objects in parallel, so that the context's loader reads all comments in one request.
     parsed = (partial(parse_node_id, "ids", node_id, *LOADERS) for node_id in node_ids)

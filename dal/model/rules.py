@@ -162,7 +162,7 @@ def few(argument: str, values: Sequence[Value]) -> Sequence[Value]:
     """Return ``values`` if a filter may list this many values: at most MAX_VALUES."""
     if len(values) > MAX_VALUES:
         raise InvalidArgumentError(
-            argument, f"{argument} lists {len(values):,} values; the maximum is {MAX_VALUES}."
+            argument, f"{argument} has {len(values):,} values; the maximum is {MAX_VALUES}."
         )
     return values
 

@@ -250,7 +250,8 @@ class Admission:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run one request that ``submit`` has started.
 
-        When the request ends or calls ``LEAVE``, start the next requests.
+        When the request ends, start the next requests. If the request is a subscription, do this
+        already when it begins to wait for events, and calls the extension ``LEAVE``.
         """
         if scope["type"] != "http":
             await self._app(scope, receive, send)

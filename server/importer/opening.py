@@ -40,8 +40,8 @@ _NAMES: dict[TextFormat, str] = {"csv": "CSV", "jsonl": "JSON", "xml": "XML"}
 _PEEKED = 50
 _PEEKED_BYTES = 1_000_000
 _PEEKED_SECONDS = 1.0
-"""Maximum rows, bytes and seconds for reading the first rows of a file without a header. The cells
-of these rows show the columns of the file."""
+"""JSON Lines and XML have no header: each row names its own columns. So the first rows of such a
+file are read to find its columns. These are the maximum rows, bytes and seconds for this."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ PAGES = 5
 SIZE = 20
 
 _SHUFFLED = 7
-"""The seed of the random order of filters."""
+"""The seed of the random order in which the selections are read."""
 
 _SKEWED = 3_000
 """Number of comments of the product with 70 % rated 5."""
