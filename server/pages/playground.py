@@ -65,7 +65,9 @@ class Choice:
         """Return the choice in an address. Raise PageFault for an invalid value."""
         by = given.get("by") or "all"
         if by not in BASES:
-            sentence = gettext("Choose what the plan may use: %(names)s.", names=", ".join(BASES))
+            sentence = gettext(
+                "Choose the statistics that the plan may use: %(names)s.", names=", ".join(BASES)
+            )
             raise PageFault(400, sentence)
         after = given.get("after", "").strip()
         size = _number(given.get("size", ""), SIZE, LARGEST)

@@ -295,7 +295,7 @@ def test_a_list_to_filter_by_has_at_most_a_hundred_values() -> None:
     assert rules.ratings("rating", [5] * 100) == {5}
     with pytest.raises(InvalidArgumentError, match="rating has 101 values; the maximum is 100"):
         rules.ratings("rating", [5] * 101)
-    with pytest.raises(InvalidArgumentError, match="language lists 30,000 values"):
+    with pytest.raises(InvalidArgumentError, match="language has 30,000 values"):
         rules.languages("language", ["en"] * 30_000)
 
 

@@ -131,7 +131,7 @@ async def test_a_products_plan_links_to_the_same_list_in_the_playground(
         ("&rating=6", "Choose a rating from 1 to 5."),
         ("&size=101", "'101' is not possible here. Choose a number from 1 to 100"),
         ("&page=12", "Choose a number from 1 to 11, or continue from a cursor."),
-        ("&by=magic", "Choose what the plan may use: all, counts, nothing."),
+        ("&by=magic", "Choose the statistics that the plan may use: all, counts, nothing."),
         ("&after=nonsense", "This page of the list no longer exists."),
         (
             "&size=100&rating=1&rating=2&rating=3"
