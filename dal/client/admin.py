@@ -82,7 +82,8 @@ async def describe(table: Table) -> dict[str, Any]:
 async def stream(table: Table) -> str | None:
     """Return the ARN of the table's stream; None if the stream is off.
 
-    Raise StoreRefusedError as ``whole_stream`` does.
+    Raise StoreRefusedError if the stream's records do not contain both images (see
+    ``whole_stream``).
     """
     return whole_stream(await describe(table))
 

@@ -21,7 +21,7 @@ Response = TypeVar("Response")
 Send: TypeAlias = Callable[[], Coroutine[Any, Any, Response]]
 
 CONNECTIONS = 64
-"""Maximum calls in progress, each on its own connection. More calls wait in order of arrival."""
+"""Maximum calls in progress, each on its own connection. Further calls wait in order of arrival."""
 
 ATTEMPT_SECONDS = 2.0
 """Maximum seconds of one attempt at a call that a client's request waits for. Such a call usually
@@ -39,7 +39,7 @@ PROBE_SECONDS = 1.0
 
 
 class CircuitBreaker:
-    """Makes calls fail at once while DynamoDB is unreachable, except one probe each PROBE_SECONDS.
+    """Makes calls fail immediately during an outage, except one probe every PROBE_SECONDS.
 
     The circuit opens after FAILURES failed calls in a row and OUTAGE_SECONDS without a success, so
     a short restart of DynamoDB does not open it. A probe is a call that is sent although the
@@ -61,7 +61,7 @@ class CircuitBreaker:
         return self._next_probe is not None
 
     def admit(self) -> None:
-        """Raise CircuitOpenError if a call must fail at once. An admitted call may be the probe."""
+        """Raise CircuitOpenError if a call must not be sent. An admitted call may be a probe."""
         if self._next_probe is None:
             return
         if time.monotonic() < self._next_probe:
@@ -87,8 +87,8 @@ class CircuitBreaker:
             return
         if self._next_probe is None:
             logger.warning(
-                "DynamoDB has not answered %d calls in a row: requests fail at once, except one "
-                "probe a second.",
+                "DynamoDB has not answered %d calls in a row: requests fail immediately, except "
+                "one probe a second.",
                 self._failures,
             )
         self._next_probe = now + PROBE_SECONDS
@@ -105,8 +105,8 @@ class Gate:
     async def call(self, operation: str, send: Send[Response]) -> Response:
         """Send one call and return its response. Raises DalError.
 
-        If the caller is cancelled after a write was sent, the write continues, because an aborted
-        write may or may not have happened.
+        If the caller is cancelled after a write was sent, the write continues. If the write were
+        aborted, it would be unknown whether it happened.
         """
         if operation not in WRITES:
             async with self._free:

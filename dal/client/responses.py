@@ -226,9 +226,9 @@ def dal_error(response: Mapping[str, Any]) -> errors.DalError:
     """Return the ``dal`` error of an error response.
 
     A cancelled transaction has a reason for each action. If one reason is a failed condition, the
-    error is ConditionFailedError, and the caller handles it. Otherwise ``_BY_CODE`` determines the
-    error, by the error code or by the first reason that it contains. If it contains none of them,
-    the message and the status determine the error.
+    error is ConditionFailedError, and the caller handles it. Otherwise the error is the entry of
+    ``_BY_CODE`` for the error code, or for the first reason that has an entry. If none has an
+    entry, the message and the status determine the error.
     """
     code = response["Error"]["Code"]
     reasons = [reason.get("Code", "None") for reason in response.get("CancellationReasons", [])]

@@ -39,7 +39,7 @@ MAINTENANCE_DEADLINE = 60.0
 items."""
 
 REPORT_SECONDS = 10.0
-"""Minimum seconds between two reports of a command that waits for DynamoDB without a limit."""
+"""Minimum seconds between two reports of a command that waits for DynamoDB without a time limit."""
 
 LOG_SECONDS = 1.0
 """Minimum seconds between two log lines about the same kind of failure."""
@@ -87,7 +87,7 @@ _PATIENCE: ContextVar[Patience | None] = ContextVar("patience", default=None)
 
 @contextmanager
 def patient(patience: Patience) -> Iterator[None]:
-    """In the ``with`` block, let requests without a deadline wait: see ``Patience``."""
+    """Apply ``patience`` to the requests in the ``with`` block that have no deadline."""
     token = _PATIENCE.set(patience)
     try:
         yield
@@ -106,8 +106,8 @@ async def retry(
 ) -> Response:
     """Repeat ``attempt`` until it succeeds, and return its response.
 
-    Throttling, lost responses, conflicts and expired credentials are retried until the deadline.
-    All other errors are raised at once. CircuitOpenError is retried only if the caller has no
+    After throttling, a lost response, a conflict or expired credentials, retry until the deadline.
+    All other errors are raised immediately. After CircuitOpenError, retry only if the caller has no
     deadline.
 
     If no attempt succeeds, one of these errors is raised:
@@ -115,8 +115,8 @@ async def retry(
     - At the deadline: StoreUnavailableError if the response to any attempt was lost, otherwise the
       latest error.
     - Before the deadline: the first error that is not retried. But if the response to an earlier
-      attempt at a write was lost, StoreUnavailableError is raised, because the write may have
-      happened. ConditionFailedError is raised unchanged, and the caller interprets it.
+      attempt at a write was lost, StoreUnavailableError is raised instead, because the write may
+      have happened. Only ConditionFailedError is raised even then, and the caller interprets it.
     """
     left = time_left(None if waits() else DEADLINE)
     if left == 0:
@@ -195,10 +195,10 @@ class _Attempts(Generic[Response]):
 async def _retry_after(
     failure: errors.DalError, attempt: Callable[[], Coroutine[Any, Any, Response]], **options: Any
 ) -> Response:
-    """Retry after a failed first attempt. ``options`` are tenacity's options.
+    """Retry after a first attempt that raised ``failure``. ``options`` are tenacity's options.
 
-    The caller makes the first attempt without tenacity, because tenacity would take a third of the
-    time of a successful call.
+    The caller makes the first attempt without tenacity. Otherwise, a successful call would spend a
+    third of its time in tenacity. For tenacity, ``failure`` is the result of the first attempt.
     """
     failures = [failure]
 
@@ -222,11 +222,11 @@ async def retry_on_conflict(
     """Repeat ``attempt`` while it raises ConflictError, and return its response.
 
     Raises the latest ConflictError after ``deadline`` seconds, or at the deadline of the current
-    request if that is earlier. The default of ``deadline`` is DEADLINE. Other errors are raised at
-    once.
+    request if that is earlier. The default of ``deadline`` is DEADLINE. Other errors are raised
+    immediately.
     """
     most, began = time_left(DEADLINE if deadline is None else deadline), time.monotonic()
-    assert most is not None  # noqa: S101 - None means no limit
+    assert most is not None  # noqa: S101 - time_left returns a number for a number
     try:
         return await attempt()
     except errors.ConflictError as error:

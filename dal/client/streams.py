@@ -47,8 +47,9 @@ def whole_stream(table: Mapping[str, Any]) -> str | None:
     arn = latest_stream(table)
     if arn is not None and table["StreamSpecification"] != WHOLE_IMAGES:
         raise StoreRefusedError(
-            f"The stream of {table['TableName']} lacks images of the items: switch the stream off, "
-            f"then on with {WHOLE_IMAGES['StreamViewType']}, then run `marginalia stats rebuild`."
+            f"The stream of {table['TableName']} lacks images of changed items: switch the stream "
+            f"off, then on with {WHOLE_IMAGES['StreamViewType']}, then run `marginalia stats "
+            "rebuild`."
         )
     return arn
 
@@ -80,7 +81,8 @@ class StreamDescription:
 class Records:
     """A batch of a shard's records.
 
-    ``iterator`` reads the next batch. It is None at the end of a closed shard.
+    ``Streams.records`` returns the next batch for ``iterator``. At the end of a closed shard,
+    ``iterator`` is None.
     """
 
     records: Sequence[dict[str, Any]]

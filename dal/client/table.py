@@ -98,7 +98,8 @@ class Table:
         self.read_pace = Pace(reads=True)
         """Limits the RCU per second of scans."""
         self.unfinished: set[Callable[[], Awaitable[None]]] = set()
-        """Functions that ``drain`` awaits before the client closes."""
+        """Functions that finish work in the background. ``drain`` awaits their calls before the
+        client closes."""
         self.writes = 0
         """The number of successful write requests. The number increases before the caller learns
         that its write succeeded. So if the number has increased since a read began, the rows of the
@@ -295,11 +296,14 @@ class Table:
 
     @property
     def circuit_open(self) -> bool:
-        """Whether requests fail at once, because several requests had no response from DynamoDB."""
+        """Whether requests fail without being sent, because DynamoDB has not answered for a while.
+
+        Some requests are sent nevertheless, as probes (see ``CircuitBreaker``).
+        """
         return self._gate.circuit_open
 
     async def drain(self) -> None:
-        """Await the functions in ``unfinished``, then the responses to the writes in progress."""
+        """Call and await the functions in ``unfinished``, then await all responses to writes."""
         try:
             for finish in list(self.unfinished):
                 await finish()

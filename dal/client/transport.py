@@ -60,8 +60,8 @@ _NO_ITEMS = {"Items": [], "Count": 0, "ScannedCount": 0, "ConsumedCapacity": {"C
 class EmbeddedSdk:
     """The ``Sdk`` of the embedded engine. It ignores the machine's AWS settings.
 
-    The AWS SDK is imported for the first operation that the wire cannot send. Pages do not need the
-    SDK, and the import takes a third of the server's start.
+    The AWS SDK is not imported before the first operation that the wire cannot send. Pages do not
+    need the SDK, and importing it at the start would take a third of the server's start time.
     """
 
     region = EMBEDDED_REGION
@@ -89,9 +89,9 @@ class EmbeddedSdk:
         """Send an operation. Raises DalError.
 
         A Scan of segment 0 reads the whole table in the order of its keys, and the other segments
-        are empty. The engine's own scan segments are not used: a segment ends early if the last
-        item of a page is deleted before the next page is read. A scan in the order of keys can
-        continue after any key, and is equally fast.
+        are empty. The engine's own scan segments are not used, because such a segment ends early if
+        the last item of a page is deleted before the next page is read. A scan in the order of keys
+        can continue after any key, and is equally fast.
         """
         if operation == "scan":
             if arguments.get("Segment", 0) > 0:

@@ -26,9 +26,9 @@ VARIATION = 0.5
 comments differ much in length."""
 
 _CERTAIN = 8.5
-"""If ``bound`` is lower than ``mean`` by more than this number of deviations, ``normal_tail``
-returns exactly 1.0 in floating point. So ``expected_capacity`` counts such a block without a
-call."""
+"""If ``bound`` is lower than ``mean`` by more than this number of standard deviations,
+``normal_tail`` returns exactly 1.0 in floating point. So ``expected_capacity`` does not call
+``normal_tail`` for a block that begins so far below the mean."""
 
 _LEAST_PER_BLOCK = 0.499
 """A lower bound of the RCU per 4 KB of rows: 0.5 minus a margin for rounding."""
@@ -44,8 +44,8 @@ segment may have thousands of possible limits, and comparing all of them takes m
 def expected_capacity(rows: float, row_bytes: float) -> float:
     """Return the expected RCU of one eventually consistent Query that reads ``rows`` rows.
 
-    A block is 4 KB. The sizes of rows differ from their mean ``row_bytes``, so the number of blocks
-    is uncertain. The result is a sum over the blocks: for each, 0.5 RCU multiplied by the
+    A block is 4 KB. Rows differ in size, so a Query may need more blocks than ``rows`` rows of the
+    mean size would need. The result is a sum over the blocks: for each, 0.5 RCU multiplied by the
     probability that the Query needs the block.
     """
     mean, deviation = rows * row_bytes, VARIATION * row_bytes * math.sqrt(rows)

@@ -244,7 +244,8 @@ class Executor:
     ) -> list[Row]:
         """Return at most the first ``count`` rows of ``query`` within ``span``.
 
-        Raises TooManySegmentsError if the page would have to read too many segments or rows.
+        Raises TooManySegmentsError if the page would have to read too many segments, or if its
+        residual filter drops too many rows.
         """
         paths = self._paths_of(query)
         page = PageSpan(query.bounded(span), count, descending)

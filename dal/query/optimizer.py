@@ -4,9 +4,9 @@ An access path is one index that can answer the page's query, with the segments 
 read. The optimizer uses one of three methods for each page:
 
 - Without statistics it chooses the path with the fewest fields in its residual filter (the filter
-  that the executor applies to the rows read). The limit of each segment is the number of rows of
-  the page. If the segments are shards of one list, the limit is lower: the expected number of the
-  page's rows in one shard, plus a margin.
+  that the executor applies to the rows read). The limit of each segment (the maximum number of rows
+  of its first Query) is the number of rows of the page. If the segments are shards of one list, the
+  limit is lower: the expected number of the page's rows in one shard, plus a margin.
 - With counts it chooses the path with the least expected cost. It also chooses the limit of each
   segment by the expected cost. A higher limit reads rows that the page does not need, and a lower
   limit causes further Queries (refills).
@@ -209,7 +209,7 @@ def cheapest_estimate(
             estimate = _estimate_by_location(path, page, located, statistics, least)
         if estimate is not None and (cheapest is None or estimate.cost < least):
             cheapest = estimate
-    assert cheapest is not None  # noqa: S101 - the first path is compared with infinity
+    assert cheapest is not None  # noqa: S101 - the first path always gets an estimate
     return cheapest
 
 
@@ -277,8 +277,8 @@ def _located_rows(
 
     If this process does not remember all these rows, the number is an estimate. The estimate
     assumes that the residual filter drops the same fraction of rows in the page as in the whole
-    list. On the last page of a list, the estimate adds one row, because the read continues to the
-    end of the list.
+    list. On the last page of a list, the estimate includes one more passing row. It stands for the
+    dropped rows that are read between the last passing row and the end of the list.
     """
     shards = path.index.shards
     known = located.among(key)

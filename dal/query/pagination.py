@@ -4,12 +4,12 @@ The names of a slice's fields (``after``, ``before``, ``next_page``, ``previous_
 order of the list, as in the API. The rows are read in the order of the list for the API's argument
 ``first``, and in reverse order for ``last``.
 
-A cursor is the opaque string of one position. It does not depend on the filter or on the number of
-segments. It consists of one byte for version and kind, a CRC-32 of four bytes, and the position, as
-base64url without padding. In a cursor, the instant of a position has eight bytes. For example, the
-cursor of an instant and an id of 46 bytes has 79 characters. A cursor contains no partition key.
-The server builds partition keys from the arguments only, so a forged cursor gives no access to
-other rows.
+A cursor is an opaque string that encodes one position. It does not depend on the filter or on the
+number of segments. It consists of one byte for version and kind, a CRC-32 of four bytes, and the
+position, as base64url without padding. In a cursor, the instant of a position has eight bytes. For
+example, the cursor of an instant and an id of 46 bytes has 79 characters. A cursor contains no
+partition key. The server builds partition keys from the arguments only, so a forged cursor gives no
+access to other rows.
 """
 
 import binascii
@@ -63,7 +63,7 @@ class CursorKind(IntEnum):
 class _Rank(NamedTuple):
     """The form of the prefix of positions in a list with an ``Order``, for example ``h5#``.
 
-    The prefix is a letter, the comment's rank with this number of ``digits``, and ``#``. The rank
+    The prefix is ``letter``, the comment's rank in ``digits`` decimal digits, and ``#``. The rank
     is, for example, the comment's rating or the number of its helpful votes.
     """
 
@@ -239,8 +239,8 @@ class Page(Generic[Node]):
     """The number of rows of the whole list. If counting them failed, the error. None if the number
     is unknown or was not requested."""
     event_cursor: str | None = None
-    """The cursor of the place that the log of changes had reached before the rows were read. None
-    if it was not requested. A subscription that begins after this cursor misses no change."""
+    """The end of the log of changes just before the rows were read, as a cursor. A subscription
+    that begins after this cursor receives all later changes. None if it was not requested."""
     head: Item | None = None
     """The item that precedes the list's first row, for example the organisation of a list of users.
     None if the query does not request this item, or the page is not the first page of the list."""
@@ -293,15 +293,17 @@ class PageReader(Generic[Node]):
         stats = ExecutionStatistics(query.access_pattern)
         if cut.explain:
             stats.trace = Trace(descending=listed_descending)
-        # The page is read from ``start`` towards ``end``. ``ahead`` requests the flag whether rows
-        # follow the page in this direction, and ``behind`` the flag whether rows precede it. For
-        # ``last`` the list is read in reverse, from ``before`` towards ``after``.
+        # The page is read from ``start`` towards ``end``. ``ahead`` requests the flag that shows
+        # whether rows follow the page in this direction. ``behind`` requests the flag that shows
+        # whether rows precede the page. With ``backward``, the list is read in reverse, from
+        # ``before`` towards ``after``.
         start, end, ahead, behind = cut.after, cut.before, cut.next_page, cut.previous_page
         descending = listed_descending is not cut.backward
         if cut.backward:
             start, end, ahead, behind = end, start, behind, ahead
-        # If the row at ``start`` still exists, it precedes the page, and the flag is true. So the
-        # page's Queries read this row too, which saves another Query for the flag.
+        # If the row at ``start`` still exists, it precedes the page, and the flag that ``behind``
+        # requests is true. So the page's Queries read this row too, which saves another Query for
+        # the flag.
         proving = behind and start is not None
         span = UNBOUNDED if end is None else UNBOUNDED.beyond(end, descending=not descending)
         if start is not None and proving:

@@ -318,8 +318,8 @@ def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]
 
     The path with the fewest fields in its residual filter comes first. Of paths with the same
     number of fields, the path with the fewest segments comes first. Paths with more than
-    ``MAX_SEGMENTS`` segments are left out. If every path without a residual filter is left out, and
-    the residual filter drops too many rows of a page, the executor raises TooManySegmentsError.
+    ``MAX_SEGMENTS`` segments are left out. If these include every path without a residual filter,
+    pages have to drop rows. If a page drops too many, the executor raises TooManySegmentsError.
 
     Raises NoIndexError if no index can answer the query, and TooManySegmentsError if every path has
     too many segments.

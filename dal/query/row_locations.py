@@ -1,8 +1,8 @@
 """Row locations: where this process found the rows of a list when it last read them.
 
 The locations may be out of date, because clients add and delete rows. From row locations the
-optimizer estimates where a page ends, and how many rows each Query reads. An estimate from counts
-is less precise, and makes the Queries read more rows that the page does not need.
+optimizer estimates where a page ends, and how many rows each Query reads. Estimates from counts are
+less precise. With them, the Queries read a larger number of rows that are not on the page.
 """
 
 from bisect import bisect_left, bisect_right
@@ -18,8 +18,8 @@ from dal.query.plan import EqualityKey
 from dal.table.ranges import HEADS, Range
 
 MOST = 10_000
-"""Maximum rows and spans (ranges of positions that were read) of one list in memory. If a list has
-more, the process forgets all of them."""
+"""Maximum number of remembered rows of one list, plus its spans (ranges of positions that were
+read). Above the maximum, the process forgets all rows and spans of the list."""
 
 _LIST, _KEY = 20, 3
 """The memory of a list without rows, and of each requested key (a combination of field values). The
@@ -188,7 +188,8 @@ class RowLocations:
         if rows < count and nearest != end:
             return None
         if rows == count > 0:
-            # ``place`` is the number of remembered rows that are read before the page's last row.
+            # ``place`` is the number of remembered rows that precede the page's last row, in the
+            # direction of reading.
             found = compress(range(len(marks)), reversed(marks) if descending else marks)
             place = next(islice(found, count - 1, None))
             until = self._positions[part.stop - 1 - place if descending else part.start + place]

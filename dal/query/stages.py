@@ -7,17 +7,21 @@ votes, in the order of the index ``byHelpful``, and then the other comments by d
 is planned and read like the query of any other list.
 
 A position consists of the stage's prefix and the position in the stage. In all these orders, the
-list begins with the highest position. Examples are HIGHEST_RATING (first line) and MOST_HELPFUL:
+list begins with the highest position. These are the positions of the rows of two lists, in the
+order HIGHEST_RATING (first line) and in the order MOST_HELPFUL (second line):
 
     h5#2024-02-01…#b   h5#2024-01-01…#a   h4#2024-03-01…#c
     v000000000002#2024-01-01…#a   v000000000000#2024-03-01…#c
 
-A client that reads all pages gets each comment exactly once, if the comment's rank does not change
-meanwhile. If the rank changes, the comment may be missing, or occur twice.
+A client that reads all pages gets each comment exactly once, if the comment's rank (its rating, or
+its number of helpful votes) does not change meanwhile. If the rank changes, the comment may be
+missing, or occur twice.
 
 If few comments pass the filters, a page in the order MOST_HELPFUL would read much of ``byHelpful``
 to find them. In that case the server reads the filtered list by date, and sorts it in memory. A
-list between dates is sorted in memory too. The positions do not depend on the way of sorting.
+list with a first or last date is sorted in memory too, because ``byHelpful`` is not sorted by date.
+A comment has the same position in both cases, so cursors stay valid if the next page is read in the
+other way.
 """
 
 import math
@@ -53,8 +57,8 @@ _SOME = 20
 needed until a row passes the residual filter."""
 
 _TOO_MANY = (
-    f"To sort these comments by helpful votes, the server would read over {MAX_SORTED_ROWS:,} "
-    "comments: choose other filters or dates, or another order."
+    "To sort these comments by helpful votes, the server would have to read more than "
+    f"{MAX_SORTED_ROWS:,} comments: choose other filters or dates, or another order."
 )
 
 
@@ -108,7 +112,7 @@ def stages(query: Query) -> Sequence[Stage]:
             rated = query_of({**filters, "rating": frozenset({str(rating)})}, query.within)
             found.append(Stage(prefix, rated, prefix))
     # If the filter by rating has no values, the list is empty. It still needs a stage, because the
-    # page's statistics name an index. The plan of this stage reads nothing.
+    # execution statistics must name an index. The plan of this stage reads nothing.
     prefix = rank_prefix(order, 0)
     nothing = Stage(prefix, query_of(filters, query.within), prefix)
     return sorted(found, key=itemgetter(0), reverse=True) or [nothing]
@@ -244,8 +248,8 @@ class StageReader:
     ) -> int:
         """Return how many of the remaining stages ``left`` probably contain the ``missing`` rows.
 
-        Without counts, return the number of all these stages. Counts are missing, for
-        example, if none of the product's comments has been counted.
+        Without counts, return the number of all these stages. There are no counts, for example, if
+        none of the product's comments has been counted yet.
         """
         known = await self._known(query, stats, plan_by)
         if known is None:
@@ -262,8 +266,8 @@ class StageReader:
     ) -> bool:
         """Return whether to sort the whole list by votes in memory, instead of reading stages.
 
-        A list with dates must always be sorted in memory, because ``byHelpful`` is not sorted by
-        date. Raises NoIndexError if each possible way would read too many rows.
+        A list with a first or last date must be sorted in memory, because ``byHelpful`` is not
+        sorted by date. Raises NoIndexError if each possible way would read too many rows.
         """
         dated = query.within != UNBOUNDED
         if not dated and query.filters.keys() == {"product"}:
@@ -340,7 +344,7 @@ def _without_votes(filters: Filters) -> Filters:
 def _statistics(query: Query, of: ExecutionStatistics) -> ExecutionStatistics:
     """Return new execution statistics for one stage of a page.
 
-    They have a trace if ``of``, the page's execution statistics, has a trace.
+    They have a trace if the page's execution statistics ``of`` have a trace.
     """
     trace = None if of.trace is None else Trace(descending=of.trace.descending)
     return ExecutionStatistics(query.access_pattern, trace=trace)

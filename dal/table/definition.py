@@ -39,7 +39,8 @@ class Differences:
     """Local indexes that the table does not have. DynamoDB creates them only together with the
     table: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html"""
     differing: Sequence[str]
-    """The names of indexes that have other keys than declared, or project fewer attributes."""
+    """The names of indexes whose keys are not the declared keys, or that do not project every
+    declared attribute."""
 
     @property
     def lacking(self) -> list[str]:
@@ -83,9 +84,9 @@ def refuse_outdated(description: Mapping[str, Any], indexes: Sequence[Index]) ->
         )
     if found.differing:
         raise StoreRefusedError(
-            f"This version cannot use {listed(found.differing)} of the table {table}, because keys "
-            "differ or attributes are missing: run `marginalia table upgrade`, which says what to "
-            "do."
+            f"This version cannot use {listed(found.differing)} of the table {table}, because "
+            "needed keys or attributes are missing: run `marginalia table upgrade`, which says what "
+            "to do."
         )
 
 

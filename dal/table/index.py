@@ -20,8 +20,8 @@ BY_ID = ("id",)
 equal sort keys."""
 
 QUEUE_SHARDS = 8
-"""Number of partitions of a list that contains rows of all users. Several partitions share the load
-of writes. To read a page, all these partitions are read."""
+"""Number of shards (partitions) of a list with rows of all users, such as all open orders. The
+shards share the load of writes. In return, each page must read every shard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class Index:
 
     A partition key is ``entity``, ``#``, and the values of the ``partition`` fields, joined by
     ``between``: for example ``PRODUCT#p1/en`` for product and language. Without fields it is
-    ``entity`` alone. With several shards, ``#`` and the number of the shard follow, as in
-    ``PLACED#3``.
+    ``entity`` alone. If ``shards`` is more than 1, ``#`` and the number of the row's shard follow,
+    as in ``PLACED#3``.
 
     A sort key is ``label``, the values of the ``prefix`` fields, each followed by ``#``, and the
     row's position (see ``dal.table.ranges``): for example
@@ -58,8 +58,8 @@ class Index:
     """The number of partitions (shards) with the same values of the ``partition`` fields. The hash
     of a row's id determines its shard."""
     covers: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """Maps a field to the values that a row must have to be in the index (a sparse index). Empty if
-    the index contains all rows."""
+    """Maps a field to a set of values. The index contains only the rows with one of these values
+    (a sparse index). Empty if the index contains all rows."""
     packs: Mapping[str, Callable[[Item], str]] = field(default_factory=dict)
     """Maps a field to a function that returns the field's value from an item. The functions are for
     fields inside the JSON attribute ``data``."""
@@ -177,7 +177,8 @@ async def query_all(run: RunQuery, request: QueryRequest) -> AsyncIterator[Query
 def query_arguments(request: QueryRequest) -> dict[str, Any]:
     """Return the arguments of a Query without the table's name.
 
-    The Query has no FilterExpression, because DynamoDB charges also for rows that it removes.
+    The Query has no FilterExpression, because DynamoDB also charges for the rows that such an
+    expression removes.
     """
     condition, values = _sort_condition(request.range)
     names = {"#p": request.index.partition_key}

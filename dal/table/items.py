@@ -43,7 +43,7 @@ def bytes_of(item: Item, names: Iterable[str]) -> int:
 
 
 def further_units(item: Item) -> int:
-    """Return the RCU of a consistent read of an item, less the 1 RCU that a missing item costs."""
+    """Return the RCU by which a consistent read of an item exceeds the 1 RCU of a missing item."""
     return (bytes_of(item, item) - 1) // 4096
 
 

@@ -103,8 +103,8 @@ def just_below(position: str) -> str:
 
     The last character of ``position`` is replaced by two characters: the previous character in
     Unicode, and U+10FFFF. A key between the two strings would contain U+10FFFF, which identifiers
-    never contain. Surrogates are skipped, because UTF-8 has no surrogates. A last character U+0000
-    is only removed.
+    never contain. Surrogates are skipped, because UTF-8 has no surrogates. If the last character is
+    U+0000, it is removed and nothing replaces it.
     """
     last = ord(position[-1])
     if last == 0:

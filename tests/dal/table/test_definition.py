@@ -65,7 +65,7 @@ def test_an_index_that_projects_less_or_has_other_keys_is_refused(spoiled: str) 
     else:
         index["Projection"]["NonKeyAttributes"].remove("language")
     wrong = (
-        "This version cannot use the index all of the table t, because keys differ or attributes "
+        "This version cannot use the index all of the table t, because needed keys or attributes "
         "are missing"
     )
     with pytest.raises(StoreRefusedError, match=wrong):
