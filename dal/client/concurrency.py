@@ -78,11 +78,11 @@ class KeyedLocks:
 
 _EXPECTED_WCU = 1_000.0
 """The WCU (write capacity units) that ``Pace`` assumes for the first write, because no response has
-reported a number yet. A write of about a hundred comments consumes as many."""
+reported a number yet. A write of a hundred comments consumes about 1,000 WCU."""
 
 _EXPECTED_RCU = 256.0
 """The RCU (read capacity units) that ``Pace`` assumes for the first read. A consistent Scan of 1 MB
-consumes as many."""
+consumes 256 RCU."""
 
 _CHECK_SECONDS = 0.1
 

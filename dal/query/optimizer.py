@@ -47,8 +47,9 @@ SHARD_MARGIN = 5
 thousand needs a refill."""
 
 DISCARD_RATIO = 2
-"""Maximum number of dropped rows, divided by the number of rows that the page was expected to read.
-Above it, the executor plans the rest of the page again, if the new plan drops no rows."""
+"""Maximum number of dropped rows, as a multiple of the number of rows that the page is expected to
+read. Above the maximum, the executor plans the rest of the page again. The maximum applies only if
+the new plan drops no rows."""
 
 _PROOF = 1.0 + REQUEST
 """The cost of reading exact statistics, in RCU."""

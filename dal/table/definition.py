@@ -85,8 +85,8 @@ def refuse_outdated(description: Mapping[str, Any], indexes: Sequence[Index]) ->
     if found.differing:
         raise StoreRefusedError(
             f"This version cannot use {listed(found.differing)} of the table {table}, because "
-            "needed keys or attributes are missing: run `marginalia table upgrade`, which says what "
-            "to do."
+            "needed keys or attributes are missing: run `marginalia table upgrade`, which says "
+            "what to do."
         )
 
 
