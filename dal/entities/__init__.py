@@ -33,5 +33,5 @@ INDEXES: tuple[Index, ...] = (
     *(index for entity in ENTITIES for index in entity.indexes),
     *LEADERBOARDS,
 )
-"""All declarations. Several declarations with the same ``name`` describe different kinds of rows of
-one DynamoDB index. They have the same key attributes."""
+"""The declarations of all indexes. Declarations with the same ``name`` describe different kinds of
+rows in one DynamoDB index, and have the same key attributes."""

@@ -1,8 +1,9 @@
 """Cases and reports as items. A report is a user's complaint about a comment.
 
-A comment's case stores since when the case is open, and the latest decision of a moderator on the
-comment. One partition contains a comment's case, followed by the comment's reports in the order of
-user names. Cases and reports store their values in the JSON attribute ``data`` (S). In the index
+A comment's case is open while reports of the comment wait for a moderator. The case stores the time
+when it was opened, and the latest decision of a moderator on the comment. One partition contains a
+comment's case, followed by the comment's reports in the order of user names. Cases and reports
+store their values in the JSON attribute ``data`` (S). In the index
 ``byAuthor``, a case is in the partition of the moderator who decided, and a report is in the
 partition of the user who reported. While a case is open and its comment is published, the queue of
 reported comments lists the case. The queue is in the index ``GSI1``.
@@ -45,9 +46,10 @@ CASE_ITEMS = Range(_CASE, _REPORT + LAST_CHARACTER)
 class Decision:
     """A moderator's decision on a comment.
 
-    ``seen`` is the time of the last edit in the version of the comment that the moderator saw. A
-    rejection has a ``reason``, and an approval has no reason. ``by`` is the moderator's user name,
-    or None after the moderator's data was erased.
+    ``seen`` identifies the version of the comment that the moderator saw. It is the time when that
+    version was written: the time of an edit, or the comment's date. A rejection has a ``reason``,
+    and an approval has no reason. ``by`` is the moderator's user name, or None after the
+    moderator's data was erased.
     """
 
     by: str | None
@@ -58,10 +60,10 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The case of a comment: since when it is open, and a moderator's latest decision.
+    """The case of a comment: the time when it was opened, and a moderator's latest decision.
 
     ``opened_at`` is None if the case is closed. An open case is ``hidden`` while its comment is not
-    published. The queue does not list hidden cases.
+    published. The queue of reported comments does not list hidden cases.
     """
 
     comment_id: str
@@ -75,7 +77,7 @@ class Case:
         return self.opened_at is not None and not self.hidden
 
     def approves(self, version: datetime) -> bool:
-        """Return whether the latest decision approves this version of the comment."""
+        """Return whether the latest decision approves a version: a time like ``Decision.seen``."""
         decision = self.decision
         return decision is not None and decision.reason is None and decision.seen == version
 
@@ -95,7 +97,7 @@ def case_key(comment_id: str) -> Item:
 
 
 def commented_id(item: Item) -> str | None:
-    """Return the id of the comment of a case or report; None for any other item or key."""
+    """Return the id of the comment to which a case or report belongs; None for other items."""
     kind, _, comment_id = str(item["PK"].get("S", "")).partition("#")
     return unescape(comment_id) if kind == _CASE else None
 

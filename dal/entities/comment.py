@@ -89,9 +89,9 @@ EventBridge pipe (see ``deploy``) publishes no events for these writes. Every ot
 the attribute."""
 
 KEYED = "keyed"
-"""The attribute (S) with the expiry and the digest of an idempotency key: see
-``dal.entities.idempotency``. A comment that was added with a key has this attribute. So has its
-tombstone, the item that remains after the comment is deleted."""
+"""The attribute (S) of a comment that was added with an idempotency key: the time until which the
+key is kept, and a digest of the comment's first values (see ``dal.entities.idempotency``). The
+comment's tombstone, the item that remains after the comment is deleted, also has this attribute."""
 
 STATE = "state"
 """The attribute (S) with the state of an unpublished comment. Published comments do not have it."""

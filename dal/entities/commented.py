@@ -43,9 +43,10 @@ def named_actions(old: Item | None, new: Item | Comment | None, *, elsewhere: bo
     a comment that is not encoded yet. If author and product stay the same, the result is empty.
 
     A new comment reserves its product, on condition that no other comment of the author has
-    reserved the product. A deleted comment removes its reservation. With ``elsewhere``, the
-    reservation for the author and product of ``old`` belongs to another comment or does not exist.
-    The actions then check that this is still true, and do not remove the reservation.
+    reserved the product. A deleted comment removes its reservation. If the author or the product
+    changes, the actions do both. ``elsewhere`` means that the reservation for the author and
+    product of ``old`` belongs to another comment or does not exist. The actions then check that
+    this is still true, and do not remove the reservation.
     """
     before = stored(old)
     after = new if isinstance(new, Comment) else stored(new)

@@ -24,7 +24,8 @@ class Row(NamedTuple):
     position: str
     item: Item
     values: Mapping[str, str]
-    """The field values in the keys of the row's index. The index need not project these fields."""
+    """The values of the fields that the keys of the row's index contain. The index need not project
+    these fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +114,9 @@ class Entity(Generic[Model]):
 
 
 def packed(values: Mapping[str, Any]) -> Item:
-    """Return the attribute ``data``: the values as compact JSON.
+    """Return the attribute ``data``, which contains the values as compact JSON.
 
-    The AWS console shows it as readable text.
+    The attribute is a string, so that the AWS console shows readable text.
     """
     return {"data": {"S": orjson.dumps(values).decode()}}
 

@@ -1,4 +1,4 @@
-"""Groups of products as items: a group has the variants of one product, such as its colours.
+"""Groups as items. The products of a group are variants of one product, such as its colours.
 
 The item has the PK ``GROUP#<id>`` and the SK ``MEMBERS``. Its attribute ``data`` contains the ids
 of the group's products. The details of each of these products contain the group's id.

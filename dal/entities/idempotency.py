@@ -26,7 +26,7 @@ from dal.table.index import EXPIRES
 from dal.table.items import Item, key_of
 
 KEPT_SECONDS = 30 * 24 * 3600
-"""Minimum seconds for which a key is kept. A key is also kept while its comment exists."""
+"""Minimum seconds for which a key is kept. While its comment exists, a key is kept longer."""
 
 _DIGITS = 32
 """The number of hexadecimal digits of a hash: 128 bits."""

@@ -88,9 +88,9 @@ def decode_titled(row: Row) -> Product:
 
 
 def details_in(items: Iterable[Item]) -> dict[str, ProductDetails]:
-    """Return the details among some items, by product id.
+    """Return the products' details that ``items`` contain, by product id.
 
-    Items that cannot be decoded are omitted.
+    Items of other kinds, and items that cannot be decoded, are omitted.
     """
     found = {}
     for item in filter(is_details, items):

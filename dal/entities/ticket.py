@@ -1,8 +1,8 @@
 """Tickets as items.
 
 In ``GSI1``, an organisation's user and the user's tickets are in one partition: first the tickets
-by time, then the user's own item. So a Query in descending order returns the user first. The keys
-of some other indexes do not contain the user, so the packed ``data`` contains organisation and
+by time, then the user's own item. So a Query in descending order returns the user first. Some other
+indexes have keys without the user, so the JSON attribute ``data`` contains organisation and
 username too.
 """
 

@@ -43,7 +43,10 @@ class ProductDetails:
 
 @dataclass(frozen=True, slots=True)
 class ProductGroup:
-    """A group of variants: 1 to 60 products, sorted by id."""
+    """A group of 1 to 60 products that are variants of one product, such as its colours.
+
+    ``product_ids`` is sorted.
+    """
 
     group_id: str
     product_ids: tuple[str, ...]
@@ -59,7 +62,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Photo:
-    """A customer's photo of a product: its https URL, and a text for users who cannot see it."""
+    """A customer's photo of a product: an https URL, and a text for users who cannot see photos."""
 
     url: str
     alt: str = ""
@@ -68,8 +71,8 @@ class Photo:
 class Comment(NamedTuple):
     """A customer's comment on a product.
 
-    The class is a named tuple because a page creates many comments. Creating a frozen dataclass
-    takes four times as long.
+    The class is a named tuple, because the server creates many of these objects for each page.
+    Creating a frozen dataclass takes four times as long.
     """
 
     comment_id: str
@@ -199,7 +202,7 @@ class Author:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """A user's profile."""
+    """A user's full name and e-mail address. A value that is not set is empty."""
 
     full_name: str = ""
     email: str = ""
@@ -222,7 +225,7 @@ class Organization:
 
 @dataclass(frozen=True, slots=True)
 class OrganizationUser:
-    """A user of an organisation."""
+    """A user's membership in an organisation, with the user's role."""
 
     organization: str
     username: str

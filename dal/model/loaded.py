@@ -24,8 +24,8 @@ class CommentState(StrEnum):
 
 
 DECISION = ("cause", "queued_at", "reason", "decided_at")
-"""Fields that only a submission has: a comment that waits for a moderator or was rejected. A row
-with one of these fields also has the field ``state``."""
+"""Fields that only a submission has. A submission is a comment that waits for a moderator, or that a
+moderator rejected. A row with one of these fields also has the field ``state``."""
 
 _KEPT = ("touched_at", "reply", "votes", "votes_before", "photos")
 """The fields that a load keeps if the row does not contain them."""
@@ -47,9 +47,9 @@ class LoadedComment:
 
         ``there`` is the stored comment or submission with the same id, or None. The result has the
         values of the row. If the row does not contain the state or a ``_KEPT`` field, the result
-        has the stored value. The stored ``DECISION`` fields are kept only if the state stays the
-        same. If ``there`` is None, a row without a state is a published comment. For
-        ``updated_at``, see ``_versioned``.
+        has the stored value. If the row does not contain a ``DECISION`` field, the result has the
+        stored value only if the state stays the same. If ``there`` is None, a row without a state
+        is a published comment. For ``updated_at``, see ``_versioned``.
         """
         comment = self.comment
         if there is not None:
@@ -87,9 +87,9 @@ def _versioned(comment: Comment, there: Comment | Submission, now: datetime) -> 
 
     If the row's time is later than the time of the stored comment ``there``, the result has the
     row's time. Otherwise the result has the stored time if the content is equal, and ``now`` if the
-    content differs. A moderator approves the content that a comment had at its last edit, and names
-    the edit by its time. So new content needs a new time, or an approval of the old content would
-    also approve the new content.
+    content differs. A moderator's approval contains the time of the last edit that the moderator
+    saw. If new content kept the old time, an approval of the old content would also approve the new
+    content.
     """
     later = comment.updated_at is not None and comment.updated_at > (
         there.updated_at or there.created_at

@@ -39,15 +39,17 @@ Value = TypeVar("Value")
 
 _CONTROLS, _TURNING = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f", r"\u202a-\u202e\u2066-\u2069"
 _HIDDEN = re.compile(f"[{_CONTROLS}{_TURNING}]")
-"""Control characters, except tabs and line ends, and characters that change the direction of text.
-A text with such characters can look like a different text: https://trojansource.codes/"""
+"""Characters that are removed from texts: control characters (but not tabs and line ends), and
+characters that change the direction of text. A text with such characters can look like a different
+text: https://trojansource.codes/"""
 
 _UNFIT_FOR_KEYS = re.compile(rf"[\x00-\x1f\x7f-\x9f{_TURNING}\ud800-\udfff{LAST_CHARACTER}]")
-"""Control characters, characters that change the direction of text, surrogates, and
-LAST_CHARACTER."""
+"""Characters that an identifier must not contain: control characters, characters that change the
+direction of text, surrogates, and LAST_CHARACTER."""
 
 _SHAPELESS = {"Z", "C"}
-"""Unicode's categories of characters without a visible shape: separators and controls."""
+"""The first letters of Unicode's categories of invisible characters: separators (Z), and control
+and format characters (C)."""
 
 _AMOUNT, _CURRENCY = r"(?P<amount>[0-9]{1,12}(?:\.[0-9]{1,4})?)", r"(?P<currency>[A-Z]{3})"
 _MONEY = (re.compile(f"{_AMOUNT} {_CURRENCY}"), re.compile(f"{_CURRENCY} {_AMOUNT}"))
@@ -55,8 +57,8 @@ _PATH, _HTTPS = (
     re.compile(r"/(?![/\\])[!#-&(-;=?-\[\]_a-z~]*"),
     re.compile(r"https://[!#-&(-;=?-\[\]_a-z~]+"),
 )
-"""The characters that RFC 3986 allows in a URL, except the single quote. All other characters must
-be percent-encoded."""
+"""Patterns of a path on this server, and of an https URL. Both accept the characters that RFC 3986
+allows in a URL, except the single quote. All other characters must be percent-encoded."""
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 
@@ -70,9 +72,9 @@ def decimal_places() -> Mapping[str, int]:
 
 
 def identifier(argument: str, value: str) -> str:
-    """Return ``value`` if it can be part of a key.
+    """Return ``value`` if it can be part of a key in DynamoDB.
 
-    It must have 1 to 512 bytes after escaping, and no character in ``_UNFIT_FOR_KEYS``.
+    The value must have 1 to 512 bytes after escaping, and no character in ``_UNFIT_FOR_KEYS``.
     """
     if not value:
         raise InvalidArgumentError(argument, f"{argument} is empty.")
@@ -146,7 +148,7 @@ def _standardized(tag: str) -> str:
         standard = standardize_tag(tag)
     except LanguageTagError:
         return ""
-    # A standard form can itself have a newer standard form.
+    # The result can itself have a newer standard form, so repeat until the tag stays the same.
     return tag if standard == tag else _standardized(standard)
 
 
@@ -183,7 +185,7 @@ def explanation(argument: str, value: str) -> str:
 
 
 def optional_text(argument: str, value: str) -> str:
-    """Return the result of ``text``, or an empty string if it has no visible character."""
+    """Return the result of ``text``. A result without a visible character becomes empty."""
     value = text(argument, value)
     return "" if _is_blank(value) else value
 

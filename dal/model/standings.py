@@ -6,7 +6,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of a user: the user's new texts wait for a moderator."""
+    """A block of a user. A blocked user's new comments and edited texts wait for a moderator."""
 
     username: str
     reason: str
@@ -24,5 +24,5 @@ class Permission:
     erasing: bool
     """Whether the user's data is being erased."""
     bought: bool
-    """Whether an order with the product was ever delivered to the user. False if the caller gave
-    no product."""
+    """Whether an order with the product was ever delivered to the user. Always False if the
+    permission was read without a product."""

@@ -1,4 +1,4 @@
-"""Writes comments. A write fails if the comment's item has changed since it was read."""
+"""Writes comments, on condition that a comment's item has not changed since it was read."""
 
 import asyncio
 import logging

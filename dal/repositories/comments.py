@@ -31,7 +31,7 @@ from dal.table.ranges import between
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Selects comments of a product and of its variants.
+    """Selects comments of a product, and of its ``variants`` if they are given.
 
     A filter that is None selects all comments; an empty set of ratings or languages selects none.
     ``created_from`` is inclusive, ``created_before`` exclusive.
@@ -194,7 +194,7 @@ class CommentRepository(CommentWriter):
     async def counted(self) -> bool:
         """Return whether the table has counters.
 
-        In the maintenance mode ``stream``, it has counters only after a rebuild.
+        In the maintenance mode ``stream``, the table has counters only after a rebuild.
         """
         return await self._maintenance.counted()
 

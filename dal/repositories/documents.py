@@ -1,9 +1,10 @@
 """Items for the server itself: trusted documents, and marks of finished work.
 
 A trusted document is the text of a GraphQL request, stored under an id. Clients send the id instead
-of the text. All documents are in one partition. A server reads all documents when it starts. It
-reads a document that is added later when a client first uses it. Each text is also stored under its
-SHA-256. So a server that receives a text without an id can check whether the text is trusted.
+of the text. All documents are in one partition. A server reads all documents when it starts. If a
+document is added later, the server reads it when a client first uses it. Each text is also stored
+under its SHA-256. So a server that receives a text without an id can check whether the text is
+trusted.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Moderation: submissions (unpublished comments), the moderators' queue, and their decisions."""
+"""Moderation: submissions (unpublished comments), and the moderators' queue and decisions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -47,7 +47,8 @@ class SubmissionSelection:
 
 
 QUEUE_REQUESTS = QUEUE_SHARDS
-"""The number of Queries that read a page of the queue, or count its rows: one per shard."""
+"""The number of Queries that read a page of the queue, or count its rows. The queue has several
+partitions (shards), and each needs one Query."""
 
 MOST_COUNTED = 500
 """Maximum rows of the queue that are counted in each shard."""

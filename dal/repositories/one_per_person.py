@@ -70,7 +70,10 @@ async def others_of(
 
 
 async def unnamed_among(table: Table, comments: Sequence[Comment | Submission]) -> set[str]:
-    """Return the partition keys of those ``comments`` that have no reservation."""
+    """Return the partition keys of those ``comments`` that have no reservation of their own.
+
+    Their reservation is missing, or belongs to another comment of the same author and product.
+    """
     keys = {pair(commented_key(one)): commented_key(one) for one in comments}
     items = await table.get_many([*keys.values()])
     there = {item[NAMED]["S"] for item in items}

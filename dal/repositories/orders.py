@@ -26,7 +26,8 @@ NEXT = {
 """The statuses that may follow each status."""
 
 OPEN_PAGE_REQUESTS = QUEUE_SHARDS
-"""The number of Queries for a page of all open orders or tickets: one per shard."""
+"""The number of Queries for a page of all users' open orders or tickets. Each of these lists has
+several partitions (shards), and each partition needs one Query."""
 
 _OPEN = {"status": frozenset({OrderStatus.PLACED.value})}
 
@@ -127,9 +128,9 @@ class OrderRepository:
             )
         new = replace(old, status=status)
         try:
-            # Put replaces the whole item. With the status, two index keys change:
-            # ``OrderStatusDate``, and ``PlacedId``, which exists only while the order is PLACED.
-            # The condition compares the whole item, so that Put overwrites no other change.
+            # Two index keys change with the status: ``OrderStatusDate``, and ``PlacedId``, which
+            # exists only while the order is PLACED. So Put replaces the whole item. The condition
+            # compares the whole item, so that Put overwrites no other change.
             put = {"Put": {"Item": ORDER.encode(new), **ORDER.unchanged(item)}}
             bought = [{"Put": {"Item": purchase}} for purchase in purchases(new)]
             await self._table.write([put, *bought])

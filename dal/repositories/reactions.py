@@ -23,10 +23,11 @@ _AT_ONCE = 100
 async def published(
     table: Table, comment_id: str, username: str, check: Callable[[Permission], None]
 ) -> Comment:
-    """Return the published comment that a user reports or votes for (access pattern AP19).
+    """Return a published comment, for a user's report or vote (access pattern AP19).
 
-    ``check`` may raise an error to refuse the user. Raises NotFoundError if the comment is not
-    published. The read is one BatchGetItem, and is eventually consistent.
+    ``check`` receives the user's permission, and may raise an error to refuse the user. Raises
+    NotFoundError if the comment is not published. The read is one BatchGetItem, and is eventually
+    consistent.
     """
     keys = [standing_key(username), comment_key(comment_id)]
     items = await table.get_many(keys, consistent=False)

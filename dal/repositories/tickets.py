@@ -25,7 +25,7 @@ _OPEN = {"status": frozenset({TicketStatus.OPEN.value})}
 class TicketSelection:
     """Selects tickets of organisations, or of a user of these organisations.
 
-    A filter that is None does not filter. ``organization`` may be a set of several organisations
+    A field that is None does not filter. ``organization`` may be a set of several organisations
     only if ``username`` is given. ``created_from`` is inclusive, ``created_before`` exclusive.
     """
 
@@ -132,8 +132,8 @@ class TicketRepository:
         if item is None or TICKET.decode(item) != ticket or ticket == closed:
             raise conflict
         try:
-            # Put replaces the whole item. With the status, several index keys change. The condition
-            # compares the whole item, so that Put overwrites no other change.
+            # Several index keys change with the status, so Put replaces the whole item. The
+            # condition compares the whole item, so that Put overwrites no other change.
             put = {"Put": {"Item": TICKET.encode(closed), **TICKET.unchanged(item)}}
             await self._table.write([put])
         except errors.ConditionFailedError:

@@ -41,7 +41,7 @@ class VoteRepository:
     async def mark(
         self, comment_id: str, username: str, check: Callable[[Permission], None] = lambda _: None
     ) -> Comment:
-        """Store a user's vote, and return the comment with this vote.
+        """Store a user's vote, and return the comment with the vote added to its number of votes.
 
         ``check`` may raise an error to refuse the user. A second vote changes nothing. Raises
         NotFoundError if the comment is not published, and InvalidArgumentError if the comment is
@@ -55,7 +55,7 @@ class VoteRepository:
     async def unmark(
         self, comment_id: str, username: str, check: Callable[[Permission], None] = lambda _: None
     ) -> Comment:
-        """Delete a user's vote, and return the comment without this vote.
+        """Delete a user's vote, and return the comment with its number of votes reduced.
 
         The errors are those of ``mark``.
         """

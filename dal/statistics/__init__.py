@@ -1,1 +1,1 @@
-"""Statistics of comments: counts by product, language and rating, for pages and plans."""
+"""Statistics of comments: counts by product, language and rating, for clients and query plans."""

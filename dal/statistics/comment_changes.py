@@ -75,8 +75,9 @@ class CommentChange:
     """A change of a comment's item from one image to another. The image None means no item.
 
     The write fails if the item is no longer the image ``old``. ``beside`` has further actions for
-    the same transaction. A reservation is an item that limits an author to one comment on a
-    product. For ``elsewhere``, see ``named_actions``.
+    the same transaction. The transaction can also change the author's reservation of the product:
+    an item that limits the author to one comment on the product. For ``elsewhere``, see
+    ``named_actions``.
 
     ``before`` and ``after`` are the published comments in the two images, or None. Counters and
     observers receive only these two comments. An undated comment gets its date when the actions of

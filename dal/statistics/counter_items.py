@@ -1,4 +1,4 @@
-"""Counters: encodes statistics as items with leaderboard keys, and deltas as transaction actions.
+"""Counters: encodes counts as items with leaderboard keys, and changes of counts as actions.
 
 A product has a statistics item for each language, with the sort key ``S#<language>``. The item has
 the counts ``count_1`` to ``count_5``, one for each rating, and ``count_total`` (N). It has no
@@ -7,9 +7,10 @@ counts of all languages are the sum of these items. One Query reads these items,
 one partition.
 
 A product with comments rated 5 is on leaderboards. The item of each language with such comments
-also has the two keys of that language's leaderboard. The item ``S`` has the keys of the leaderboard
-of all languages. The sort key of a leaderboard is ``<count>#<product>``. An update expression
-cannot compute this sort key, so ``boards`` changes the leaderboard keys after the counts.
+also has the two keys of that language's leaderboard. One more item, with the sort key ``S``, has
+the keys of the leaderboard of all languages. The sort key of a leaderboard is
+``<count>#<product>``. An update expression cannot compute this sort key, so ``boards`` changes the
+leaderboard keys after the counts.
 
 The counters of a rebuild are separate items with the partition keys
 ``RECOUNT#<generation>#<part>``. The generation is the number of the rebuild. These items are on no
@@ -90,8 +91,8 @@ def encode(key: StatisticsKey, counts: RatingCounts) -> Item:
 def encode_all(counts: Mapping[StatisticsKey, RatingCounts]) -> Iterator[Item]:
     """Yield the table items for the counts of languages, and each product's item of all languages.
 
-    Counts of a key without a language must be zero. The function adds all counts of a product for
-    the item of all languages, so other counts of this key would be counted twice.
+    For the item of all languages, the function adds all counts of the product. So a key without a
+    language must have counts of zero: other counts would be added to those of the languages.
     """
     overall: dict[StatisticsKey, RatingCounts] = {}
     for key, held in counts.items():

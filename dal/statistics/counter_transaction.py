@@ -2,13 +2,13 @@
 
 Writes of comments on one product change the same counters, and parallel transactions on them would
 conflict. So a process runs one transaction per product at a time. Meanwhile, further changes of the
-product wait. The next transaction writes the waiting changes together. After a conflict with
-another process the transaction is retried. Counters change by ``ADD``, so the order of the
+product wait. The next transaction writes the waiting changes together, as a group. After a conflict
+with another process the transaction is retried. Counters change by ``ADD``, so the order of the
 transactions does not matter.
 
-A change without counters is not written together with other changes. In the maintenance mode
-``stream``, no change has counters, because a follower of the table's stream changes the counters
-later. Writes without counters run in parallel, except writes of the same comment.
+A client's change that affects no counters, such as an edit of a text, is written alone. In the
+maintenance mode ``stream``, no write changes counters, because a follower of the table's stream
+changes them later. Writes without counters run in parallel, except writes of the same comment.
 """
 
 import asyncio
@@ -192,8 +192,8 @@ class CounterTransactions:
 
     async def _write_next_group(self, products: frozenset[str]) -> None:
         """Write, in one transaction, as many waiting changes of the same products as fit."""
-        # ``batch.add`` gives the comments their dates. The mode is read before that, because the
-        # read may take seconds, and the dates would then be seconds older than the write.
+        # ``batch.add`` gives new comments their dates. The mode is read first, because this read
+        # may take seconds. If it came after ``add``, the dates would be seconds before the write.
         now = await self._maintenance.current()
         batch = TransactionBatch(names=now.names_comments)
         waiting = [pending for pending in self._waiting if pending.products == products]
@@ -277,7 +277,8 @@ class CounterTransactions:
             for change in changes:
                 if self._observer is not None and (change.before or change.after):
                     self._observer.changed(change.before, change.after)
-                # While a comment is not published, its number of votes is not updated.
+                # While a comment is not published, its number of votes is not updated. So the votes
+                # are counted after the comment is published.
                 if change.old is not None and change.before is None and change.after is not None:
                     self._folds.note(change.after.comment_id)
         finally:

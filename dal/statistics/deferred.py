@@ -107,7 +107,7 @@ class DeferredWork(ABC):
                 return
 
     async def _work_on_pending(self) -> bool:
-        """Return True if no work failed."""
+        """Work on all pending objects, in a few rounds. Return True if no work failed."""
         for _ in range(_ROUNDS):
             left, failed = len(self._pending), 0
             while left > 0:

@@ -7,9 +7,10 @@ each of these comments: it counts the vote items, and stores their number in the
 
 A fold writes on condition that the comment has not changed since it was read, so a fold loses no
 edit. After its write, the fold counts the votes again, and repeats if the number has changed.
-Without the second count, the comment could keep an old number: before this write, another process
-may have counted newer votes, and found that the comment's number was right. A fold keeps
-``updatedAt``, and subscriptions receive no event, because a fold is not an edit.
+Without the second count, the comment could keep a wrong number. For example, the fold counts a new
+vote, and the user deletes this vote before the fold's write. Another process then counts the votes,
+finds that the comment still has the right number, and writes nothing. A fold keeps ``updatedAt``,
+and subscriptions receive no event, because a fold is not an edit.
 
 If a process is killed before a fold, the next vote for the comment, or ``marginalia stats verify``,
 makes the fold.

@@ -6,8 +6,9 @@ the table's stream changes the counters, and writes do not. Only in mode *stream
 write comments too.
 
 An *announcement* is a change of the item that stores the mode. A process reads this item at most 5
-seconds before each transaction. A transaction takes at most 10 seconds plus one more attempt. So
-SETTLE_SECONDS after an announcement, all transactions that do not obey it have ended.
+seconds before each transaction. A transaction is retried for at most 10 seconds, and its last
+attempt may end some seconds later. So SETTLE_SECONDS after an announcement, all transactions that
+do not obey it have ended.
 
 A count of zero proves that a list is empty, but only under three conditions: the mode is
 transactional, the table is ``complete`` (every comment is counted), and no rebuild is running. A
@@ -45,7 +46,7 @@ WaitForWriters: TypeAlias = Callable[[], Awaitable[None]]
 """Waits for SETTLE_SECONDS. After this wait, every writer obeys the latest announcement."""
 
 _RUNS = ("rebuilding", "upgrading")
-"""Attributes of the item during a rebuild and during an upgrade."""
+"""The attributes that the item has during a rebuild and during an upgrade."""
 
 _ONE_PER_PERSON = "onePerPerson"
 
@@ -78,7 +79,7 @@ class OnePerPerson(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Maintenance:
-    """The contents of the item that stores the mode. The defaults are for a table without it."""
+    """The contents of the item that stores the mode. A table without the item has the defaults."""
 
     mode: MaintenanceMode = MaintenanceMode.TRANSACTIONAL
     generation: int = 0
@@ -90,7 +91,7 @@ class Maintenance:
     """The time of the latest announcement, in Unix seconds."""
     counted_table: str = ""
     """The id of the table, if all its comments are counted; otherwise empty. A copy of the table
-    has another id, but contains the original's id here."""
+    has another id, but its item still contains the id of the original table."""
     upgrading: bool = False
     """Whether an upgrade is adding missing keys to items."""
     one_per_person: OnePerPerson = OnePerPerson.OFF
@@ -168,7 +169,7 @@ class MaintenanceStore:
         return kept[1]
 
     async def counted(self) -> bool:
-        """Return whether the table has counters, by the item as read at most 30 seconds ago."""
+        """Return whether the table had counters when the item was read, at most 30 seconds ago."""
         kept = self._kept
         if kept is not None and monotonic() - kept[0] < READERS_KEEP_SECONDS:
             return kept[1].counted
@@ -180,8 +181,9 @@ class MaintenanceStore:
         """Read the item.
 
         Return the contents with the time before the read. If the read takes KEPT_SECONDS or longer,
-        the contents are too old to use. Then this method reads again if the caller waits for
-        DynamoDB without a time limit, and otherwise raises StoreUnavailableError.
+        the contents are too old to use. In this case, a caller that waits for DynamoDB without a
+        time limit gets the contents of a further read. For other callers, this method raises
+        StoreUnavailableError.
         """
         while True:
             requested = monotonic()

@@ -1,8 +1,9 @@
 """Reads a product's statistics, for clients and for plans.
 
-Inexact statistics may be out of date. A plan can use them, because they only affect its cost: the
-executor reads each segment until the page is full or the segment ends. Exact statistics can prove
-that a segment is empty. Statistics are exact if the query filters by counted fields only, and if
+Inexact statistics may be out of date. A query plan can use them, because they affect only the cost
+of a page, not its rows: the executor reads each segment (a key range of one partition) until the
+page is full or the segment ends. Exact statistics can prove that a segment is empty. Statistics are
+exact if the query filters by counted fields only, and if
 
 - they were read consistently, after the client requested the page,
 - they count every comment of the table, and every write changes them in its own transaction
@@ -47,7 +48,7 @@ MEASURED_PRODUCTS = 10_000
 """Maximum products with row sizes and dates in memory."""
 
 KEPT_LOCATIONS = 200_000
-"""Maximum rows and ranges in the row locations of all products together: about 36 MB."""
+"""Maximum rows and ranges in all products' row locations (see ``RowLocations``): about 36 MB."""
 
 _SAMPLE = 8
 """The number of a product's newest rows that are read to estimate the mean size of its rows."""
@@ -81,7 +82,8 @@ class _Recent:
 class StatisticsReader:
     """Reads statistics items.
 
-    ``run`` is ``Table.query``. ``seen`` receives the product and its decoded items after each read.
+    ``run`` is ``Table.query``. ``seen`` receives the product's id and its decoded items after each
+    read.
     """
 
     def __init__(
@@ -96,10 +98,11 @@ class StatisticsReader:
     async def read(
         self, product_id: str, *, consistent: bool, spend: Spend | None = None
     ) -> CommentStatistics:
-        """Return a product's statistics by one Query (by more if it has over 1,000 languages).
+        """Return a product's statistics, by one Query.
 
-        A ``consistent`` read includes every acknowledged change of the counters, and costs twice
-        the capacity.
+        If the product has comments in more than 1,000 languages, more Queries follow. A
+        ``consistent`` read includes every acknowledged change of the counters, and costs twice the
+        capacity.
         """
         return (await self._read(product_id, SORT_KEYS, consistent=consistent, spend=spend))[0]
 
@@ -144,7 +147,10 @@ class StatisticsReader:
 
 
 class ProductStatisticsProvider:
-    """The ``StatisticsProvider`` of comments. ``run`` is ``Table.query``."""
+    """Provides an executor with the statistics of comments: see ``StatisticsProvider``.
+
+    ``run`` is ``Table.query``.
+    """
 
     def __init__(
         self, run: RunQuery, reader: StatisticsReader, maintenance: MaintenanceStore
@@ -198,7 +204,7 @@ class ProductStatisticsProvider:
     async def empty(
         self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
     ) -> Collection[EqualityKey]:
-        """Return the keys that are proved to have no comment.
+        """Return those ``keys`` for which exact counts prove that no comment has their values.
 
         Return no key if the counts are inexact, or if the list has several products. For several
         products, reading exact counts would cost more than reading empty segments.
