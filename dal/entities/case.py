@@ -3,10 +3,10 @@
 A comment's case is open while reports of the comment wait for a moderator. The case stores the time
 when it was opened, and the latest decision of a moderator on the comment. One partition contains a
 comment's case, followed by the comment's reports in the order of user names. Cases and reports
-store their values in the JSON attribute ``data`` (S). In the index
-``byAuthor``, a case is in the partition of the moderator who decided, and a report is in the
-partition of the user who reported. While a case is open and its comment is published, the queue of
-reported comments lists the case. The queue is in the index ``GSI1``.
+store their values in the JSON attribute ``data`` (S). In the index ``byAuthor``, a case is in the
+partition of the moderator who decided, and a report is in the partition of the user who reported.
+While a case is open and its comment is published, the queue of reported comments lists the case.
+The queue is in the index ``GSI1``.
 """
 
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ class Case:
         return self.opened_at is not None and not self.hidden
 
     def approves(self, version: datetime) -> bool:
-        """Return whether the latest decision approves a version: a time like ``Decision.seen``."""
+        """Return whether the latest decision approves the version of the time ``version``."""
         decision = self.decision
         return decision is not None and decision.reason is None and decision.seen == version
 

@@ -24,8 +24,8 @@ class CommentState(StrEnum):
 
 
 DECISION = ("cause", "queued_at", "reason", "decided_at")
-"""Fields that only a submission has. A submission is a comment that waits for a moderator, or that a
-moderator rejected. A row with one of these fields also has the field ``state``."""
+"""Fields that only a submission has: a submission is a comment that waits for a moderator or was
+rejected. A row with one of these fields also has the field ``state``."""
 
 _KEPT = ("touched_at", "reply", "votes", "votes_before", "photos")
 """The fields that a load keeps if the row does not contain them."""

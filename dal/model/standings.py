@@ -6,7 +6,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of a user. A blocked user's new comments and edited texts wait for a moderator."""
+    """A block of a user: the user's new comments and edited texts wait for a moderator."""
 
     username: str
     reason: str
