@@ -339,7 +339,8 @@ def currency(argument: str, code: str) -> str:
     if code not in decimal_places():
         raise InvalidArgumentError(
             argument,
-            f"{argument} has the currency {code[:40]}; it must be one of ISO 4217, such as EUR.",
+            f"{argument} has the currency {code[:40]}; it must be a payment currency of ISO 4217, "
+            "such as EUR.",
         )
     return code
 
