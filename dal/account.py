@@ -15,7 +15,10 @@ unknown whether the write happened."""
 
 @dataclass(slots=True)
 class Account:
-    """The number of requests, including retries, and the consumed capacity in RCU and WCU."""
+    """The number of requests, including retries, and the consumed capacity.
+
+    ``rcu`` and ``wcu`` are DynamoDB's read and write capacity units.
+    """
 
     requests: int = 0
     rcu: float = 0.0
@@ -27,7 +30,10 @@ _open: ContextVar[Account | None] = ContextVar("account", default=None)
 
 @contextmanager
 def opened() -> Iterator[Account]:
-    """Count all requests of the ``with`` block, and of the tasks that the block starts."""
+    """Yield an account that counts the requests of the ``with`` block and of the tasks it starts.
+
+    In the block, an account of an outer block counts nothing.
+    """
     account = Account()
     before = _open.set(account)
     try:
@@ -44,7 +50,7 @@ def note_request() -> None:
 
 
 def note_response(operation: str, response: dict[str, Any]) -> None:
-    """Add the capacity that a response reports to the current account."""
+    """Add to the current account the capacity that a response reports."""
     account = _open.get()
     if account is None:
         return
@@ -57,8 +63,8 @@ def note_response(operation: str, response: dict[str, Any]) -> None:
 def note_hidden(capacity: float) -> None:
     """Subtract from the current account the RCU of an item that the viewer may not see.
 
-    Responses can show the account, and an item of more than 4 kB costs more RCU than a missing
-    item. Without the subtraction, a viewer could see that the item exists.
+    Responses to clients can show the account's RCU, and an item of more than 4 kB costs more RCU
+    than a missing item. Without the subtraction, a viewer could see that the item exists.
     """
     account = _open.get()
     if account is not None:

@@ -45,7 +45,7 @@ def deadline(at: Deadline) -> Iterator[None]:
 def time_left(most: float | None = None) -> float | None:
     """Return the seconds until the deadline, at most ``most``.
 
-    Without a deadline, return ``most``. None means that there is no limit.
+    Without a deadline, return ``most``. As argument or result, None means that there is no limit.
     """
     current = _CURRENT.get(None)
     if current is None or current.at == math.inf:

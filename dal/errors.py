@@ -17,7 +17,7 @@ class InvalidArgumentError(DalError):
 
 
 class InvalidCursorError(DalError):
-    """A text is not a cursor of this list, for example because its end is missing."""
+    """A text is not a cursor of this list, for example because the text was cut off."""
 
 
 class NoIndexError(DalError):
@@ -25,7 +25,7 @@ class NoIndexError(DalError):
 
 
 class TooManySegmentsError(DalError):
-    """A filter selects more partitions than one page may read."""
+    """A page, or the groups of variants in an operation, would read too many partitions."""
 
 
 class AlreadyCommentedError(DalError):
@@ -78,8 +78,8 @@ class ConditionFailedError(DalError):
         super().__init__("The item was changed meanwhile.")
         self.failed = failed
         self.items = items or {}
-        """Maps the position of a failed action to the stored item, if the action requested the
-        item."""
+        """Maps the position of a failed action to the stored item. An action without
+        ``ReturnValuesOnConditionCheckFailure`` has no entry."""
 
 
 class ThrottledError(DalError):
@@ -136,9 +136,9 @@ class CredentialsExpiredError(StoreRefusedError):
 
 
 class IteratorExpiredError(DalError):
-    """A stream's iterator expired because it was not used.
+    """An iterator of a stream's shard expired, because it was not used for some minutes.
 
-    Request a new one for the same position.
+    Request a new iterator for the same position.
     """
 
 

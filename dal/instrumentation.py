@@ -1,7 +1,8 @@
 """Instrumentation: what the DynamoDB client and the follower report to metrics and traces.
 
-The follower counts comments by the records of the table's stream. Each context variable holds the
-object that receives the reports, or None. With None, nothing is reported.
+The follower reads the records of the table's stream, and updates the counts of comments. Each
+context variable holds the object that receives the reports, or None. With None, nothing is
+reported.
 """
 
 from collections.abc import Awaitable, Callable
@@ -39,7 +40,7 @@ class FollowerInstruments(Protocol):
     def round(self, now: datetime, *, left: bool) -> None:
         """Report that the follower has read all shards once.
 
-        ``left`` is True if a shard had new records, so that unread records may remain.
+        ``left`` is True if a shard had new records. Then the shard may have more, unread records.
         """
 
 

@@ -53,19 +53,19 @@ response lists more."""
 
 KEPT_BYTES = 32_000_000
 TRUSTED_BYTES = 128_000_000
-"""Maximum bytes of the two caches of parsed documents. The first cache holds clients' documents:
-about 100 documents of 300 lexical units. The second cache holds about 400 trusted documents, which
-the operator provides. Clients' documents cannot evict trusted documents. A document that is not
-in a cache is parsed and validated for each request.
-"""
+"""Maximum bytes of the two caches of parsed documents. ``KEPT_BYTES`` is for the cache of clients'
+documents, and holds about 100 documents of 300 lexical units. ``TRUSTED_BYTES`` is for the cache of
+trusted documents, which the operator provides, and holds about 400 of them. With separate caches,
+clients' documents cannot evict trusted documents. A document that is not in a cache is parsed and
+validated for each request."""
 
 TRUSTED_CHARACTERS = 16_000_000
 """Maximum characters of all trusted documents together. The texts of trusted documents stay in
 memory."""
 
 AUTOMATIC_BYTES = 16_000_000
-"""Maximum bytes of the documents that clients register by hash. Above this limit, the server drops
-the least recently used documents."""
+"""Maximum bytes of the documents that clients register by hash (automatic persisted queries). Above
+this limit, the server drops the least recently used documents."""
 
 # Variables and arguments
 
@@ -84,15 +84,16 @@ MAX_ROWS = 100
 """Maximum rows of a page."""
 
 MAX_POINTS = 400
-"""Maximum points of a trend. 400 points are 13 months of days, 7 years of weeks or 33 years of
-months."""
+"""Maximum points of a trend, which shows a product's comments by day, week or month. 400 points are
+13 months of days, 7 years of weeks or 33 years of months."""
 
 # Work that an operation causes
 
 MAX_SORTED_ROWS = 2_000
-"""Maximum rows (about 1 MB) that the server may expect to read for a page of filtered comments,
-sorted by helpful votes. If it expects more rows, it refuses the page before the read. The
-expectation may be too low. So a page that reads more than twice this maximum ends with an error."""
+"""Maximum estimated rows (about 1 MB) that the server reads for a page of filtered comments, sorted
+by helpful votes. If the estimate is higher, the server refuses the page before the read. If the
+estimate was too low, and the page reads more than twice this maximum, the page ends with an
+error."""
 
 MAX_REQUESTS = 250
 """Maximum requests to DynamoDB that an operation is expected to send. Also the maximum partitions
@@ -130,15 +131,15 @@ also exceeds the maximum, the page ends with an error."""
 
 TICKET_ORGANIZATIONS = 20
 """Maximum organisations whose tickets the list `User.tickets` includes: the user's first 20 by
-name. Each organisation costs one request to DynamoDB. Other users can add a user to more
-organisations, and this must not make the list fail. So the list only omits the tickets of
-organisations after the 20th."""
+name. Each organisation costs one request to DynamoDB. If a user has more organisations, the list
+omits the tickets of those after the 20th. It does not fail, because other users can add a user to
+any number of organisations."""
 
 MAX_WAITING_EVENTS = 500
 MAX_WAITING_BYTES = 1_000_000
 """Maximum number, and maximum bytes, of a subscription's events that wait to be sent. Above either
-maximum, the subscription ends. The client must then read the list again, which is faster than many
-single events."""
+maximum, the subscription ends. The client must then read the list again, which is faster than
+receiving so many events."""
 
 # Identifiers and texts
 
@@ -191,15 +192,16 @@ MAX_LINES = 90
 DynamoDB allows 100 actions."""
 
 MAX_FIRST_USERS = 90
-"""Maximum users in the mutation that creates an organisation. DynamoDB allows 100 items in a
-transaction."""
+"""Maximum users in the mutation that creates an organisation. The mutation writes one item for each
+user in one transaction, and DynamoDB allows 100 items in a transaction."""
 
 # Answers
 
 MAX_ERRORS = 20
 MAX_MESSAGE = 300
 """Maximum errors in a response, and maximum characters of each error's message. Without these
-limits, graphql-core would repeat the client's whole input in its messages."""
+limits, a response could be very long, because graphql-core repeats the client's input in its
+messages."""
 
 MAX_RESPONSE = 9_000_000
 """Maximum bytes of a response. The largest page has 7.8 MB: 100 comments, each with a text of
@@ -272,7 +274,7 @@ MAX_CLIENTS = 100_000
 the server forgets the client that has sent no request for the longest time."""
 
 SECONDS_OF_REQUEST = 0.002
-"""Seconds of CPU time that count as one more request in a client's request rate. The server
-measures the CPU time of parsing and validating each new document. A short document takes less time,
-and adds no request. At the default rate of 100 requests per second, a client's new documents take
-at most about 0.2 seconds of CPU time per second."""
+"""Seconds of CPU time that count as one additional request in a client's request rate. The server
+measures the CPU time of parsing and validating each new document. A short document takes less time
+than this, and adds no request. At the default limit of 100 requests per second, a client's new
+documents take at most about 0.2 seconds of CPU time per second."""

@@ -15,15 +15,15 @@ class SharedReads(Generic[Result]):
     The first request sends the read, within its own deadline. The read's capacity counts for this
     request only. Later requests wait for the result of this read.
 
-    * If the read fails, or if a later request's deadline comes first, the later request sends its
-      own read.
-    * If the first request is cancelled, one later request reads, and the others wait for its
-      result.
+    * If the read fails, or does not end before a later request's deadline, the later request sends
+      its own read.
+    * If the first request is cancelled, one of the waiting requests sends the read, and the other
+      waiting requests wait for its result.
 
-    A shared result may be a little older than the later request, like any eventually consistent
-    read. A key can contain ``Table.writes``, the number of this process's successful writes. Then a
-    request after a write has another key than the reads that began before the write. So the result
-    includes every write that this process acknowledged before the request.
+    A shared read began before the later request, so its result may be a little out of date, like
+    that of any eventually consistent read. To see its process's own writes, a caller includes
+    ``Table.writes``, the number of this process's successful writes, in the key. A request after a
+    write then has a new key, and does not share a read that began before the write.
     """
 
     def __init__(self) -> None:

@@ -47,5 +47,5 @@ class Stores:
 
     @property
     def writes(self) -> int:
-        """The number of successful write requests of this process. See ``Table.writes``."""
+        """The number of this process's successful write requests: see ``Table.writes``."""
         return self._table.writes

@@ -2,7 +2,7 @@
 
 The store works with every ClickHouse release since 18.16. ClickHouse's type DateTime has whole
 seconds, in the years 1970 to 2105. So the store omits comments before FIRST (1970-01-05), and from
-END (2105-12-31) on.
+END (2105-12-31) on. ``dal.analytics.sql`` explains these two dates.
 """
 
 import re
@@ -162,7 +162,7 @@ class _NoTableError(Exception):
 
 
 def _exported(parquet: Path) -> Iterator[list[dict[str, Any]]]:
-    """Yield the rows of an exported file in batches. Omit rows that ClickHouse cannot store."""
+    """Yield the rows of an exported file in batches. Omit rows with dates outside FIRST to END."""
     with duckdb.connect(":memory:") as database:
         database.execute("SET TimeZone = 'UTC'")
         found = database.execute(

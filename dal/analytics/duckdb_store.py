@@ -1,7 +1,8 @@
-"""The embedded analytics store: DuckDB reads a Parquet file in the data directory, in threads.
+"""The embedded analytics store: DuckDB, which reads a Parquet file in the data directory.
 
-A folder contains the Parquet file, and ``base.json`` with the name of the Parquet file. Every file
-is written under a temporary name and then renamed, so a file with its final name is complete.
+DuckDB runs in threads, so that the event loop can serve other requests meanwhile. A folder contains
+the Parquet file, and ``base.json`` with the name of the Parquet file. Every file is written under a
+temporary name and then renamed, so a file with its final name is complete.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The questions about all comments, and their results. Instants are aware and in UTC.
+"""The questions about all comments, and their results. Datetimes are timezone-aware, in UTC.
 
 A period is a day, a week that starts on Monday (ISO 8601), or a month. Each period has a number:
 see ``number_of``.
@@ -80,8 +80,8 @@ class Span:
     def of(cls, interval: Interval, start: datetime | None, end: datetime | None) -> "Span":
         """Return the periods that overlap the time from ``start`` (included) to ``end`` (excluded).
 
-        Raises InvalidArgumentError if there is no such period, or if there are more than
-        MAX_POINTS.
+        Raises InvalidArgumentError if ``start`` is not before ``end``, or if there are more than
+        MAX_POINTS periods.
         """
         if start is not None and end is not None and start >= end:
             raise InvalidArgumentError("from", "`from` must be earlier than `to`.")
@@ -178,7 +178,7 @@ class TrendPoint:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a result comes from: the store, the SQL, numbers of rows, and the query's duration.
+    """How a result was made: the store, the SQL, numbers of rows, and the query's duration.
 
     The store's copy of all comments has ``rows_exported`` rows. The query read ``rows_read`` rows.
     """

@@ -78,9 +78,9 @@ class Analytics:
         """Return a product's comments over time, with a point for each period.
 
         If the question has no end, the trend ends with the last period that has a comment. If the
-        question has no start, the trend begins with the first period that has a comment. If there
-        are more than MAX_POINTS periods, such a trend has only the last MAX_POINTS of them. If the
-        question has a start, more than MAX_POINTS periods raise InvalidArgumentError.
+        question has no start, the trend begins with the first period that has a comment, or
+        contains only the last MAX_POINTS periods. If the question has a start, and the trend would
+        have more than MAX_POINTS periods, this method raises InvalidArgumentError.
         """
         return await self._answer(question, _trend)
 
@@ -162,7 +162,7 @@ async def open_store(directory: Path, table: str, url: str | None) -> AnalyticsS
                 from dal.analytics.clickhouse_store import ClickHouseStore  # noqa: PLC0415
 
                 return ClickHouseStore(url, table)
-            from dal.analytics import sql  # noqa: F401, PLC0415 - the import takes 0.1 s
+            from dal.analytics import sql  # noqa: F401, PLC0415 - takes 0.1 s: do it in this thread
             from dal.analytics.duckdb_store import DuckDBStore  # noqa: PLC0415 - an optional package
 
             return DuckDBStore(folder_of(directory, table))
@@ -225,7 +225,7 @@ def _numbers(span: Span, found: dict[int, Any]) -> range:
 
 
 async def _movers(question: MoversQuestion, store: AnalyticsStore, export: Export) -> Movers:
-    from dal.analytics import sql  # noqa: PLC0415 - as above
+    from dal.analytics import sql  # noqa: PLC0415 - see _trend
 
     interval = question.interval
     later = number_of(interval, question.later or export.began)
@@ -253,7 +253,7 @@ async def _movers(question: MoversQuestion, store: AnalyticsStore, export: Expor
 
 
 def _instant(start: str | date | datetime) -> datetime:
-    """Return the start of a row's period as a datetime in UTC.
+    """Return a period's start, from a row of the store, as a datetime in UTC.
 
     In rows from DuckDB, ``start`` is a date or a datetime. In rows from ClickHouse, it is a text.
     """

@@ -28,7 +28,7 @@ _PRODUCT, _RATING, _LANGUAGE, _CREATED = map(exp.column, COLUMNS)
 
 
 def comments(base: str) -> exp.Subquery:
-    """Return the subquery of all comments in the table ``base``."""
+    """Return a subquery that selects all comments in the table ``base``."""
     return select(*COLUMNS).from_(base).subquery("comments")
 
 

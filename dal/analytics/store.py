@@ -17,9 +17,10 @@ Row = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """The store's copy of all comments: ``name`` is its file or table, ``rows`` its number of rows.
+    """A description of the store's copy of all comments.
 
-    The copying began at ``began``, and the copy includes every change before this time.
+    ``name`` is the copy's file or table, and ``rows`` its number of rows. The copying began at
+    ``began``, and the copy includes every change before this time.
     """
 
     began: datetime
@@ -39,7 +40,7 @@ class Export:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The rows that answer a question, the question's SQL, and how many rows the engine read."""
+    """The rows that answer a question, their query in SQL, and how many rows the engine read."""
 
     rows: Sequence[Row]
     sql: str
@@ -47,7 +48,7 @@ class Result:
 
 
 class AnalyticsStore(Protocol):
-    """A columnar store. ``export``, ``ask`` and ``fill`` can raise AnalyticsUnavailableError."""
+    """An analytics store. ``export``, ``ask`` and ``fill`` can raise AnalyticsUnavailableError."""
 
     @property
     def name(self) -> str:

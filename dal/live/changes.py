@@ -37,7 +37,7 @@ _CURSOR_KIND = 0x21
 
 
 class Was(NamedTuple):
-    """A comment before a write: the fields that filters use, and its version."""
+    """The state of a comment before a write: the fields that filters use, and its version."""
 
     rating: int
     language: str
@@ -103,9 +103,10 @@ class CommentEventKind(Enum):
 
 
 class EventPosition(NamedTuple):
-    """The number of an event within its epoch.
+    """The position of an event: its epoch, and its number within this epoch.
 
-    An epoch is a sequence of numbers without gaps. A new epoch begins when changes may be missing.
+    Within an epoch, no change is missing between two numbers. If a change may be missing, a new
+    epoch begins.
     """
 
     epoch: int

@@ -109,8 +109,9 @@ class Log:
     """The latest changes with their numbers. ``append`` also delivers a change to listeners.
 
     If two processes write the same comment, an older change can arrive after a newer change. Every
-    change contains the version that it replaced, so the log recognizes such an older change. The
-    log delivers the older change with the comment's newest state.
+    change contains the version that it replaced. If a change in the log has replaced the version
+    that an arriving change produced, the arriving change is older. The log delivers it with the
+    comment's newest state.
     """
 
     def __init__(self, *, kept: int = MAX_KEPT, kept_bytes: int = MAX_KEPT_BYTES) -> None:
@@ -233,7 +234,7 @@ class Broker(ABC):
         self.log = log or Log()
 
     def changed(self, old: Comment | None, new: Comment | None) -> None:
-        """Publish a write that DynamoDB acknowledged, from the comment before and after it.
+        """Publish a write that DynamoDB acknowledged, as a change from ``old`` to ``new``.
 
         ``old`` is None for a new comment, and ``new`` is None for a deleted comment.
         """

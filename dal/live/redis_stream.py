@@ -49,8 +49,8 @@ _BLOCK = 2_000
 """Milliseconds that a read waits for entries."""
 
 _ENTRIES = 100
-"""Maximum entries of one read. The process serves no request while it delivers the entries of a
-read to the listeners, so a larger number would delay requests."""
+"""Maximum entries that one read returns. While the process delivers these entries to the listeners,
+it serves no request. So a larger number would delay requests."""
 
 _BACKOFF = ExponentialWithJitterBackoff(cap=5, base=0.1)
 
@@ -82,8 +82,8 @@ class RedisBroker(Broker):
         self._left = False
         self._unreachable = False
         self.tried = asyncio.Event()
-        """Set after the first attempt to connect. If the attempt succeeded, the log
-        has all entries of the stream."""
+        """Set after the first attempt to connect. If the attempt succeeded, the log has all entries
+        of the stream."""
 
     def publish(self, entry: LogEntry) -> None:
         """Queue an entry for Redis. The writer does not wait for Redis."""
@@ -177,7 +177,7 @@ class RedisBroker(Broker):
                 return
             sent, self._unpublished, self._bytes = self._unpublished, deque[tuple[int, bytes]](), 0
             lossy, self._lossy = self._lossy, False
-            # Redis may drop the entries that this process's log has dropped.
+            # Redis may remove the entries before ``floor``, which this process's log has dropped.
             floor, joined = self.log.floor, self._last_entry != b"0-0"
             try:
                 await self._exchange(
@@ -260,7 +260,7 @@ async def joined(url: str, table: str) -> AsyncIterator[RedisBroker]:
 
 
 def client_of(url: str) -> Redis:
-    """Return a Redis client, which connects later.
+    """Return a Redis client, which connects at its first request.
 
     Raises TypeError or ValueError if redis-py rejects the URL or an option in its query string.
     """
@@ -276,6 +276,9 @@ def client_of(url: str) -> Redis:
 
 
 def _cancelled() -> bool:
-    """Return whether this task was cancelled. redis-py may have caught the CancelledError."""
+    """Return whether this task was cancelled.
+
+    Loops must ask, because redis-py may catch the CancelledError that would end them.
+    """
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

@@ -48,7 +48,8 @@ from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import ABSENT, Action, Item, key_of, primary_key, unchanged
 
 _FURTHER = "COMMENTED"
-"""The partition with the ids of comments whose author has a newer comment on the same product."""
+"""The partition key of items with comments' ids. The author of each of these comments has a newer
+comment on the same product."""
 
 _OWNERS_AT_ONCE = 50
 """Maximum reservations that one transaction writes. Each reservation needs two actions: a Put of
@@ -112,7 +113,8 @@ async def switch_off(table: Table) -> None:
 class Names:
     """Corrects reservations by a scan, if the table allows only one comment per user and product.
 
-    ``added`` counts the reservations that were written, and ``removed`` those that were deleted.
+    ``added`` is the number of reservations that were written, and ``removed`` the number of those
+    that were deleted.
     """
 
     def __init__(self, table: Table) -> None:

@@ -196,9 +196,10 @@ class Erasure:
         async for item in find(self._table, self._name):
             for one in self._to_erase([item]):
                 previous, kind = kind, kind_in(one, self._name)
-                # The items of a batch are erased in parallel. A membership must not be erased
-                # before the tickets, because an interrupted erasure finds the tickets by the
-                # membership. So a batch has items of one kind only.
+                # The items of a batch are erased in parallel. A membership must be erased after
+                # the tickets of its organisation. Otherwise an erasure that is interrupted between
+                # them could not find the tickets when it continues. So a batch has items of one
+                # kind only.
                 if len(batch) == _AT_ONCE or kind is not previous:
                     await self._erase(batch)
                     batch.clear()
@@ -269,7 +270,7 @@ class Erasure:
                     {"Put": {"Item": order, **ABSENT}},
                     {"Delete": {"Key": key_of(item), **ORDER.unchanged(item)}},
                 ]
-        except UNREADABLE:  # the name cannot be removed from an unreadable item
+        except UNREADABLE:  # delete the item, because it cannot be kept without the name
             pass
         return [{"Delete": {"Key": key_of(item)}}]
 
@@ -311,7 +312,7 @@ class Erasure:
             await remove_reactions(self._table, comment_id)
         try:
             await self._comments.rewrite(comment_id, step)
-        except NotFoundError:  # the item cannot be decoded, so no counter includes it
+        except NotFoundError:  # the item cannot be decoded: no counter includes it, only delete it
             await self._table.write([{"Delete": {"Key": key_of(item), **COMMENT.unchanged(item)}}])
 
     def _conflict(self) -> ConflictError:

@@ -55,7 +55,7 @@ _ALL_STATES = {
     **_KINDS,
     "comments": (lambda item: _is_published(item) or _is_held(item), stored),
 }
-"""``_KINDS`` for an export of comments in all states."""
+"""``_KINDS``, but ``comments`` also include unpublished comments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class ExportPage:
 
     objects: Mapping[str, list[Any]]
     unreadable: dict[str, int]
-    """For each kind, the number of items with keys of this kind that could not be decoded."""
+    """For each kind, the number of items that have the keys of this kind but cannot be decoded."""
     left_out: int
     """The number of unpublished comments that are not exported."""
     items: int

@@ -12,7 +12,7 @@ every comment in separate counters. Each rebuild has a number, the *generation* 
 3. *Cutover*: now all comments are marked. The rebuild copies its counters to the statistics items,
    in transactions. A transaction fails if a counter has changed since the rebuild read it. The
    rebuild then reads the counters again and repeats the transaction. Afterwards, the rebuild moves
-   the products on the leaderboards.
+   the products to their places on the leaderboards.
 4. The rebuild announces that it has ended.
 
 An interrupted rebuild continues when it is called again, because items with the PK
@@ -46,8 +46,8 @@ from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import Action, Item, key_of, unchanged
 
 RESUMED_SECONDS = 20 * 24 * 3600
-"""Seconds after the announcement of a rebuild within which an interrupted rebuild can continue. The
-rebuild's counters expire later."""
+"""Seconds after the announcement of a rebuild within which an interrupted rebuild can continue.
+Within this time, none of the rebuild's counters has expired."""
 
 _COUNTERS_AT_ONCE = 40
 """Maximum counters that one transaction of the cutover copies. Each counter needs two actions."""
@@ -143,8 +143,8 @@ async def cut_over(table: Table, announced: Maintenance) -> None:
     processes the counters that are left.
 
     A write can create a deleted counter again, with wrong counts. The cutover does not copy such a
-    counter: the attribute ``rebuilt`` (N) of the statistics item is the generation of the counter
-    that was copied last, and so shows that the rebuild has already copied this counter.
+    counter. It recognizes the counter by the attribute ``rebuilt`` (N) of the statistics item: the
+    generation of the rebuild whose counter was last copied to the item.
 
     Raises StoreRefusedError if another command has changed the maintenance mode meanwhile. Raises
     ConflictError if other writes keep changing a counter.
@@ -155,8 +155,8 @@ async def cut_over(table: Table, announced: Maintenance) -> None:
         try:
             await _copy(table, announced, keys)
         except ConflictError:
-            # Each write that changes one of these counters makes the whole transaction fail. So
-            # copy one counter at a time.
+            # A write to any of these counters makes the transaction for all of them fail. So copy
+            # one counter at a time.
             for key in keys:
                 await retry_on_conflict(
                     partial(_copy, table, announced, [key]), MAINTENANCE_DEADLINE
@@ -166,7 +166,7 @@ async def cut_over(table: Table, announced: Maintenance) -> None:
 
 
 async def counter_keys(table: Table, generation: int) -> AsyncIterator[Item]:
-    """Yield the keys of a rebuild's counters."""
+    """Yield the primary keys of a rebuild's counters."""
     for part in range(counter_items.REBUILD_PARTS):
         partition = counter_items.rebuild_partition(generation, part)
         async for answer in query_all(table.query, QueryRequest(TABLE, partition, consistent=True)):

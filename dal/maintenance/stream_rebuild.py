@@ -8,9 +8,10 @@ In this mode, a follower reads the records of the table's stream and changes the
 3. *Replay*: the rebuild applies the stream's records to the scanned comments. After the scan, it
    writes canaries, which are items that prove how far the rebuild has read the stream. The rebuild
    continues until it has read canaries from each shard.
-4. *Cutover*: the rebuild writes the statistics, and checkpoints from which a follower continues.
-   The Lambda handler cannot use checkpoints, because it does not know a record's shard. So the
-   rebuild also writes a marker for each replayed record, and the handler skips these records.
+4. *Cutover*: the rebuild writes the statistics, and checkpoints from which a follower continues. If
+   operators run the Lambda handler instead of a follower, it cannot use checkpoints, because it
+   does not know a record's shard. So the rebuild also writes a marker for each replayed record, and
+   the handler skips these records.
 
 Other programs may write during the whole rebuild. After an interruption, the rebuild starts from
 the beginning.
@@ -73,8 +74,8 @@ async def rebuild(
     read = await store.read()
     check_alone(read, replace(read, rebuilding=True))
     if read.mode is MaintenanceMode.TRANSACTIONAL:
-        # Writes will soon stop changing the counters. After that, a count of zero no longer proves
-        # that a list is empty, so pages must not rely on the counts.
+        # Writes will soon stop changing the counters. After that, a list with a count of zero may
+        # contain comments. So announce first that pages must not trust the counts.
         read = await store.announce(read, complete=False)
         await wait_for_writers()
     announced = await store.announce(
@@ -123,14 +124,15 @@ async def begin(table: Table, streams: Streams) -> tuple[str, list[Checkpoint]]:
                 "The table's stream does not become active: check it in the DynamoDB "
                 "console, then run the same command again."
             )
-        with suppress(NoTableError):  # reads of a new stream are eventually consistent
+        with suppress(NoTableError):  # DescribeStream may not find a new stream for a moment
             stream = await streams.describe(arn)
             shards = stream.shards if stream.status == "ENABLED" else []
         if not shards:
             await asyncio.sleep(_LOOK_EVERY)
     # The embedded engine copies the records of the earlier stream into the new stream. The
-    # checkpoints skip these records. On this engine, every shard with records has ``last``, even an
-    # open shard. On Amazon, a new stream begins empty, and its shards do not have ``last``.
+    # checkpoints skip these records. On this engine, every shard with records has ``last``, a
+    # record's sequence number, even if the shard is open. On Amazon, a new stream begins empty, and
+    # its shards do not have ``last``.
     parents = {shard.parent for shard in shards}
     kept = [one.shard_id for one in shards if one.last is not None and one.shard_id not in parents]
     return arn, [Checkpoint(shard, await _latest(streams, arn, shard)) for shard in kept]
@@ -167,9 +169,9 @@ async def end(table: Table) -> None:
 
 
 async def _catch_up(table: Table, streams: Streams, arn: str, replay: "Replay") -> None:
-    """Replay every record of a write before this call.
+    """Replay the records of all writes that were made before this call.
 
-    Canaries (see ``Canaries``) prove that no record is missing.
+    Canaries (see ``Canaries``) prove that no such record is missing.
     """
     follower = Follower(streams, arn, replay)
     async with Canaries(table) as canaries:
@@ -186,11 +188,11 @@ async def _catch_up(table: Table, streams: Streams, arn: str, replay: "Replay") 
 
 
 _Contribution: TypeAlias = frozenset[tuple[StatisticsKey, RatingCounts]]
-"""What one comment adds to the counters."""
+"""The counters that one comment changes, and what it adds to each of them."""
 
 
 class Replay:
-    """Counts a table's comments, from a scan and from the records made since the scan began.
+    """Counts a table's comments, from a scan and from the stream's records since the scan began.
 
     The replay remembers each comment's contribution, which is what the comment adds to the
     counters. When the replay applies a record, it computes the comment's contribution again, from
@@ -241,11 +243,11 @@ class Replay:
 
     @property
     def done(self) -> set[str]:
-        """The closed shards with all records applied."""
+        """The ids of the closed shards of which all records are applied."""
         return {shard for shard, checkpoint in self.reached.items() if checkpoint.done}
 
     async def check(self) -> None:
-        """Do nothing. Records may be applied, because the rebuild has announced itself."""
+        """Do nothing, because the replay may apply records from the rebuild's announcement on."""
 
     async def apply(self, held: Checkpoint, records: Sequence[Record]) -> Checkpoint:
         """Remember the records' new images. Return the checkpoint after the last record."""
@@ -294,10 +296,11 @@ class Canaries:
     item's key. So canaries have random keys, and the rebuild writes canaries until it has read one
     from each open shard.
 
-    DynamoDB may not list a new shard yet. The rebuild notices such a shard by a canary that it has
-    not read, so it must read all canaries. There are at least 32 canaries for each open shard that
-    DynamoDB lists. Even if an unlisted shard receives only half as many keys as a listed shard, it
-    gets at least one canary, except in one of ten million rebuilds.
+    DynamoDB may not list a new shard yet. The rebuild cannot read such a shard, and would miss its
+    records. So the rebuild continues until it has read all canaries, including those in such a
+    shard. There are at least 32 canaries for each open shard that DynamoDB lists. Even if an
+    unlisted shard receives only half as many keys as a listed shard, it gets at least one canary,
+    except in one of ten million rebuilds.
     """
 
     def __init__(self, table: Table) -> None:

@@ -100,9 +100,9 @@ lacks only these attributes is in the four lists, and is counted."""
 async def create_table(table: Table) -> bool:
     """Create the table if it does not exist. Return False if the call changed nothing.
 
-    In a new table, every comment is counted. If the endpoint does not support transactions, the
-    maintenance mode becomes stream. Comments are then not counted, because a follower of the stream
-    needs transactions too.
+    From then on, every comment in a new table is counted. But if the endpoint does not support
+    transactions, the maintenance mode becomes stream, and comments are not counted, because a
+    follower of the stream needs transactions too.
     """
     created = await admin.create(table, INDEXES)
     expiry = await admin.let_expire(table)
@@ -156,9 +156,9 @@ async def upgrade(
     """Upgrade a table to the layout of this version while servers run.
 
     Raises StoreRefusedError before any change in three cases: DynamoDB cannot do the whole upgrade,
-    a rebuild runs, or the endpoint does not support transactions. Also raises StoreRefusedError,
-    after it has created the indexes, while the limit of one comment per user and product is being
-    turned on. No rebuild can start while the upgrade adds attributes to items.
+    a rebuild runs, or the endpoint does not support transactions. If the limit of one comment per
+    user and product is being turned on, the function creates the indexes, and then raises
+    StoreRefusedError. No rebuild can start while the upgrade adds attributes to items.
     """
     description = await admin.describe(table)
     if not has_declared_keys(description):
@@ -301,11 +301,11 @@ async def _complete_items(
 
 
 def _completion(item: Item) -> tuple[Action, bool] | None:
-    """Return an update that adds the item's missing attributes, and missing fields of ``data``.
+    """Return a pair of an update and a flag; None if the item is complete or cannot be decoded.
 
-    The update fails if the item has changed. The second value is True for a comment that is not
-    counted and is missing in its product's lists. Return None if the item is complete or cannot be
-    decoded.
+    The update adds the item's missing attributes, and the missing fields of ``data``. The update
+    fails if the item has changed. The flag is True for a comment that is not counted and is missing
+    in its product's lists.
     """
     entity = next((entity for holds, entity in _ENTITIES if holds(item)), None)
     found = None if entity is None else entity.recover(item)

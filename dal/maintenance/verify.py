@@ -43,7 +43,7 @@ PAUSE_SECONDS = 1.0
 
 @dataclass(slots=True)
 class ScannedCounts:
-    """The result of one scan: the counts of all comments, and the stored statistics items."""
+    """What one scan found: the comments, counted again, and the stored statistics items."""
 
     counts: dict[StatisticsKey, RatingCounts] = field(default_factory=dict)
     stored: dict[StatisticsKey, StoredCounts] = field(default_factory=dict)
@@ -135,7 +135,7 @@ async def verify(
 
 
 def differences(scanned: ScannedCounts) -> Mapping[tuple[StatisticsKey, str], Difference]:
-    """Return the differences, by statistics item and attribute.
+    """Return the differences that one scan found, by statistics item and wrong number.
 
     The stored count of each rating is compared with the number of comments. The stored total is
     compared with the sum of the stored counts.

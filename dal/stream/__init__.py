@@ -1,1 +1,1 @@
-"""Counts the comments of a table that other programs also write to, from the table's stream."""
+"""Keeps counts of comments by reading the table's stream, so that other programs can write too."""

@@ -2,8 +2,9 @@
 
 A shard's checkpoint contains the sequence number of the last applied record. One transaction
 changes both the counters and the checkpoint, so a crash cannot leave only one of them changed. If
-two appliers read the same records, the slower applier finds a newer checkpoint than it expects. The
-slower applier then reads the checkpoint again, and skips the records up to this checkpoint.
+two appliers read the same records, the transaction of the slower applier fails, because the
+checkpoint is newer than expected. The slower applier then reads the checkpoint again, and skips the
+records up to this checkpoint.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -56,7 +57,7 @@ def made_at(record: Record) -> datetime | None:
 
 
 def changes_of(records: Iterable[Record]) -> list[Change]:
-    """Return the changes of those records that change counters, in the same order.
+    """Return the changes of those records that change counters, in the order of the records.
 
     Three kinds of records change no counter:
 
@@ -83,8 +84,8 @@ def total(changes: Iterable[Change]) -> Deltas:
 def parts(changes: Iterable[Change], actions_each: int) -> Iterator[list[Change]]:
     """Yield the changes in parts. Each part fits in one transaction.
 
-    A transaction has an action for each counter, and ``actions_each`` actions for each change. One
-    more action is reserved for the checkpoint.
+    A transaction has an action for each changed counter, and ``actions_each`` actions for each
+    change. One more action is reserved for the checkpoint.
     """
     return fitting(changes, lambda change: change.deltas, actions_each=actions_each)
 
@@ -113,9 +114,9 @@ class Applier(Checkpoints):
     async def apply(self, held: Checkpoint, records: Iterable[Record]) -> Checkpoint:
         """Apply the records after the checkpoint ``held``, and return the shard's new checkpoint.
 
-        ``records`` may begin before the checkpoint. They must include every record after the
-        checkpoint that changes a counter. Records that change no counter do not move the
-        checkpoint.
+        ``records`` may begin before the checkpoint. After the checkpoint, they must have no gap: a
+        missing record would never be counted. Only records that change no counter may be missing,
+        and such records do not move the checkpoint.
         """
         for part in parts(changes_of(records), actions_each=0):
             held = await self._move(held, part, part[-1].sequence, done=False)
@@ -154,9 +155,10 @@ class Applier(Checkpoints):
 
 
 def counted(actions: Sequence[Action], changes: Deltas) -> Callable[[Maintenance], CountedWrite]:
-    """Return a function that builds a write for ``commit``: ``actions`` and the counters' deltas.
+    """Return a function that builds a write for ``commit``.
 
-    The returned function raises StoreRefusedError as ``check_mode`` does.
+    The write has ``actions``, and adds ``changes`` to the counters. The returned function raises
+    StoreRefusedError unless the mode is stream and no rebuild runs.
     """
 
     def build(now: Maintenance) -> CountedWrite:

@@ -34,8 +34,8 @@ from dal.stream.applier import Applier, Record, made_at, sequence_of
 from dal.stream.checkpoints import Checkpoint, Checkpoints, label_of
 
 RETENTION = timedelta(hours=23)
-"""The stream still has all records that are younger than this. DynamoDB keeps records for 24 hours,
-and the difference is a margin."""
+"""The age up to which all records are certainly still in the stream. DynamoDB keeps records for 24
+hours, and the difference is a margin."""
 
 LISTING = timedelta(seconds=10)
 """The interval between two reads of the list of shards."""
@@ -47,8 +47,8 @@ SKIPPING = timedelta(hours=1)
 """The interval at which a shard's checkpoint moves while the shard's records change no counter."""
 
 READ_EVERY = 0.4
-"""Seconds between two rounds, if the first round read records but no full response. A shard allows
-five GetRecords per second, and DynamoDB recommends at most two readers of a shard. At this
+"""Seconds between two rounds, if the first round read records, but no response was full. A shard
+allows five GetRecords per second, and DynamoDB recommends at most two readers of a shard. At this
 interval, two readers together send five GetRecords per second."""
 
 LONGEST_PAUSE = 1.0
@@ -103,7 +103,7 @@ class Sink(Protocol):
 
 @dataclass(slots=True)
 class _ShardReader:
-    """An open shard with its checkpoint and its next iterator."""
+    """The follower's position in an open shard: the shard's checkpoint and the next iterator."""
 
     checkpoint: Checkpoint
     saved: datetime
@@ -250,7 +250,7 @@ class Follower:
                 self._readers[shard] = _ShardReader(checkpoint, saved=began)
         if not self._readers and stream.status in {"DISABLING", "DISABLED"}:
             raise StoreRefusedError(SWITCHED_OFF)
-        # A closed shard has a child, but the stream may not list the child yet. Until then, the
+        # A closed shard has a child, but the stream may not list the child yet. Until it does, the
         # watermark must not be raised, because the child may have unread records.
         parents = {shard.parent for shard in stream.shards}
         self._complete = bool(listed) and all(one in parents for one in self._done & set(listed))
@@ -286,8 +286,8 @@ class Follower:
             self._done.add(held.shard)
             self._listed = None  # list again, because the child shards can be read now
             return True
-        # Records that change no counter do not move the checkpoint. Move it once an hour, before it
-        # points to an expired record.
+        # Records that change no counter do not move the checkpoint. So move it once an hour, before
+        # the record that it points to expires.
         if reader.latest is not None and began - reader.saved >= SKIPPING:
             reader.checkpoint = await self._sink.skip(reader.checkpoint, reader.latest)
             reader.saved = began

@@ -37,7 +37,8 @@ _log = logging.getLogger(__name__)
 _runner = cache(asyncio.Runner)
 _clients = AsyncExitStack()
 _tables: dict[TableAddress, Table] = {}
-"""Clients that are kept between invocations, because opening a client takes a second."""
+"""The clients of tables. They are kept between invocations, because opening a client takes a
+second."""
 
 
 def handler(event: dict[str, Any], context: object) -> None:
@@ -64,8 +65,8 @@ def handler(event: dict[str, Any], context: object) -> None:
 
 async def apply(table: Table, records: Sequence[Record]) -> None:
     """Apply the records of one shard in order. Raise the first DalError."""
-    # Records of other view types lack the item before or after the change. Without both, a change
-    # cannot be counted.
+    # A change is counted from the item before and after it. With any other view type than
+    # ``whole``, records lack at least one of the two.
     whole = WHOLE_IMAGES["StreamViewType"]
     if any(record["dynamodb"].get("StreamViewType", whole) != whole for record in records):
         raise StoreRefusedError(
@@ -103,5 +104,6 @@ async def apply(table: Table, records: Sequence[Record]) -> None:
                 _log.error("Stopped before record %s: %s", part[0].sequence, error)
                 raise
     finally:
-        # Move the products on leaderboards now, because Lambda may stop the process after this.
+        # Move the products on leaderboards now, because Lambda may stop the process when the
+        # handler returns.
         await boards.finish()

@@ -93,7 +93,7 @@ class ExportedFile:
 class Manifest:
     """The contents of the manifest, a JSON file that describes a complete export.
 
-    ``begun`` and ``ended`` are ISO 8601 in UTC.
+    ``begun`` and ``ended`` are the times of the export's start and end, in ISO 8601 and UTC.
     """
 
     store: str
@@ -211,7 +211,7 @@ async def _scan(
     write: Write,
     seen: Progress,
 ) -> None:
-    """Scan the table in parallel, write the rows, and count them in ``files``."""
+    """Scan the segments of the table in parallel, write the rows, and count them in ``files``."""
     items = 0
 
     async def scan(segment: int) -> None:
@@ -249,7 +249,7 @@ def _publish(target: Target, draft: Path) -> None:
     """Move the files from the temporary directory to the output.
 
     The old manifest is deleted first, and the new manifest is moved last. So a manifest never
-    describes wrong files. After a crash, there may be files without a manifest.
+    describes files of another export. After a crash, there may be files without a manifest.
     """
     target.manifest.unlink(missing_ok=True)
     for paths in (target.files.values(), (target.manifest,)):

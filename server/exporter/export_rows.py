@@ -52,8 +52,8 @@ class Layout:
         Parquet files are first written as JSONL. ``write_parquet`` converts them afterwards.
         """
         names = [one.name for one in self.fields(kind)]
-        # The fields of the state are the last fields. If ``names`` lacks them, ``zip`` drops their
-        # cells.
+        # ``cells`` returns the cells of all fields. Without ``all_states``, ``names`` lacks the
+        # last fields, which describe the state, and ``zip`` drops their cells.
         rows = (dict(zip(names, FILE_KINDS[kind].cells(one), strict=False)) for one in objects)
         if self.format == "csv":
             return _records([map(_cell, row.values()) for row in rows])

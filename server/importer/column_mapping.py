@@ -6,7 +6,7 @@ A preset is a TOML file that describes the files of one program. Operators can w
     format = "csv"                      # or jsonl, parquet, xml
     kind = "comments"                   # or another kind of --kind
     encoding = "cp1252"                 # default: UTF-8
-    delimiter = ";"                     # only for CSV; default: the header shows it
+    delimiter = ";"                     # only for CSV; default: found in the header
     row = "Feed/Review"                 # only for XML: the path of the elements that are rows
     id_from = ["customer", "sku"]       # hash these columns into an id if the file has no ids
     date_unit = "ms"                    # the unit of Unix times: s, ms or us
@@ -177,10 +177,11 @@ class ColumnMapping(Generic[Thing]):
     defaults: Mapping[str, object] = field(default_factory=dict)
     """For each field, the value that replaces an empty or missing cell."""
     values: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    """For each field, the value for each cell, with cells in lower case. If a cell has no value
-    here, the cell counts as empty. But if the field is ``strict``, the row is rejected."""
+    """For each field, the value that replaces each cell of the file, with cells in lower case. A
+    cell without a value here counts as empty. But if the field is ``strict``, the row is
+    rejected."""
     id_from: Sequence[str] = ()
-    """The columns that are hashed into the id. Empty if a column contains the id."""
+    """The columns whose cells are hashed into the id. Empty if a column contains the id."""
     named: frozenset[str] = frozenset()
     """The fields that --map names. The file must have their columns, even if the fields are
     optional."""
@@ -235,7 +236,7 @@ class ColumnMapping(Generic[Thing]):
         return [(name, column) for name, column in needed if column not in columns]
 
     def check_header(self, name: str, header: Sequence[str]) -> None:
-        """Raise CommandError if ``header`` lacks a required column or has a mapped one twice."""
+        """Raise CommandError if ``header`` lacks a required column, or has a used column twice."""
         for field_name, column in self.missing(header):
             instead = f"or fill it with `--set {field_name}=VALUE`"
             if field_name == self.kind.fields[0].name:

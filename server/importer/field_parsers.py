@@ -76,7 +76,7 @@ def language(field: str, cell: object) -> str:
 
 
 def identifier(field: str, cell: object) -> str:
-    """Return an identifier. If the cell is a whole number, it becomes text."""
+    """Return an identifier, which is text. A cell with a whole number is converted to text."""
     digits = isinstance(cell, int) and not isinstance(cell, bool)
     return rules.identifier(field, str(cell) if digits else text(field, cell))
 
@@ -132,8 +132,8 @@ Unix time in 1970. Without ``--date-unit`` and ``--date-format``, the parser rej
 guess could be wrong."""
 
 _ZONE = re.compile(r"(?<! ) *+(UTC|GMT|Z)$|(?<! ) ++(?=[+-][0-9]{2}:?[0-9]{2}$)")
-"""Matches ends of dates that ``fromisoformat`` cannot read: ``UTC``, ``GMT``, a ``Z`` after a
-space, or a space before an offset such as ``+01:00``."""
+"""Matches the ends of dates that ``datetime.fromisoformat`` cannot read: ``UTC``, ``GMT``, a ``Z``
+after a space, or a space before an offset such as ``+01:00``."""
 
 _PROBE = datetime(2003, 11, 22, tzinfo=UTC)
 

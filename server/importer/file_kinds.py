@@ -55,8 +55,8 @@ class Field:
     parquet: str = "VARCHAR"
     kept: bool = False
     """Whether a load keeps the stored value if the file lacks the column. If the file has the
-    column, an empty cell removes the stored value. But an empty ``state`` keeps the stored
-    state."""
+    column, an empty cell removes the stored value. The field ``state`` is an exception: with an
+    empty cell, the stored state is kept."""
     strict: bool = False
     """Whether a row is rejected if its cell is not in the preset's ``values`` for this field. If
     ``strict`` is false, such a cell counts as empty."""
@@ -79,8 +79,8 @@ class FileKind(Generic[Thing]):
     """Returns the id that decides whether two rows describe the same object."""
     put: Callable[[Table], Put[Thing]]
     after: Callable[[Thing, Thing], Thing] = lambda _, later: later
-    """Combines the objects of an earlier and a later row with the same identity. Loading the
-    result stores the same as loading the earlier row and then the later row."""
+    """Combines the objects of an earlier and a later row with the same identity into one object.
+    A load of this object has the same result as loads of the earlier row and then the later row."""
 
 
 def _owned(
@@ -125,11 +125,12 @@ _OF_THE_STATE = ("state", *DECISION)
 def _comment_row(values: Mapping[str, Any]) -> CommentRow:
     """Return the comment of a row.
 
-    The result is a LoadedComment if the row has a state, or if the file has one of the columns
-    ``reply``, ``helpful_before`` (votes from the shop's earlier software) and ``photos``. Otherwise
-    the result is a Comment. If the row's state is empty, a load keeps the stored state. If the file
-    lacks one of the three columns, a load keeps the stored value. Raises InvalidArgumentError if
-    the row has a field that its state does not allow, or if a reply has a date but no text.
+    A load keeps the stored state if the row's state is empty. It also keeps the stored values of
+    ``reply``, ``helpful_before`` (votes from the shop's earlier software) and ``photos`` if the
+    file lacks their columns. So if the row has a state, or if the file has one of these columns,
+    the result is a LoadedComment, which lists the values that replace the stored values. Otherwise
+    the result is a Comment. Raises InvalidArgumentError if the row has a field that its state does
+    not allow, or if a reply has a date but no text.
     """
     fields = {name: value for name, value in values.items() if name not in _OF_THE_STATE}
     text, at = fields.pop("reply", None), fields.pop("replied_at", None)
@@ -163,7 +164,8 @@ def _comment_row(values: Mapping[str, Any]) -> CommentRow:
 
 
 _APART = {"touched_at", "reply", "votes", "votes_before", "photos"}
-"""The attributes of a comment that a row contains in another form or does not contain."""
+"""The attributes of a comment that are not simple cells of a row: a row contains them in another
+form, or not at all."""
 
 _HELD = (CommentState.PENDING, CommentState.REJECTED)
 _STATES_WITH = {
@@ -192,7 +194,7 @@ def _state_field(name: str, parse: Callable[[str, object], object], **others: An
     return Field(name, parse, required=False, kept=True, all_states=True, **others)
 
 
-# Any means CommentRow: a Comment or a LoadedComment, see _comment_row.
+# ``Any`` stands for CommentRow, which is a Comment or a LoadedComment: see _comment_row.
 COMMENTS: FileKind[Any] = FileKind(
     name="comments",
     fields=(

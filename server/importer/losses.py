@@ -24,8 +24,8 @@ class SharedIds:
 
     The class stores 24 bytes per row: 64-bit hashes of the id and of the content, and the line
     number. The hash of the id selects one of 32 parts. ``find`` loads one part after the other, so
-    only one part must fit in memory. Two different ids may have the same hash, but this is rare: it
-    happens in about one of 4,000 files with 100 million ids each.
+    only one part must fit in memory. Different ids with the same hash would be reported wrongly,
+    but this is rare: it happens in about one of 4,000 files with 100 million ids each.
     """
 
     def __init__(self) -> None:
@@ -62,9 +62,9 @@ Key = TypeVar("Key")
 
 _SHOWN_IDS = 5
 _COUNTED = 1_000
-"""Maximum number of unused columns whose values are counted, and of cells whose left-out rows are
-counted. Without this limit, a JSONL file with different column names in each row would fill the
-memory."""
+"""Maximum number of unused columns whose values are counted. Also the maximum number of different
+cells for which the left-out rows are counted. Without this limit, a JSONL file with other column
+names in each row would fill the memory."""
 
 
 class Losses:
@@ -88,7 +88,7 @@ class Losses:
         self._states: Counter[str] = Counter()
         self._ids = SharedIds()
         self.shared: Sequence[Sequence[int]] = ()
-        """For each id that has different rows, the lines of these rows. ``sentences`` fills it."""
+        """For each id whose rows differ, the line numbers of these rows. ``sentences`` sets it."""
 
     def kept(self, rows: Iterator[Row | Reject]) -> Iterator[Row | Reject]:
         """Yield the rows, except the rows that the preset leaves out."""
@@ -135,7 +135,7 @@ class Losses:
             more = "; …" if len(self.shared) > _SHOWN_IDS else ""
             yield (
                 f"{rows:,} rows share {ids} but differ (lines {lines}{more}): only the last row of "
-                "an id is kept. Map another column to the id, or add columns to --id-from."
+                "each id is kept. Map another column to the id, or add columns to --id-from."
             )
 
     def close(self) -> None:

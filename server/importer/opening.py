@@ -40,8 +40,8 @@ _NAMES: dict[TextFormat, str] = {"csv": "CSV", "jsonl": "JSON", "xml": "XML"}
 _PEEKED = 50
 _PEEKED_BYTES = 1_000_000
 _PEEKED_SECONDS = 1.0
-"""JSON Lines and XML have no header: each row names its own columns. So the first rows of such a
-file are read to find its columns. These are the maximum rows, bytes and seconds for this."""
+"""Maximum rows, bytes and seconds for reading the first rows of a JSONL or XML file. The cells of
+these rows show the columns of the file, because it has no header."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,11 @@ class Opened:
 def open_file(
     file: Path, preset: Preset, mapping: ColumnMapping[Any], chosen: FormatName | None
 ) -> Iterator[Opened]:
-    """Open a file. Without ``chosen``, the preset or the file's name decides its format.
+    """Open a file. If ``chosen`` is None, the preset or the file's name decides the format.
 
-    Raises CommandError if the file cannot be read, lacks columns, or does not have the preset's
-    format, or if its name shows no format. If another preset fits the file, the message names that
-    preset.
+    Raises CommandError in four cases: the file cannot be read, it lacks columns, its content does
+    not have the preset's format, or its name shows no format. If another preset fits the file, the
+    message names that preset.
     """
     if (chosen or preset.format or file.suffix.lower().removeprefix(".")) == "parquet":
         with open_parquet(file) as columnar:
@@ -90,9 +90,9 @@ def open_file(
 
 
 def _format(file: Path, head: bytes, chosen: FormatName | None) -> TextFormat:
-    """Return ``chosen``, or the format that the file's name shows if ``chosen`` is None.
+    """Return ``chosen``. If ``chosen`` is None, return the format that the file's name shows.
 
-    A rejects file is always JSONL.
+    For a rejects file, ignore ``chosen``, because such a file is always JSONL.
     """
     if head.startswith(OPENING):
         return "jsonl"
@@ -120,9 +120,10 @@ def rows_of(
     """Return the rows and the columns of ``source``.
 
     A CSV file has its columns in the header. In other formats, the first rows show the columns.
-    ``delimiter`` separates the cells of CSV. If it is None, the header shows the delimiter.
-    ``path`` names the XML elements that are rows. Raises CommandError for an invalid delimiter or
-    header, for a JSON array, and for XML if ``path`` is None or no element is at ``path``.
+    ``delimiter`` separates the cells of CSV. If it is None, ``CsvRows`` finds it in the header.
+    ``path`` is the path of the XML elements that are rows. Raises CommandError for an invalid
+    delimiter or header, and for a JSON array. For XML, raises CommandError if ``path`` is None, or
+    if no element is at ``path``.
     """
     if format_ == "csv":
         named = None

@@ -31,7 +31,7 @@ _BOM = b"\xef\xbb\xbf"
 """The byte order mark. Some programs write it at the start of UTF-8 files."""
 
 _HEAD = 1_000
-"""Number of bytes that ``Line.text`` contains of a line that is too long."""
+"""If a line is too long, ``Line.text`` contains only this number of its first bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ class Lines(Iterator[Line]):
             text = content.decode(errors="surrogateescape")
             fault = f"byte {error.start + 1} of the line is not UTF-8"
             if self._encoding is not None:
-                # ``error.start`` is a position in the converted text. It would mislead the
-                # operator.
+                # ``error.start`` is a position in the converted text. The operator's file has the
+                # byte at another position.
                 fault = f"the line is not valid {self._encoding}"
         if "\0" in text:
             fault = "the line contains a NUL byte"
@@ -155,7 +155,7 @@ def reject_lines(
     columns: Sequence[str] | None = None,
     delimiter: str = ",",
 ) -> Reject:
-    """Return ``lines`` as one rejected row. If a line has a fault, the fault is the reason."""
+    """Return ``lines`` as one rejected row. If a line has a fault, it replaces ``reason``."""
     return Reject(
         lines[0].number,
         next((line.fault for line in lines if line.fault), reason),

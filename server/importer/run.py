@@ -34,8 +34,8 @@ are written soon."""
 class Tally:
     """Counts the rows of the file.
 
-    ``outcome`` has the numbers of new, changed and unchanged rows among the stored rows. If several
-    rows of a batch have the same id, each row is compared with the previous row of this id.
+    ``outcome`` has the numbers of new, changed and unchanged rows among the stored rows. A row is
+    compared with the stored object, or with the previous row of the batch that has the same id.
     """
 
     read: int = 0
@@ -49,7 +49,7 @@ class _Batch(Generic[Thing]):
     rows: dict[str, Row] = field(default_factory=dict)
     """The row of each object in ``things``, by the same id."""
     before: Outcome = NOTHING
-    """Counts the rows that a later row of the batch replaces."""
+    """Counts the rows that are not in ``things``: a later row of the batch replaces each of them."""
     rejects: list[Reject] = field(default_factory=list)
 
 

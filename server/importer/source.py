@@ -160,8 +160,8 @@ class Unpacked(Counted):
 class InUtf8(Counted):
     """Text that is converted from another encoding to UTF-8.
 
-    Invalid bytes become the byte 0xFF. UTF-8 never contains this byte, so ``Lines`` later rejects
-    the line.
+    Invalid bytes become the byte 0xFF. UTF-8 never contains this byte, so ``rows.Lines`` later
+    finds that the line is invalid.
     """
 
     def __init__(self, stream: Counted, encoding: str) -> None:
@@ -248,7 +248,7 @@ def _encoding(name: str, head: bytes, chosen: str | None) -> str | None:
 STDIN = Path("-")
 
 OPENING = b'{"line":'
-"""The first bytes of each line of a rejects file."""
+"""The first bytes of each line of a rejects file, by which such a file is recognized."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +256,7 @@ class Source:
     """An open file, with its content decompressed and converted to UTF-8.
 
     ``name`` is the file's name in messages. ``size`` is the number of bytes on disk, or None for a
-    pipe. ``head`` contains the first bytes of ``stream``. It is empty if the file is empty.
+    pipe. ``head`` contains the first bytes of ``stream``, and is empty if the file is empty.
     ``encoding`` is the encoding before the conversion. If it is None, ``stream`` has the original
     bytes: UTF-8, or XML that declares its encoding.
     """

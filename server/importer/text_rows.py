@@ -29,8 +29,8 @@ _LOOKAHEAD = 64
 """Maximum number of lines that the reader parses when it checks whether a row starts at a line."""
 
 DELIMITERS = (",", ";", "\t", "|")
-"""The delimiters that the reader tries on the header. It uses the delimiter that gives the most
-columns. If two delimiters give the same number of columns, it uses the first of them."""
+"""The delimiters that the reader tries on the header. The reader uses the delimiter that gives the
+most columns. If two delimiters give equally many columns, the reader uses the first of them."""
 
 _NEVER_CLOSED = "unexpected end of data"
 
@@ -57,8 +57,8 @@ def parse_record(
 class CsvRows(Iterator[Row | Reject]):
     """Iterates over the rows of a CSV file. ``columns`` are the cells of the header.
 
-    If ``delimiter`` is None, the header shows the delimiter. Raises CommandError if the header is
-    invalid. An empty file has no columns and no rows.
+    If ``delimiter`` is None, the delimiter is found in the header: see ``DELIMITERS``. Raises
+    CommandError if the header is invalid. An empty file has no columns and no rows.
     """
 
     def __init__(self, source: Source, delimiter: str | None = None) -> None:
@@ -70,8 +70,8 @@ class CsvRows(Iterator[Row | Reject]):
             first = "".join(line.text for line in self._again)
             delimiter = max(DELIMITERS, key=lambda one: _width(first, one))
         self.delimiter = delimiter
-        # This matches a line if its first quote (except doubled quotes) is at the end of a cell.
-        # The cell began in an earlier line, so no row starts at this line.
+        # Matches a line whose first quote (except doubled quotes) is at the end of a cell. Such a
+        # cell began in an earlier line, so no row starts at the line.
         end = re.escape(delimiter)
         self._closing = re.compile(rf'(?:[^"]|"")*[^"{end}]"(?:{end}|\r?\n?\Z)')
         self.columns = self._header(source.name)
@@ -134,7 +134,7 @@ class CsvRows(Iterator[Row | Reject]):
     def _starts_row(self, lines: Sequence[Line]) -> bool:
         """Return whether a row starts at the first line.
 
-        If ``lines`` include the last line that was read, the row may end after this line.
+        If ``lines`` end with the last line that was read, the row may continue in later lines.
         """
         if self._closing.match(lines[0].text):
             return False
@@ -232,7 +232,7 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def _unwrapped(line: Line, entry: Mapping[str, object]) -> Row | Reject:
-    """Return the row from a line of a rejects file, or a rejected row if it is still invalid."""
+    """Return the row in a line of a rejects file. If it is still invalid, return a rejected row."""
     row, raw, columns = entry.get("row"), entry.get("raw"), entry.get("columns")
     delimiter = str(entry.get("delimiter", ","))
     if isinstance(row, dict):

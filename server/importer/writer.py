@@ -20,9 +20,9 @@ _LEAST, _MOST = 200, 5_000
 """Minimum and maximum number of rows in a batch."""
 
 _SECONDS = 2.0
-"""Seconds that a batch should take. Large batches make a load faster: all rows of a product in one
-batch need only one change of the product's counters. Small batches move the progress bar more
-often."""
+"""Seconds that the write of a batch should take. Large batches make a load faster: all rows of a
+product in one batch need only one change of the product's counters. Small batches move the progress
+bar more often."""
 
 
 class Writer(Generic[Thing]):

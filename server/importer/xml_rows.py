@@ -29,15 +29,15 @@ of its path. In real files, paths have fewer than 100 characters."""
 _CHUNK = 1 << 16
 _SHOWN_PATHS = 10
 _UNKNOWN_ENCODING = expat.errors.codes[expat.errors.XML_ERROR_UNKNOWN_ENCODING]
-"""The error for an encoding that Expat does not support. Expat supports few encodings itself, and
-Python adds the encodings with one byte per character."""
+"""The error for an encoding that the parser does not support. Expat itself supports few encodings.
+Python adds those with one byte per character, so the parser has no others, such as Shift JIS."""
 
 
 class XmlRows(Iterator[Row | Reject]):
     """Iterates over the elements at ``path``. Raises CommandError if the text is not XML.
 
-    ``seen`` contains the first paths of the file. If no element is at ``path``, the message of
-    ``rows_of`` lists them.
+    ``seen`` contains the paths of the file's first elements. If no element is at ``path``, an error
+    message lists these paths.
     """
 
     def __init__(self, source: Source, path: str) -> None:
@@ -53,6 +53,7 @@ class XmlRows(Iterator[Row | Reject]):
         self._line = self._size = 0
         self.seen: dict[str, None] = {}
         # If the source has converted the text to UTF-8, the XML still declares the old encoding.
+        # Then name UTF-8, so that the parser ignores the declaration.
         encoding = None if source.encoding is None else "utf-8"
         self._parser = expat.ParserCreate(encoding, " ")
         self._parser.buffer_text = True

@@ -136,7 +136,7 @@ async def test_different_rows_with_one_id_are_reported(
     assert (code, errors) == (1, "")
     assert output == (
         f"{path}: 1 new, 4 changed, 0 unchanged, 0 rejected; columns not used: id.\n"
-        "5 rows share 1 id but differ (lines 1, 2, 3, 4, 5): only the last row of an id is kept. "
+        "5 rows share 1 id but differ (lines 1, 2, 3, 4, 5): only the last row of each id is kept. "
         "Map another column to the id, or add columns to --id-from.\n"
     )
     comment = await comments.get("ana")
