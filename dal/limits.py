@@ -20,7 +20,7 @@ MAX_DEFINITIONS = 100
 time can grow with the square of their number."""
 
 MAX_DEPTH = 10
-"""Maximum depth of fields below the first level of an operation."""
+"""Maximum levels of nested fields in an operation, without the first level."""
 
 MAX_ALIASES = 30
 """Maximum aliases of an operation. A fragment's aliases count once for each spread of the fragment.
@@ -75,7 +75,7 @@ MAX_VARIABLE_VALUES = 1_000
 
 MAX_VALUES = 100
 """Maximum values of a list in a filter, and maximum ids in the field `products`. Each value costs
-work, and a page reads at most ``MAX_SEGMENTS`` partitions, however many values its filter has."""
+CPU time, even though a page never reads more than ``MAX_SEGMENTS`` partitions."""
 
 MAX_NODES = 100
 """Maximum ids of one ``nodes`` field, and maximum representations of one ``_entities`` field."""
@@ -148,7 +148,8 @@ MAX_IDENTIFIER_BYTES = 512
 this size and a date fit together in a sort key of DynamoDB, whose maximum is 1,024 bytes."""
 
 MAX_OPAQUE = 1_400
-"""Maximum characters of a global id or a cursor: base64 of a type name and two identifiers."""
+"""Maximum characters of a global id or a cursor: enough for the base64 of a type name and two
+identifiers."""
 
 MAX_TITLE = 200
 MAX_TEXT = 10_000
@@ -254,8 +255,9 @@ MAX_SOCKET_MESSAGE = 131_072
 """Maximum bytes of a WebSocket message. The longest document has 20,000 characters."""
 
 MAX_FRAMES = 100
-"""Maximum WebSocket frames per second on a connection. A front end may subscribe to the 20 lists of
-a page within one second. Each frame costs 10 microseconds before other limits are checked."""
+"""Maximum WebSocket frames per second on a connection. When a web page with 20 lists opens, it may
+start 20 subscriptions within one second. Each frame costs 10 microseconds of CPU time before other
+limits are checked."""
 
 MAX_MESSAGE_FRAMES = 1_000
 """Maximum frames of one WebSocket message. Even an empty frame needs memory until the message is

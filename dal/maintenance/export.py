@@ -49,7 +49,7 @@ _KINDS: Mapping[str, tuple[Callable[[Item], bool], Callable[[Item], Any]]] = {
     "votes": (is_vote, decode_vote),
 }
 """Two functions for each kind of object. The first returns whether an item is of this kind. The
-second decodes the item. For a comment that cannot be decoded, it returns None."""
+second decodes the item, and returns None for a comment that cannot be decoded."""
 
 _ALL_STATES = {
     **_KINDS,

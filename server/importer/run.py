@@ -49,7 +49,8 @@ class _Batch(Generic[Thing]):
     rows: dict[str, Row] = field(default_factory=dict)
     """The row of each object in ``things``, by the same id."""
     before: Outcome = NOTHING
-    """Counts the rows that are not in ``things``: a later row of the batch replaces each of them."""
+    """Counts the rows that are not in ``things``, because a later row of the batch replaces
+    them."""
     rejects: list[Reject] = field(default_factory=list)
 
 
