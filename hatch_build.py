@@ -1,7 +1,7 @@
 """Refuses to build wheels, except for the container image and the Lambda function.
 
-A wheel would lack the packages that npm installs. Its own packages have common names, such as
-schema, which may clash with the names of other packages.
+A wheel would lack the packages that npm installs. Marginalia's own packages have common names, such
+as schema. Next to other packages in an environment, these names may clash.
 """
 
 import os

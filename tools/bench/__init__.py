@@ -1,1 +1,1 @@
-"""Benchmarks: the cost of pages and writes, measured on a real engine."""
+"""Benchmarks: the cost of pages and writes, and their speed, measured on a real storage engine."""

@@ -1,8 +1,8 @@
 """The bill: the capacity that each operation consumes, and the price of a million operations.
 
-The repositories execute each operation on a temporary engine. ``tools.bench.capacity`` computes the
-operation's capacity by DynamoDB's rules, and the engine reports a capacity too. The bill fails if
-the two differ.
+The repositories execute each operation on a temporary storage engine. ``tools.bench.capacity``
+computes the operation's capacity by DynamoDB's rules, and the engine reports its own figure. The
+bill fails if the two figures differ.
 """
 
 import asyncio
@@ -58,15 +58,16 @@ PRICES = Path(__file__).with_name("prices.toml")
 
 PRODUCT = "B000G6RYNE"
 LOADED = 90
-"""Number of comments in one call of ``put_many``. They and their counters fit into one
-transaction."""
+"""Number of comments that one call of ``put_many`` loads, or one call of the Lambda handler counts.
+This number of comments fits into one transaction together with their counters."""
 
 _START = datetime(2024, 5, 1, tzinfo=UTC)
 _SENTENCE = "The kettle boils fast and pours well, but its lid is loose and the cord is short. "
 _TEXT_LENGTH = 400
 TEXT_LENGTHS = (300, 759, 1_000, 3_000, 10_000)
 """Lengths of comments' texts in characters, up to the longest allowed text. With 759 characters,
-the comment's item and one of its index rows are larger than 1 KB, the size of a write unit."""
+the comment's item and its row in one index exceed 1 KB, the size of a write unit. Its rows in the
+other indexes do not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class Prices:
     """The price of a GB (2**30 bytes) for a month."""
 
     def of(self, consumed: Consumed) -> float:
-        """Return the price of a million operations with this capacity."""
+        """Return the price of a million operations that consume ``consumed`` each."""
         return self.write_units * consumed.wcu + self.read_units * consumed.rcu
 
 
@@ -107,7 +108,10 @@ class Line:
 
 
 class MeteredStores(Stores):
-    """The repositories, and their table, which measures the capacity of each request."""
+    """The repositories over a table that measures each request's capacity.
+
+    ``table`` is this table, because an operation may also call the Lambda handler, which needs it.
+    """
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
@@ -254,7 +258,11 @@ def _read(selection: Selection) -> Act:
 
 
 def _first(selection: Selection) -> Act:
-    """Return an act that caches the product's statistics by reading a page of 2 rows."""
+    """Return an act that reads a page of 2 rows.
+
+    The process then has the product's statistics in its cache, and the measured read does not read
+    them again.
+    """
     return lambda one: one.comments.page(selection, Slice(2))
 
 
@@ -649,11 +657,15 @@ def notes(prices: Prices) -> list[str]:
     item = COMMENT.encode(comment("size", 3))
     row = {name: item[name] for name in ALL.attributes}
     sizes = f"{size_of(item)} bytes in the table, and {size_of(row)} in each index"
+    currency = prices.currency
     return [
         f"A comment with {_TEXT_LENGTH} characters of text has {sizes}.",
-        f"The prices are those of {prices.place}, of {prices.date:%Y-%m-%d}.",
-        f"A million write units cost {prices.write_units:g}, read units {prices.read_units:g}.",
-        f"A GB of storage costs {prices.storage:g} a month.",
+        f"The prices are of {prices.date:%Y-%m-%d}, for {prices.place}.",
+        (
+            f"A million write units cost {prices.write_units:g} {currency}, a million read units "
+            f"{prices.read_units:g} {currency}."
+        ),
+        f"A GB of storage costs {prices.storage:g} {currency} a month.",
     ]
 
 

@@ -32,7 +32,7 @@ class Consumed:
     rcu: float = 0.0
 
     def one_of(self, times: int) -> "Consumed":
-        """Return the average of one operation; these figures are totals of ``times`` operations."""
+        """Return the average of an operation; these figures must be totals of ``times`` of them."""
         return Consumed(self.requests / times, self.wcu / times, self.rcu / times)
 
 

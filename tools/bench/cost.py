@@ -117,7 +117,10 @@ class Foresight:
 
 
 def _read(index: Index, query: Query, rows: Sequence[Comment]) -> tuple[int, int, float]:
-    """Return the cost of reading those of ``rows`` that are in partitions of the query."""
+    """Return the Queries, rows and RCU of reading ``rows`` from an index.
+
+    Rows in partitions that the query does not select are left out.
+    """
     parts: dict[str, list[Comment]] = {}
     for row in rows:
         values = COMMENT.values(row)
@@ -284,7 +287,7 @@ def _grid(name: str, compared: Comparison) -> Grid:
     articles = compared.tallies["articles"]
     grid = Grid(title=f"{name}: {articles.pages:,} pages", title_justify="left")
     grid.add_column("Plan")
-    for heading in ("RCU a page", "to articles' RCU", "Queries a page", "to articles' Queries"):
+    for heading in ("RCU a page", "RCU, articles = 1", "Queries a page", "Queries, articles = 1"):
         grid.add_column(heading, justify="right")
     grid.add_column("Items read / returned", justify="right")
     for way, tally in compared.tallies.items():
@@ -300,5 +303,8 @@ def _grid(name: str, compared: Comparison) -> Grid:
         f"{compared.tallies[way].refills / articles.pages:.3f}"
         for way in ("counts only", "Marginalia")
     )
-    grid.caption = f"Refills a page: {counts} by counts only, {planned} by Marginalia"
+    grid.caption = (
+        "Further Queries a page, of partitions whose first Query returned too few rows: "
+        f"{counts} by counts only, {planned} by Marginalia"
+    )
     return grid

@@ -1,6 +1,6 @@
-"""Shows which fields of front ends' documents ``schema.execution.compiled`` compiles.
+"""Shows which fields of front ends' GraphQL documents are compiled.
 
-graphql-core executes the other fields.
+``schema.execution.compiled`` compiles and executes them. graphql-core executes the other fields.
 """
 
 import re
@@ -115,9 +115,11 @@ def coverage(schema: GraphQLSchema, place: str, document: DocumentNode) -> Itera
 def _compiled(
     schema: GraphQLSchema, document: DocumentNode, node: OperationDefinitionNode
 ) -> set[int]:
-    """Return the ids of the field nodes that are compiled for some values of the variables.
+    """Return ``id(node)`` of each field node that is compiled.
 
-    If graphql-core executes the whole operation for some values, the result is empty.
+    The variables in @skip and @include decide which fields are compiled. The result has each field
+    that is compiled for at least one combination of their values. It is empty if there is a
+    combination for which graphql-core executes the whole operation.
     """
     compiled: set[int] = set()
 

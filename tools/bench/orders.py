@@ -77,7 +77,7 @@ async def _measure(directory: Path, pages: int, console: Console) -> None:
 
 
 def _votes(number: int) -> int:
-    """Return the number of votes of a comment.
+    """Return the number of helpful votes of the comment at the position ``number``.
 
     The comments with votes are spread over all dates.
     """

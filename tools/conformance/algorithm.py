@@ -58,7 +58,7 @@ def flags(ask: Ask, length: int) -> dict[str, Flag]:
     """Return the rules for both flags of the page for ``ask``, in a list of ``length`` rows."""
     shown, left = ask.edges_to_return(length), len(ask.between_cursors(length))
     # The prose of the specification counts the cursor's own row among the rows beyond the page, but
-    # the algorithm does not. So prose and algorithm disagree if only this row is beyond it.
+    # the algorithm does not. So prose and algorithm disagree if no other row is beyond the page.
     only_before = ask.before == length - 1 == shown.stop
     only_after = ask.after == 0 and shown.start == 1
     return {
@@ -71,12 +71,15 @@ def _flag(around: bool, size: int | None, left: int, *, unclear: bool) -> Flag: 
     """Return the rule for a flag.
 
     ``around`` is whether the list has rows beyond the page, in the flag's direction. ``size`` is
-    the value of ``first`` or ``last``, and ``left`` the number of rows between the cursors.
+    ``first`` for ``hasNextPage`` and ``last`` for ``hasPreviousPage``. ``left`` is the number of
+    rows between the cursors.
 
-    With a size, the flag may be ``around`` or the algorithm's value: whether more than ``size``
-    rows are between the cursors. Without a size, the client does not page in this direction, and
-    the flag may be ``around`` or false. ``unclear`` is only for a flag without a size: it is True
-    if the prose and the algorithm disagree on the exact value.
+    If ``size`` is given, two values are allowed: ``around``, and the algorithm's value, which is
+    whether more than ``size`` rows are between the cursors. The flag has no exact value if these
+    two differ.
+
+    If ``size`` is None, the client does not page in this direction, and ``around`` and false are
+    allowed. The flag has no exact value if ``unclear``: the prose and the algorithm disagree.
     """
     if size is None:
         return Flag(frozenset({False, around}), None if unclear else around)

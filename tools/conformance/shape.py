@@ -76,7 +76,7 @@ class Shape:
     def selection(self) -> str:
         """Return the selection set of a page: ``edges``, and the fields of ``pageInfo`` that exist.
 
-        Each row is selected by its id, or by its plain fields if it has no id.
+        Of each row the id is selected, or its ``plain_fields`` if it has no id.
         """
         flags = [flag for flag in _FLAGS if field_of(self.page_info, flag) is not None]
         info = f" pageInfo {{ {' '.join(flags)} }}" if flags else ""
@@ -109,7 +109,7 @@ async def read_schema(endpoint: Endpoint) -> GraphQLSchema:
 def suggestions(schema: GraphQLSchema) -> list[str]:
     """Return up to SUGGESTED paths to connections, the shortest first.
 
-    ``…`` is a value to fill in.
+    In a path, ``…`` stands for the value of a required argument, which the user fills in.
     """
     found: list[str] = []
     level: list[tuple[str, Any]] = [("", schema.query_type)]

@@ -1,8 +1,8 @@
 """Parses ``--connection``: a path of fields, or a query whose only leaf is the connection.
 
-``product(productId: "42").comments(rating: 5)`` and ``{ product(productId: "42") { comments(rating:
-5) } }`` are equivalent. A type in brackets narrows an interface:
-``node(id: "…").[User].orders``.
+A path and a query that are equivalent: ``product(productId: "42").comments`` and
+``{ product(productId: "42") { comments } }``. A type in brackets selects a type of an interface:
+``node(id: "…").[User].orders`` is ``{ node(id: "…") { ... on User { orders } } }``.
 """
 
 import re

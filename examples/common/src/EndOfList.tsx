@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "react";
 
-/** The end of a list. It requests the next page when the user scrolls near it. */
+/** The end of a list. Requests the next page when the user scrolls near the end. */
 export function EndOfList(props: { hasMore: boolean; isLoading: boolean; onMore: () => void }) {
   const { hasMore, isLoading, onMore } = props;
   const place = useRef<HTMLParagraphElement>(null);

@@ -6,7 +6,7 @@ import { SignIn } from "./SignIn";
 /** The shop's details of a product. A picture's URL may be a path on the API's server. */
 type Product = { title?: string | null; pictureUrl?: string | null };
 
-/** The frame of a page: the client's name, the product, the signed-in user, and an error. */
+/** The frame of a page: the GraphQL client's name, the product, the signed-in user, and an error. */
 export function Page(props: {
   client: string;
   viewer: Viewer | null;

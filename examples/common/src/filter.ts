@@ -7,7 +7,7 @@ export type Filter = {
 
 export const EVERYTHING: Filter = { rating: null, language: null, orderBy: "NEWEST" };
 
-/** Return the selected values after a click on `value`: added, or removed if it was selected. */
+/** Return the selected values after a click on `value`, which selects or deselects this value. */
 export function toggled<T>(chosen: T[] | null, value: T): T[] | null {
   const others = (chosen ?? []).filter((one) => one !== value);
   if (others.length === (chosen ?? []).length) return [...others, value];

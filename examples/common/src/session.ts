@@ -4,7 +4,7 @@ import { useSyncExternalStore } from "react";
 /** The API's address. The environment variable VITE_API selects another server. */
 export const API: string = import.meta.env.VITE_API ?? "http://127.0.0.1:8000/graphql";
 
-/** The product that the page shows: `?product=2`. */
+/** The id of the product that the page shows, from `?product=` in the page's URL. */
 export const PRODUCT_ID = new URLSearchParams(location.search).get("product") ?? "1";
 
 const KEY = "marginalia-jwt";

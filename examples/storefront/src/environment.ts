@@ -44,8 +44,8 @@ const fetchGraphQL: FetchFunction = async (request, variables) => {
     body: JSON.stringify({ query: request.text, variables }),
   });
   const answer = await response.json();
-  // If only some fields failed, the page shows the others: a failed field is null, or an error
-  // object if the query has @catch. So throw only if the response has no data.
+  // If only some fields failed, the page shows the other fields: a failed field is null, or an
+  // error object if the query has @catch. So throw only if the response has no data.
   if (answer.errors && !answer.data) {
     throw new Error(answer.errors.map((error: { message: string }) => error.message).join(" "));
   }

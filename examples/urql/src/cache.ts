@@ -45,7 +45,7 @@ const changed: UpdateResolver<ResultOf<typeof EVENTS>> = (
 ) => {
   if (event?.kind === "ADDED") insert(cache, event.commentEdge);
   if (event?.kind === "DELETED") remove(cache, event.deletedId);
-  cache.invalidate(product(cache), "statistics"); // urql then reads them again
+  cache.invalidate(product(cache), "statistics"); // urql then requests the statistics again
 };
 
 /** Insert an edge into each list whose filter it matches. */

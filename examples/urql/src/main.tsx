@@ -8,7 +8,7 @@ import { makeClient } from "./client";
 
 function Root() {
   const jwt = useJwt();
-  const [round, setRound] = useState(0); // a new round begins with an empty cache
+  const [round, setRound] = useState(0); // each round has a new client, with an empty cache
   const client = useMemo(makeClient, [jwt, round]);
   return (
     <Provider value={client}>

@@ -23,7 +23,7 @@ from starlette.routing import Route
 from strawberry.asgi import GraphQL
 
 PORT, ENDPOINT, TABLE = sys.argv[1:]
-INSTANT = 27
+INSTANT = 27  # length of createdAt in a sort key, before '#' and the id
 RATINGS = 5
 
 store: dict[str, Any] = {}
@@ -52,7 +52,7 @@ class PageInfo:
 
 @strawberry.type
 class CommentConnection:
-    """A page."""
+    """A page of comments."""
 
     nodes: list[Comment]
     page_info: PageInfo

@@ -102,9 +102,9 @@ async function readComment (id) {
   return Item ? commentOf(Item) : null
 }
 
-// Writes the comment, a counter of its product and a counter of its language in one transaction. Marginalia's addComment
-// writes no counter of the product. But it also keeps leaderboards and idempotency keys, and concurrent writes to a
-// product wait for a lock.
+// Writes the comment, a counter of its product and a counter of its language in one transaction. Unlike this function,
+// Marginalia's addComment writes no counter of the product. But it also writes leaderboards and idempotency keys, and it
+// makes concurrent writes to a product wait for a lock.
 async function addComment (input) {
   const id = randomUUID()
   const createdAt = new Date().toISOString().replace('Z', '000Z')

@@ -64,9 +64,16 @@ _PICTURED = 16
 def speed(
     *,
     servers: Annotated[
-        str, typer.Option(help=f"Servers to compare. Known: {', '.join(SERVERS)}.")
+        str,
+        typer.Option(
+            help=f"Servers to compare. Known: {', '.join(SERVERS)}. 'workers' measures Marginalia "
+            "and PostGraphile with two processes each, 'observed' Marginalia with the options of "
+            "docs/monitoring.md."
+        ),
     ] = "marginalia,yoga,postgraphile,plain,go,workers",
-    loads: Annotated[str, typer.Option(help="Loads to send to the servers.")] = ",".join(NAMES),
+    loads: Annotated[
+        str, typer.Option(help="Loads (kinds of requests) to send to the servers.")
+    ] = ",".join(NAMES),
     clients: Annotated[
         str, typer.Option(help="Numbers of concurrent clients. Each number is measured separately.")
     ] = "1,16,64",

@@ -1,4 +1,4 @@
-"""Writes each server's requests, and reads the content of its responses.
+"""Dialects, which build a server's requests, and ``shown``, which returns a response's content.
 
 The servers have different schemas and cursors, but they return the same pages.
 """

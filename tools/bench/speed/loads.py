@@ -1,6 +1,6 @@
 """The rows of a measurement, and the loads, which are the requests that clients send.
 
-A load does not depend on the server. A dialect makes each server's requests from the load.
+A load is the same for every server. The server's dialect turns the load into HTTP requests.
 """
 
 import random

@@ -28,8 +28,8 @@ _CODE = re.compile(rb'"code": ?"(\w+)"')
 _OK = b"200"
 _RECORDERS = 4
 _STEP = 331
-"""Number of requests between the first requests of two rounds, so that the rounds send different
-requests."""
+"""Each measurement of a load begins this number of requests later in the load than the measurement
+before it. So the rounds send different requests."""
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class Script:
     load: Load
     requests: Sequence[bytes]
     digests: list[int] = field(default_factory=list)
-    """Digests of the right bodies; empty for writes, because each response has another id."""
+    """Digests of the right bodies; empty for writes, because each response has a new id."""
 
     def right(self, number: int, answer: Answer) -> bool:
         """Return whether a response has status 200 and a right body.

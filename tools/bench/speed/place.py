@@ -57,7 +57,10 @@ class Programs:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The comments of a measurement. The table stores ``name``, so that a later run knows them."""
+    """The comments of a measurement.
+
+    The table stores ``name``. By this name, a later run checks whether the table has its comments.
+    """
 
     name: str
     count: int

@@ -106,7 +106,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Contestant(Subject):
-    """A running server, with its scripts by load."""
+    """A running server, with its scripts (requests and right responses) by load."""
 
     url: str
     dialect: Dialect

@@ -35,7 +35,10 @@ async def has_previous(session: Session) -> AsyncGenerator[Finding]:
 
 @check(Level.SHOULD, "connections.htm#HasPreviousPage()", Need.ROWS)
 async def exact_flags(session: Session) -> AsyncGenerator[Finding]:
-    """Both flags are exact in both directions, also where the specification allows either value."""
+    """If rows follow the page, hasNextPage is true. If rows precede it, hasPreviousPage is true.
+
+    This applies even where the specification also allows false.
+    """
     async for page, rules in _pages(session):
         for name, rule in rules.items():
             got = page.info.get(name)

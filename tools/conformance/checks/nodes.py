@@ -45,7 +45,7 @@ async def node_equals_row(session: Session) -> AsyncGenerator[Finding]:
     row = next((node for node in nodes if node["id"] == first["id"]), None)
     if row is not None and answer.at(("refetched",)) != row:
         yield _other(
-            "node returns other values than the same row of the list.", row, answer, "refetched"
+            "node and the list return different values for a row.", row, answer, "refetched"
         )
 
 

@@ -21,14 +21,14 @@ FEW = 3
     Need.FORWARD,
 )
 async def forward_walk(session: Session) -> AsyncGenerator[Finding]:
-    """Paging by first and after returns the whole list, in pages of two sizes."""
+    """Paging by first and after returns the whole list, with each of two page sizes."""
     async for finding in _walk(session, backward=False):
         yield finding
 
 
 @check(Level.MUST, "connections.htm#sec-Edge-order", Need.READABLE, Need.BACKWARD)
 async def backward_walk(session: Session) -> AsyncGenerator[Finding]:
-    """Paging by last and before returns the same list in the same order, in pages of two sizes."""
+    """Paging by last and before returns the same list in the same order, with both page sizes."""
     async for finding in _walk(session, backward=True):
         yield finding
 
@@ -92,7 +92,7 @@ async def before_cursor(session: Session) -> AsyncGenerator[Finding]:
     Need.ROWS,
 )
 async def between_cursors(session: Session) -> AsyncGenerator[Finding]:
-    """With after and before, and first or last, a page has the rows between both cursors."""
+    """With after and before, a page has the first or last rows between the two cursors."""
     for ask in _between(session):
         for finding in _rows(session, ask, await session.ask(ask)):
             yield finding
@@ -110,7 +110,7 @@ async def first_and_last(session: Session) -> AsyncGenerator[Finding]:
 
 @check(Level.SHOULD, "connections.htm#EdgesToReturn()", Need.ROWS)
 async def null_arguments(session: Session) -> AsyncGenerator[Finding]:
-    """An argument that is null counts as not given, because Relay sends all four arguments."""
+    """A null argument counts as not given: Relay's client sends null for each unused argument."""
     size = "first" if session.shape.forward else "last"
     taken = [name for direction in session.directions for name in direction]
     page = await session.listing.page(**dict.fromkeys(taken) | {size: FEW})

@@ -1,4 +1,4 @@
-"""Checks of unusual arguments: page sizes that are zero, negative, huge or missing, bad cursors."""
+"""Checks of unusual arguments: zero, negative, huge and missing page sizes, and invalid cursors."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 
@@ -13,7 +13,7 @@ NO_CURSOR = "this-is-no-cursor"
 
 @check(Level.MUST, "connections.htm#EdgesToReturn()", Need.ROWS)
 async def size_zero(session: Session) -> AsyncGenerator[Finding]:
-    """A size of 0 returns a page without edges: 0 is a non-negative integer."""
+    """A size of 0 returns a page without edges. The specification refuses only negative sizes."""
     for name, _ in session.directions:
         page = await session.listing.page(**{name: 0})
         if page.edges:
