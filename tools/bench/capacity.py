@@ -32,7 +32,7 @@ class Consumed:
     rcu: float = 0.0
 
     def one_of(self, times: int) -> "Consumed":
-        """Return the average of an operation; these figures must be totals of ``times`` of them."""
+        """Return the average per operation; ``self`` is the total of ``times`` operations."""
         return Consumed(self.requests / times, self.wcu / times, self.rcu / times)
 
 

@@ -1,7 +1,7 @@
 """The cost of pages: requests, rows and capacity of several ways to read the same pages.
 
-- *Articles* reads a full page of every selected partition, as in the articles on which the data
-  model is based.
+- *Articles* reads a full page of every selected partition, as in Alex Reid's articles, on which the
+  data model is based (docs/DESIGN.md).
 - *Counts only* is the plan that the API makes if it knows only how many comments have each rating
   and language.
 - *Marginalia* is the plan that the API makes if it also has row locations: the positions in
@@ -243,8 +243,8 @@ def cost(
 
     Reads the first five pages of all 31 combinations of ratings, in all languages and in one.
 
-    "articles": the plan of the articles on which the data model is based. It reads a full page of
-    every partition.
+    "articles": the plan of Alex Reid's articles, on which the data model is based. It reads a full
+    page of every selected partition.
 
     "counts only": the API's plan if it knows only the numbers of comments by rating and language.
 

@@ -1,5 +1,7 @@
 """Checks of pages during writes: each row that exists throughout a walk is shown once, in order.
 
+A walk reads the list page by page, from one end to the other.
+
 The specification's algorithm assumes that the list does not change. In these checks, the "edges
 after the cursor" are the edges that follow the row of the cursor at the time of the request. If
 this row was deleted, they follow its former position.
