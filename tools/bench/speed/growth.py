@@ -1,7 +1,6 @@
 """Growth: how a page's cost grows with the number of the product's comments and of key ranges.
 
-A key range is a contiguous part of an index. A page sends at least one Query for each
-key range.
+A key range is a contiguous part of an index. A page sends at least one Query for each key range.
 
 An exponent shows how a figure grows with the number of comments. It is 0 if the figure stays the
 same, and 1 if the figure is proportional to the number.
