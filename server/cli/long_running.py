@@ -60,8 +60,8 @@ def long_running(command: Callable[..., None]) -> Callable[..., None]:
 
 def _report_wait(seconds: float, error: DalError) -> None:
     typer.echo(
-        f"Waiting for the store for {seconds:.0f} s. {error} To stop, press Ctrl-C, and run the "
-        "same command again later.",
+        f"Still waiting for the store, after {seconds:.0f} s. {error} To stop, press Ctrl-C, and "
+        "run the same command again later.",
         err=True,
     )
 
@@ -70,8 +70,8 @@ def _report_wait(seconds: float, error: DalError) -> None:
 async def scanning(store: Store, done: str = "seen") -> AsyncIterator[tuple[ProgressBar, Progress]]:
     """Show the progress bar of a scan. Yield the bar and a function that updates it.
 
-    The scan calls the function with the number of items that the scan has read. The bar shows this
-    number with the word ``done``, such as ``1,200 items seen``.
+    The scan calls the function with the number of items that it has read. The bar shows this number
+    and the text in ``done``. For example, ``1,200 items seen`` if ``done`` is ``seen``.
     """
     total = (await admin.describe(store.table))["ItemCount"] or None
     with ProgressBar(store.table.name, total) as progress:
@@ -81,10 +81,10 @@ async def scanning(store: Store, done: str = "seen") -> AsyncIterator[tuple[Prog
 def writers_settled(store: Store, progress: ProgressBar) -> Callable[[], Awaitable[None]]:
     """Return a function that waits until all running servers know of this command.
 
-    A command first announces its work in an item of the table, such as the item with the
-    maintenance mode. Writes that servers have already begun may ignore the announcement, so the
-    command then calls the function. If this command runs the engine itself, the function does not
-    wait, because no server is running.
+    A command that servers must take into account first announces itself in an item of the table.
+    Servers cache this item for some seconds, so some of their writes still ignore the announcement.
+    The command calls the function to wait until all such writes have ended. If the command runs the
+    embedded engine itself, the function does not wait, because no server is running.
     """
 
     async def wait() -> None:

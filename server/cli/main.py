@@ -55,7 +55,7 @@ COMMANDS = {
     ),
     "explain": Command(
         "explain",
-        "Read a page of comments, and print its index, key ranges and cost.",
+        "Read a page of comments, and print the index, key ranges and cost of the read.",
         "marginalia explain B000G6RYNE --rating 4 --rating 5 --language en",
     ),
     "token": Command(
@@ -115,8 +115,9 @@ COMMANDS = {
 class ListedCommand(TyperCommand):
     """A command that also reads options from environment variables. Its help has groups of options.
 
-    Typer can show help in panels or as plain lists. The panels cut off long options at 80 columns.
-    The plain lists have no groups, and break lines within a name such as --data-dir.
+    Typer's own help has one of two forms, and both have faults. Panels cut off long options at 80
+    columns. Plain lists have no groups, and break lines within a name such as --data-dir. So this
+    class groups the plain lists and prevents such line breaks.
     """
 
     def __init__(self, *args: Any, **given: Any) -> None:
@@ -201,7 +202,8 @@ def _register(app: typer.Typer, name: str, command: Command, *, wanted: bool) ->
         group = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
         for action in command.actions:
             act = getattr(module, action)
-            # The list of commands shows the first line. Typer would shorten it without short_help.
+            # The group's help lists each action with the first line of its docstring. Without
+            # short_help, Typer would shorten this line.
             first_line = (act.__doc__ or "").partition("\n")[0]
             called = action.rstrip("_").replace("_", "-")
             group.command(called, short_help=first_line, cls=ListedCommand)(act)
@@ -213,7 +215,10 @@ def _register(app: typer.Typer, name: str, command: Command, *, wanted: bool) ->
 
 
 def _not_wanted() -> None:
-    """Take the place of a command's function if ``--help`` only lists the command. Never called."""
+    """Replace the function of a command whose module is not imported. Never called.
+
+    Typer lists a command in ``--help`` only if the command has a function.
+    """
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - Typer passes a positional argument

@@ -1,4 +1,4 @@
-"""Adds settings to commands as options of the command line."""
+"""Adds the settings of ``server.settings`` to commands, as command-line options."""
 
 import asyncio
 import inspect

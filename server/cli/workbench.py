@@ -29,15 +29,16 @@ _EACH = 3
 """Number of example comments, and maximum number of example tickets."""
 
 _DESCRIPTION = (
-    "Made by `marginalia table workbench`. This format has no local secondary indexes, but the "
-    "table has {local}. So create the table with `marginalia table create`."
+    "Made by `marginalia table workbench`. This format has no local secondary indexes, so a table "
+    "made from it would lack {local}. Create the table with `marginalia table create`."
 )
 
 
 def workbench_model(table: str, samples: Sequence[Item], made: datetime) -> dict[str, Any]:
     """Return the data model of a table, with the items ``samples`` as its data.
 
-    The model has version 3.0 of NoSQL Workbench's format. ``made`` is the date in the model.
+    The model is in version 3.0 of NoSQL Workbench's format, and names ``made`` as the time at which
+    it was created.
     """
     definition = table_definition(table, INDEXES)
     types = {

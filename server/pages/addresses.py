@@ -122,8 +122,8 @@ class Filters:
     def essential(self) -> "Filters":
         """The filters for the canonical address, which crawlers store.
 
-        The size is the default size. If all five ratings are selected, the ratings are left out.
-        All other filters stay the same.
+        The size is the default size. If all five ratings are selected, the ratings are left out,
+        because the list is the same without them. All other filters stay.
         """
         ratings = () if self.ratings == RATINGS else self.ratings
         return replace(self, ratings=ratings, size=SIZE)
@@ -264,10 +264,11 @@ def author_path(username: str) -> str:
 
 
 def rooted(address: str, root: str) -> str:
-    """Return a stored address in the form that a page needs.
+    """Return a stored address as a page writes it in a link or an image.
 
-    ``address`` belongs to a product in the shop, or to a picture. If it is a path of this site, the
-    result begins with the site's ``root``. An absolute address does not change.
+    ``address`` is the address of a picture, or of a product's page in the shop. If ``address`` is a
+    path of this site, the result begins with the site's ``root``. An absolute address does not
+    change.
     """
     return root + address if address.startswith("/") else address
 

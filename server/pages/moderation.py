@@ -168,7 +168,7 @@ async def _page(
 
 
 def _address(request: PageRequest, notice: str | None = None) -> str:
-    """Return the address of this page of the queue, with a notice to show."""
+    """Return the address of this page of the queue. If given, the page shows ``notice``."""
     part = ListPart.of(request.http.query_params)
     return with_query(_PATH, **_kind(request), **part.chosen, notice=notice)
 

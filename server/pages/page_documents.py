@@ -46,11 +46,11 @@ def _documents(directory: Path) -> tuple[dict[str, str], dict[str, str]]:
 
 DOCUMENTS: Mapping[str, str]
 """Every document by the name of its file without the suffix, such as ``author.comments``. Some
-documents have the field ``plan``."""
+documents select the field ``plan``, which shows how the server read a list."""
 
 PLAIN: Mapping[str, str]
-"""The same documents without the field ``plan``, which only the schema of a server with
-``--explain`` has."""
+"""The same documents without the field ``plan``. Servers without ``--explain`` run these documents,
+because their schema lacks the field."""
 
 DOCUMENTS, PLAIN = _documents(TEMPLATES)
 

@@ -141,7 +141,7 @@ class PageRequest:
         return self._kept(HTMLResponse(rendering.render(template, facts), status, headers))
 
     async def shared(self, page: Callable[[], Coroutine[Any, Any, Response]]) -> Response:
-        """Return ``page()`` for a visitor who is not signed in.
+        """Return the response of ``page``, shared by visitors who are not signed in.
 
         Simultaneous requests for the same address and language share one call. A request after a
         write of this process does not share a call from before the write. The page may depend only
@@ -227,7 +227,7 @@ def endpoint(view: GraphQLView, handler: Handler, demo: DemoAccount | None = Non
 
     async def answer(http: Request) -> Response:
         address = len(http.scope["raw_path"]) + len(http.scope["query_string"])
-        # The comparison is ``>=``, because the question mark adds a byte.
+        # ``>=`` and not ``>``, because ``address`` does not count the question mark.
         too_long = address >= MAX_PAGE_ADDRESS
         if too_long and "text/html" not in http.headers.get("accept", ""):
             return failure(

@@ -1,4 +1,4 @@
-"""The panel that shows a page's plan: how the server read the page's list from DynamoDB.
+"""The panel that shows the query plan of a page's list: how the server read it from DynamoDB.
 
 The panel has a drawing, the optimizer's reasons, and the counts of rows. The drawing has a lane for
 each key range, with a dot for each row that was read. Below all lanes is the list. All lanes share
@@ -58,7 +58,11 @@ def draw_plan(plan: Plan) -> dict[str, Any]:
 
 
 def lanes_of(plan: Plan) -> dict[str, Any]:
-    """Return the lanes, the dots and the list for a plan's steps, segments and rows."""
+    """Return the drawing of a plan's steps, segments (key ranges) and rows.
+
+    ``drops`` are the arrows from the dots of shown rows down to the list. ``ends`` are the dates at
+    the ends of the axis.
+    """
     steps = _places(plan["rows"])
     radius = round(max(_LEAST, min(_LARGEST, 0.43 * _step(len(steps)))), 2)
     ends = _ends(plan["rows"])

@@ -1,10 +1,10 @@
-"""``/playground``: reads one page of comments by two plans, Marginalia's and the articles'.
+"""``/playground``: reads one page of comments by two query plans, Marginalia's and the articles'.
 
 The articles are by Alex Reid, and the data model is based on them: see docs/DESIGN.md. The page
 shows both plans side by side. The server runs each plan as one operation of the API, with the API's
 limits. A request to the playground reads at most four pages of comments: one by each plan, and two
-to find the start of the page. For each of the four, the server reads at most 60 partitions. So all
-four together stay below the limit for a single operation,
+to find the start of the page. The server reads at most 60 partitions for a page of comments, so at
+most 240 for the request. This is below the limit for a single operation,
 ``dal.limits.MAX_REQUESTS``.
 """
 
@@ -117,7 +117,7 @@ def beginning(product: str, languages: Sequence[str]) -> Choice:
 
 
 def examples(choice: Choice, languages: Sequence[str]) -> list[tuple[str, Choice]]:
-    """Return example choices for the product of ``choice``, each after its name."""
+    """Return names and example choices, in pairs. They are for the product of ``choice``."""
     first = tuple(languages[:1])
     start = Choice(choice.product, by=choice.by)
 

@@ -56,7 +56,8 @@ Browsers stretch the drawing, so it has no text and no circles.
 """
 
 _EDGE = 4
-"""The margin above and below the trend's line, for the width of its stroke."""
+"""The margin above and below the trend's line. Without it, the drawing would cut off half of the
+stroke of a line at the top or the bottom."""
 
 _BEST, _WORST = 5, 1
 

@@ -70,8 +70,9 @@ _FILES = _digest_of_files()
 def etag(template: str, facts: dict[str, Any]) -> str:
     """Return the ETag of a page with ``facts``, in the current language.
 
-    The ETag is weak: the plan's panel and the address of live comments are not part of it, because
-    costs, times and the event cursor differ each time the same list is read.
+    The ETag is weak, because it leaves out two facts: ``account``, the panel of the query plan, and
+    ``live``, the address at which scripts subscribe to changes. The first contains costs and times,
+    and the second an event cursor, which differ each time the same list is read.
     """
     shown = {name: fact for name, fact in facts.items() if name not in {"account", "live"}}
     page = f"{template} {i18n.spoken()} ".encode()

@@ -166,14 +166,16 @@ def pasted_jwt(text: str) -> str:
 
 
 def _signature_end(lines: list[str], words: list[str], algorithm: str) -> int:
-    """Return the length of a JWT's signature.
+    """Return the number of characters in a JWT's signature, without white space.
 
-    ``words`` are the signature's parts between white space, and perhaps words of a text after the
-    JWT. ``lines`` are the lines of the JWT up to and with the first of ``words``. A line is full if
-    the program that broke the JWT into lines had no room for more.
+    ``words`` is the text after the JWT's second dot, split at white space: the signature's parts,
+    and perhaps words of a text that follows the JWT. ``lines`` are the lines of the JWT up to and
+    including the first of ``words``. A line is full if the program that broke the JWT into lines
+    had no room for more.
 
-    The signature ends where its length is usual for ``algorithm``, unless the next word is a full
-    line. A signature without a usual length ends with its first line that is not full.
+    The signature ends with the word that gives it a usual length for ``algorithm``, unless the next
+    word is a full line. If no word gives it a usual length, it ends with its first line that is not
+    full.
     """
     ends = list(accumulate(map(len, words)))
     sizes, following = _SIGNATURES.get(algorithm, set()), [*map(len, words[1:]), 0]

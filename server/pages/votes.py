@@ -19,7 +19,7 @@ async def vote(request: PageRequest) -> Response:
 
     If a script sends the vote, the response is JSON with the new number of votes, or null if the
     vote was not changed. If the visitor is not signed in, redirect to the sign-in page. A script
-    that is redirected opens the sign-in page.
+    then opens this page.
     """
     fields = await request.form()
     here = local(fields.get("next", "/"))

@@ -38,7 +38,7 @@ async def show(request: Request) -> Response:
 
 
 async def show_framed(request: PageRequest) -> Response:
-    """Return the widget's page. Pages of the CORS origins may show it in a frame.
+    """Return the widget's page. Sites in the setting ``cors_origins`` may show it in a frame.
 
     In a demo, pages at ``localhost`` and ``127.0.0.1`` may show it, too.
     """

@@ -86,9 +86,9 @@ async def trend(
 ) -> None:
     """Print a product's number of comments and average rating in each period.
 
-    The first row is the period that contains --from, or the first comment if --from is missing. The
-    last row is the period that contains the last moment before --to, or the last comment if --to is
-    missing.
+    The rows begin with the period that contains --from, and end with the period that contains the
+    last moment before --to. Without --from, they begin with the period of the first comment.
+    Without --to, they end with the period of the last comment.
     """
     question = TrendQuestion(
         rules.identifier("product", product),

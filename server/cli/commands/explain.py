@@ -1,4 +1,4 @@
-"""``marginalia explain``: reads a page of comments and prints its plan and cost."""
+"""``marginalia explain``: reads a page of comments and prints the query plan and its cost."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -63,7 +63,7 @@ async def explain(
     before: Annotated[str | None, typer.Option(help="Cursor before which the page ends.")] = None,
     settings: Settings,
 ) -> None:
-    """Read one page of comments as the API does, and print its index, key ranges and cost."""
+    """Read a page of comments as the API does. Print the read's index, key ranges and cost."""
     selection = Selection(
         rules.identifier("PRODUCT", product),
         rules.ratings("--rating", rating) if rating else None,

@@ -60,7 +60,7 @@ async def export(
         typer.Option(
             "--all-states",
             help="Also export comments that wait for a moderator or are rejected, with their state "
-            "and the decision. Default: only published comments.",
+            "and the moderator's decision. Default: only published comments.",
         ),
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
@@ -81,7 +81,9 @@ async def export(
         )
     if output == _STDOUT:
         if kind == "all":
-            raise CommandError("Standard output can have only one kind: choose a kind with --kind.")
+            raise CommandError(
+                "Standard output can take only one kind of rows: choose a kind with --kind."
+            )
         if format_ == "parquet":
             raise CommandError(
                 "Parquet cannot be streamed to standard output: name a file with --output."

@@ -42,8 +42,8 @@ def load(
     file: Annotated[
         Path,
         typer.Argument(
-            help="JSONL, CSV or XML file, which may be compressed by gzip or zstd, or Parquet "
-            "file. - means standard input."
+            help="File in JSONL, CSV, XML or Parquet. All except Parquet may be compressed by gzip "
+            "or zstd. - means standard input."
         ),
     ],
     *,
@@ -143,7 +143,7 @@ def load(
     """Load the rows of a file. A row replaces the stored row with the same id.
 
     The command loads all valid rows, and writes invalid rows to another file. The exit code is 1
-    if a row is invalid, or if rows with the same id differ.
+    if a row is invalid, or if the file has different rows with the same id.
 
     You may load a file again: a row that equals the stored row changes nothing.
     """
@@ -162,7 +162,7 @@ def load(
         columns = [column.strip() for column in id_from.split(",")]
         if not all(columns):
             raise CommandError(
-                f"--id-from {id_from!r} has an empty column name: write it as a,b,c."
+                f"--id-from {id_from!r} has an empty column name: separate names as in a,b,c."
             )
         if any(pair.startswith("id=") for pair in maps):
             raise CommandError("--map and --id-from both define the id: remove one of them.")

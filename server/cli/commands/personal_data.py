@@ -56,8 +56,8 @@ _NOUNS = {
     Kind.PROFILE: "profile",
     Kind.ORDER: "order",
     Kind.PURCHASE: "purchase",
-    Kind.COMMENTED: "commented product",
-    Kind.STANDING: "standing",
+    Kind.COMMENTED: "commented-product record",
+    Kind.STANDING: "write restriction",
 }
 _FATES = {"delete": "deleted", "keep": "kept", "rename": "renamed", "anonymize": "renamed"}
 

@@ -28,7 +28,7 @@ from server.settings import Settings
 __all__ = ["create", "describe", "one_per_person", "upgrade", "workbench"]
 
 _EXPIRES = "Expiry is on: DynamoDB deletes expired items, such as tombstones of deleted comments."
-_KEPT = "Expiry is off: expired items are never deleted. Run `marginalia table create`."
+_KEPT = "Expiry is off: expired items stay. To switch it on, run `marginalia table create`."
 _UPGRADING = "An upgrade is not finished: run `marginalia table upgrade` again."
 _STREAM = "The stream of changes is on."
 _COPIED = (
@@ -121,10 +121,10 @@ async def one_per_person(
 ) -> None:
     """Allow each person only one comment on a product, or any number. Servers may run meanwhile.
 
-    With 'on', the command scans the table. From the beginning of the scan, servers refuse a second
-    comment. If the command is interrupted, run it again. If a person already has several comments
-    on a product, all of them stay. The command prints the number of comments whose author has a
-    newer comment on the same product.
+    With 'on', the command scans the table and records who has commented on which product. From the
+    beginning of the scan, servers refuse a second comment. If the command is interrupted, run it
+    again. If a person already has several comments on a product, all of them stay. The command
+    prints the number of comments whose author has a newer comment on the same product.
     """
     async with open_store(settings, share=True) as store:
         store.table.pace = Pace(write_units)

@@ -61,8 +61,8 @@ def token(
     user_id = rules.identifier("user", user)
     shown = None if name is None else rules.name("name", name)
     secret = secret_source(settings.jwt_secret, settings.data_dir)()
-    # If this directory has no data, the server uses another directory, with another secret. The
-    # server would refuse a JWT that is signed with a new secret, so require data before making one.
+    # A directory without data is not the server's directory. The server has another secret, and
+    # would refuse a JWT that is signed with a secret created here. So require data first.
     if secret is None:
         DataDirectory(settings.data_dir).require_data(
             "set MARGINALIA_JWT_SECRET to the server's secret"

@@ -1,6 +1,6 @@
-/* Visitors write, edit, delete, reply and report in the list. A new comment appears at the top of the list.
-   For the other actions, the form from the comment's own page opens in the comment's card. The list shows
-   the change before the server responds. If the server refuses the change, the form comes back. */
+/* Lets visitors write, edit, delete, reply and report without leaving the list. A new comment appears at the
+   top of the list. For all other actions, the form from the comment's own page opens in the comment's card. The
+   list shows the change before the server responds. If the server refuses the change, the form comes back. */
 
 import { fetched } from "./fetching.js";
 import { announce, counted, number } from "./live.js";
@@ -29,7 +29,8 @@ async function page(address, kind, options) {
   return { answer, parsed: document.importNode(parsed.body, true) };
 }
 
-/* Opens a link's form at the end of the link's card. Removes the form that is already open in a card. */
+/* Opens the form to which an action's link leads, at the end of the comment's card. Removes any form that is
+   already open in a card. */
 async function open(link) {
   const card = link.closest(".comment");
   card.setAttribute("aria-busy", "true");

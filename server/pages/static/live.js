@@ -37,7 +37,8 @@ function address() {
 
 function take(event) {
   /* Without Redis, a server does not know the event cursors of other servers. For an unknown cursor, it sends
-     RELOAD. If the list was read only seconds ago, the page ignores this event. */
+     RELOAD. If the page received the list only seconds ago, the list is recent enough, so the page ignores this
+     event. */
   const unknown = !cursor && event.kind === "RELOAD" && Date.now() - shown < 10_000;
   cursor = event.cursor;
   if (unknown) return;

@@ -114,7 +114,7 @@ if (filters()) {
     show(link.href, { push: true, landing: "comments-heading" });
   });
   addEventListener("popstate", () => {
-    if (here() !== shown) show(location.href, { push: false }); // they are equal if only the #fragment changed
+    if (here() !== shown) show(location.href, { push: false }); // if only the #fragment changed, both are equal
   });
 }
 
@@ -122,7 +122,7 @@ if (filters()) {
 document.addEventListener("click", async (event) => {
   const link = event.target.closest?.("a[data-copy]");
   if (!link || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
-  if (!navigator.clipboard) return; // browsers have it only with HTTPS or on localhost: follow the link
+  if (!navigator.clipboard) return; // without HTTPS, except on localhost: the browser follows the link
   event.preventDefault();
   const phone = matchMedia("(pointer: coarse)").matches && navigator.share;
   if (phone) return void navigator.share({ url: link.href }).catch(() => {});

@@ -39,7 +39,7 @@ async def test_a_command_waits_for_a_store_that_fails_during_its_work(table: Tab
         done = await asyncio.to_thread(called, "stats", "verify", *options, **AWS)
     assert done.returncode == 0, done.stderr
     assert "equal a recount" in done.stdout
-    assert "Waiting for the store for" in done.stderr
+    assert "Still waiting for the store, after" in done.stderr
     assert "To stop, press Ctrl-C, and run the same command again later." in done.stderr
 
 

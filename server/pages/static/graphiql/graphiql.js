@@ -1,7 +1,7 @@
 /* Opens GraphiQL on this server, with a first query that works on the demo data. */
 "use strict";
 
-/* Whether the server's schema has plans. */
+/* Whether lists in the server's schema have the field "plan". */
 const explains = "plans" in document.getElementById("graphiql").dataset;
 
 const planHint = ` "plan" shows

@@ -1,4 +1,4 @@
-/* A GraphiQL plugin that shows the plans of the last response. The server draws them. */
+/* A GraphiQL plugin that shows the query plans in the last response. The server draws the plans. */
 "use strict";
 
 const planned = (() => {

@@ -149,7 +149,7 @@ async def test_contradicting_options_of_an_export_are_refused_in_one_line(
             ("-o", tmp_path / "reviews.csv"),
             f"{tmp_path / 'reviews.csv'} is the name of one file, but all kinds need a directory: ",
         ),
-        (("-o", "-"), "Standard output can have only one kind: choose a kind with --kind."),
+        (("-o", "-"), "Standard output can take only one kind of rows: choose a kind with --kind."),
         (("-o", "-", "--kind", "orders", "--format", "parquet"), "Parquet cannot be streamed"),
         (("-o", tmp_path / "no", "--table", "none"), "The table does not exist"),
     ):

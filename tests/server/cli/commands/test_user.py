@@ -58,7 +58,8 @@ async def test_a_user_is_exported_and_erased_completely(
 
     counts = (
         "5 comments, 1 report, 1 helpful vote, 1 moderation decision, 1 moderation block, "
-        "2 tickets, 1 membership, 1 profile, 1 order, 1 purchase, 1 commented product, 1 standing"
+        "2 tickets, 1 membership, 1 profile, 1 order, 1 purchase, "
+        "1 commented-product record, 1 write restriction"
     )
     file = tmp_path / "user.json"
     assert run("export", NAME, "--output", file) == f"{file}: {counts}.\n"
