@@ -90,7 +90,7 @@ async def movers(
 
     ``by`` selects what is compared: the average rating, or the number of comments.
     """
-    require_staff(require_viewer(info.context), "see movers")
+    require_staff(require_viewer(info.context), "see which products changed most")
     return await info.context.analytics.movers(
         MoversQuestion(
             interval,

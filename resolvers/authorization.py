@@ -142,7 +142,7 @@ async def membership(context: Context, organization: str) -> OrganizationUser | 
 
 
 async def sees_organization(context: Context, organization: str) -> bool:
-    """Return whether the viewer may see an organisation: staff and its users may.
+    """Return whether the viewer may see an organisation: the organisation's users and staff may.
 
     For staff, the result is True even if the organisation does not exist.
     """

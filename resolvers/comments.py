@@ -191,7 +191,7 @@ async def comment(info: Info, comment_id: str) -> Comment | None:
 async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # noqa: A002 - Relay's name
     """Store a new comment of the viewer.
 
-    If the viewer has received the product, the comment is a verified purchase. The comment waits
+    If the viewer has received the product, the comment has ``verifiedPurchase``. The comment waits
     for a moderator if the server's moderation rule requires a review, or if the viewer is blocked.
     A moderator's own comment does not wait. The result has the error NOT_BOUGHT if the server
     accepts comments only from buyers, and the viewer has not received the product.

@@ -100,8 +100,8 @@ class PrefetchedPages:
     def keep(self, owner: object, cut: Slice, page: Page[Any]) -> None:
         """Keep a page of ``owner`` for the field that will request the page.
 
-        The key has ``id(owner)``, because equal owners may have different pages: two fields of a
-        request may read the same organisation. The owner is kept too, because Python reuses the
+        The key contains ``id(owner)`` and not ``owner``, because two fields of a request may read
+        the same organisation with different pages. The owner is kept too, because Python reuses the
         ``id`` of a deleted object.
         """
         self._pages[id(owner), cut] = owner, page
@@ -263,7 +263,10 @@ class Context:
 
     @cached_property
     def comments(self) -> DataLoader[str, Comment | None]:
-        """Reads published comments by id. Ids of one turn of the event loop share one request."""
+        """Reads published comments by id.
+
+        One request reads all ids that are requested in one turn of the event loop.
+        """
         return DataLoader(self._comments, cache=False)
 
     @cached_property

@@ -47,7 +47,7 @@ async def entities(info: Info, representations: Representations) -> list[Found]:
     if len(representations) > MAX_NODES:
         raise InvalidArgumentError(
             "representations",
-            f"representations has {len(representations):,} values; the maximum is {MAX_NODES}.",
+            f"representations has {len(representations)} entries; the maximum is {MAX_NODES}.",
         )
     parsed = (
         partial(_parse, f"representations.{index}", representation)

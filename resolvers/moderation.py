@@ -176,7 +176,8 @@ async def decide_comments(info: Info, input: DecideCommentsInput) -> DecisionsPa
     require_moderator(viewer, "decide on comments")
     if len(input.decisions) > MOST_DECISIONS:
         raise InvalidArgumentError(
-            "decisions", f"decisions has {len(input.decisions)}; the maximum is {MOST_DECISIONS}."
+            "decisions",
+            f"decisions has {len(input.decisions)} entries; the maximum is {MOST_DECISIONS}.",
         )
     for number, given in enumerate(input.decisions):
         if given.verdict is Verdict.REJECT and given.reason is None:
@@ -185,7 +186,7 @@ async def decide_comments(info: Info, input: DecideCommentsInput) -> DecisionsPa
     decisions = checked_each("decisions", input.decisions, _DECIDED)
     if len({one["id"] for one in decisions}) < len(decisions):
         raise InvalidArgumentError(
-            "decisions", "decisions lists a comment twice: leave one of them out."
+            "decisions", "decisions has two entries for a comment: leave one of them out."
         )
     store = info.context.stores.moderation
     outcomes = await asyncio.gather(

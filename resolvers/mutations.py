@@ -197,7 +197,7 @@ def _collected(work: Iterable[tuple[Name, Callable[[], Any]]]) -> dict[Name, Any
 
 
 def errors_of_each(argument: str, outcomes: Iterable[object]) -> list[UserError]:
-    """Return a user error for each entry of a list that failed.
+    """Return a user error for each failed entry of a list.
 
     ``outcomes`` has the result or the exception of each entry. Exceptions that are not in
     ``_CODES`` are raised.

@@ -76,7 +76,7 @@ async def nodes(info: Info, node_ids: NodeIds) -> list[Found]:
     """
     if len(node_ids) > MAX_NODES:
         raise InvalidArgumentError(
-            "ids", f"ids has {len(node_ids):,} values; the maximum is {MAX_NODES}."
+            "ids", f"ids has {len(node_ids)} entries; the maximum is {MAX_NODES}."
         )
 
     # Load all objects in parallel, so that the context's loader reads all comments in one request.

@@ -301,13 +301,13 @@ def _types(argument: str, users: Sequence[OrganizationUserInput]) -> dict[str, U
     if len(users) > MAX_FIRST_USERS:
         raise InvalidArgumentError(
             argument,
-            f"{argument} has {len(users):,} users; the maximum is {MAX_FIRST_USERS}: add the "
-            "others later.",
+            f"{argument} has {len(users):,} entries; the maximum is {MAX_FIRST_USERS}: add the "
+            "other users later.",
         )
     names = [one["username"] for one in checked_each(argument, users, _USER)]
     if len(set(names)) < len(names):
         raise InvalidArgumentError(
-            argument, f"{argument} contains a username twice: leave one of them out."
+            argument, f"{argument} has two entries for a username: leave one of them out."
         )
     return dict(zip(names, (one.type for one in users), strict=True))
 

@@ -45,7 +45,7 @@ def _content_types(argument: str, given: Sequence[str]) -> Sequence[str]:
         if one not in CONTENT_TYPES:
             raise InvalidArgumentError(
                 f"{argument}.{number}",
-                f"{argument}.{number} {one[:99]!r} is not a media type of photos. Use one of: "
+                f"{argument}.{number} {one[:99]!r} is not a supported media type. Use one of: "
                 f"{', '.join(CONTENT_TYPES)}.",
             )
     return given

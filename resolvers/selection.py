@@ -66,7 +66,7 @@ class CommentOrder(StrEnum):
 
     @property
     def order(self) -> Order | None:
-        """The order for a ``Selection`` of comments; None for the order by date."""
+        """The member of ``Order`` with the same name; None for the orders by date."""
         return Order.__members__.get(self.name)
 
     @property
@@ -231,7 +231,7 @@ class _Selected:
     fragments: dict[str, FragmentDefinitionNode]
 
     def wanted(self) -> dict[str, bool]:
-        """Return those arguments of ``Slice`` that depend on what the request selects of a page."""
+        """Return those arguments of ``Slice`` that request the pagination flags and a trace."""
         traced = (_reaches(self.nodes, ("plan", name), self.fragments) for name in TRACED)
         return {
             "next_page": _reaches(self.nodes, ("pageInfo", "hasNextPage"), self.fragments),

@@ -70,8 +70,8 @@ class User(Node):
         description=(
             "Display name of the user. Below an order, the name when the order was placed. For "
             "the signed-in user, the name in the JWT, except below `OrganizationUser.user`. In "
-            "all other cases, the name on the user's newest published comment. If there is no "
-            "such name, the user name."
+            "all other cases, the name on the user's newest published comment, or the user name "
+            "if there is none."
         ),
     )
     profile: model.Profile | None = strawberry.field(

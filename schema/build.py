@@ -1,4 +1,4 @@
-"""Builds the schema from its root types. Describes arguments, and lists the reads of each field."""
+"""Builds the schema. Describes its arguments, and lists the usual DynamoDB reads of each field."""
 
 from collections.abc import Mapping
 from copy import copy
@@ -138,7 +138,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "ids": "Global `id`s of the objects. Maximum 100.",
     "productId": "The shop's product id.",
     "productIds": "The shop's product ids. An id may occur more than once. Maximum 100.",
-    "title": "Text with which the titles begin. Maximum 200 characters.",
+    "title": "Return products with titles that begin with this text. Maximum 200 characters.",
     "commentId": "Comment id, as in the URL of the comment's page.",
     "orderId": "Order id.",
     "ticketId": "Ticket id.",
@@ -289,9 +289,9 @@ READS: Mapping[str, Reads] = {
     "Trend.points": _rows(60),
     "TrendPoint.ratings": _rows(5),
 }
-"""The usual reads of each field, and the usual length of the field's list. The server predicts
-the cost of operations from this table. A field that is not in the table is predicted to read
-nothing.
+"""The usual reads of each field and, if its value is a list, the list's usual length. The server
+predicts the cost of operations from this table. It predicts no reads for a field that is not in the
+table.
 
 The key of a field is ``Type.field``. If the field ``second`` is selected directly below
 ``Type.first``, an entry ``Type.first.second`` replaces the usual entry of ``second``."""
@@ -328,7 +328,7 @@ def _with_types(
 ) -> ExecutableSchema:
     """Return a cached schema. ``build_schema`` gives each copy of it a new document cache.
 
-    The schema is cached, because converting all Strawberry types to graphql-core's takes 70 ms.
+    The schema is cached, because converting Strawberry's types to graphql-core's types takes 70 ms.
     """
     query, scalars = Query, SCALARS
     if federation:
@@ -353,7 +353,7 @@ def _describe_arguments(schema: GraphQLSchema) -> None:
     """Add a description to each argument that its resolver does not describe.
 
     Also remove the default null from arguments and input fields. Strawberry copies this default
-    from the Python functions, and the SDL would show it as ``= null``.
+    from the Python functions and classes, and the SDL would show it as ``= null``.
     """
     for owner in schema.type_map.values():
         if isinstance(owner, GraphQLInputObjectType):

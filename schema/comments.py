@@ -45,7 +45,7 @@ show_enum(
         PlanBasis.ROW_LOCATIONS: "All statistics: counts, and the positions of rows that the "
         "server has read before. This is the default.",
         PlanBasis.COUNTS: "Only the counts per rating and language.",
-        PlanBasis.NOTHING: "No statistics. The server reads comments as with FULL_PAGES.",
+        PlanBasis.NOTHING: "No statistics. For comments, the plan is the same as with FULL_PAGES.",
         PlanBasis.FULL_PAGES: "No optimizer. The server reads a full page of every partition of "
         "the index that covers the most filters.",
     },
@@ -321,7 +321,7 @@ show_enum(
         "published, or an edit made it match the filters. Insert the comment by its "
         "`createdAt`, because its place is not always the top of the list.",
         changes.CommentEventKind.CHANGED: "A comment in the list changed, for example by an "
-        "edit or a reply. Its position in date order is the same as before.",
+        "edit or a reply. Its position in date order does not change.",
         changes.CommentEventKind.DELETED: "A comment left the list: it was deleted or "
         "unpublished, or it does not match the filters after an edit.",
         changes.CommentEventKind.RELOAD: "Events before this one may be missing. Reload the "

@@ -71,7 +71,7 @@ def federated(sdl: str | None) -> type[Query]:
         _service: Service = strawberry.field(
             name="_service",
             resolver=service,
-            description="This subgraph and its SDL, for the composition of subgraphs.",
+            description="This subgraph's SDL, from which a gateway composes its schema.",
         )
         _entities: list[Found] = strawberry.field(
             name="_entities",

@@ -35,8 +35,8 @@ show_enum(
         "word or phrase that the shop has listed for moderation.",
         ReviewCause.BLOCKED: "A moderator has blocked the author.",
         ReviewCause.REPORTS: "Several readers have reported the published comment.",
-        ReviewCause.EDIT: "The author has edited a rejected comment, or a published comment of "
-        "a shop that lets moderators approve every comment.",
+        ReviewCause.EDIT: "The author has edited a rejected comment. Or the author has edited a "
+        "published comment, and the shop publishes comments only after a moderator's approval.",
         ReviewCause.FILE: "The comment was loaded from a file that marks it as pending.",
     },
 )

@@ -19,8 +19,8 @@ show_enum(
     {
         model.OrderStatus.PLACED: "Placed, but not yet shipped or cancelled.",
         model.OrderStatus.SHIPPED: "Shipped to the user.",
-        model.OrderStatus.DELIVERED: "Delivered. Comments that the user adds later on the "
-        "order's products are verified purchases.",
+        model.OrderStatus.DELIVERED: "Delivered. If the user then comments on a product of the "
+        "order, the comment has `verifiedPurchase`.",
         model.OrderStatus.CANCELLED: "Cancelled before shipping.",
     },
 )

@@ -55,7 +55,7 @@ class SegmentReading:
         description="Range of sort keys that the server queried. If the server remembers this page "
         "from an earlier read, the range ends at the page's last row."
     )
-    limit: int = strawberry.field(description="`Limit` of the first Query.")
+    limit: int = strawberry.field(description="`Limit` of the segment's first Query.")
     items_read: int = strawberry.field(description="Number of rows that DynamoDB returned.")
     refills: int = strawberry.field(
         description="Number of Queries after the first. The server sends further Queries if the "
@@ -179,7 +179,8 @@ class QueryPlan:
         description="Read capacity units consumed; null if the endpoint does not report them.",
     )
     estimated_capacity: float | None = strawberry.field(
-        description="Estimated read capacity units; null without statistics or alternatives."
+        description="Estimated read capacity units. Null if the page was planned without "
+        "statistics, for example because one key range contains exactly the list's rows."
     )
     residual: list[str] = strawberry.field(
         description="Filters that the index does not cover. The server applied these filters to "
@@ -217,8 +218,8 @@ class QueryPlan:
         resolver=plans.full_pages,
         graphql_type=ReadFigures | None,
         description="Cost of reading a full page from every partition of the index that covers "
-        "the most filters. If the server did read a full page of a partition, this part of the "
-        "cost is measured; otherwise it is estimated. Null if the page was read without a plan.",
+        "the most filters. The cost of a partition is measured if the server did read a full "
+        "page of it; otherwise estimated. Null if the page was read without a plan.",
     )
     ideal: trace.ReadFigures | None = strawberry.field(
         resolver=plans.ideal,

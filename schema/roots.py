@@ -136,7 +136,7 @@ class Query:
     open_orders: pagination.Page[model.Order] | None = strawberry.field(
         resolver=orders.open_orders,
         graphql_type=OrderConnection | None,
-        description="Orders of all users with the status PLACED, sorted by date. Only for staff.",
+        description="All users' orders with the status PLACED, sorted by date. Only for staff.",
     )
     organization: model.Organization | None = strawberry.field(
         resolver=organizations.organization,

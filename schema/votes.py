@@ -19,13 +19,13 @@ class ProductHighlights:
 
     most_helpful_positive: model.Comment | None = strawberry.field(
         graphql_type=Comment | None,
-        description="The comment rated 4 or 5 with the most votes; null if there is none. Of "
-        "comments with equal votes, the newest.",
+        description="The comment rated 4 or 5 with the most votes; null if none of the 40 comments "
+        "has this rating. Of comments with equal votes, the newest.",
     )
     most_helpful_critical: model.Comment | None = strawberry.field(
         graphql_type=Comment | None,
-        description="The comment rated 1 or 2 with the most votes; null if there is none. Of "
-        "comments with equal votes, the newest.",
+        description="The comment rated 1 or 2 with the most votes; null if none of the 40 comments "
+        "has this rating. Of comments with equal votes, the newest.",
     )
 
 

@@ -1,8 +1,8 @@
 """Predicts the cost of an operation, in DynamoDB requests and capacity, before the first read.
 
 The table ``READS`` in ``schema/build.py`` lists the reads of each field. The cost of a field below
-a list is multiplied by the number of rows that the client requests. So the server refuses nested
-lists that are too large before it reads anything.
+a list is multiplied by the number of rows that the client requests. From the prediction, the server
+refuses nested lists that are too large, and has not read anything yet.
 """
 
 from collections.abc import Iterable, Mapping
@@ -130,7 +130,10 @@ class Cost:
         return shown | {"questions": round(self.questions)} if self.questions else shown
 
     def check(self) -> None:
-        """Raise QueryTooCostlyError for too many requests, values or questions, but not for RCU."""
+        """Raise QueryTooCostlyError for too many requests, values or questions.
+
+        RCU have no maximum.
+        """
         for amount, most, of in (
             (self.requests, MAX_REQUESTS, "requests to DynamoDB"),
             (self.values, MAX_ANSWER_VALUES, "values in the result"),
@@ -329,8 +332,8 @@ def _partitions(arguments: Mapping[str, Any], lists: float = 1) -> float:
     """Return the maximum number of partitions that a page reads.
 
     ``lists`` is the number of lists that the page merges: for a group, one list for each product.
-    More than MAX_SEGMENTS partitions count as MAX_SEGMENTS, because the data-access layer refuses a
-    page with more.
+    More than MAX_SEGMENTS partitions count as MAX_SEGMENTS, because the data-access layer does not
+    plan a page with more.
     """
     given = ((name, arguments.get(name)) for name in _FILTERS)
     sizes = {name: len(set(map(str, one))) for name, one in given if isinstance(one, list)}

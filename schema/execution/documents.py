@@ -85,7 +85,7 @@ _charge: ContextVar[Callable[[float], object] | None] = ContextVar("charge", def
 
 @contextmanager
 def charging(charge: Callable[[float], object]) -> Iterator[None]:
-    """In the ``with`` block, call ``charge`` with the CPU seconds of each block of ``charged``."""
+    """Within the ``with`` block, call ``charge`` with the CPU seconds of each ``charged`` block."""
     token = _charge.set(charge)
     try:
         yield
@@ -95,7 +95,9 @@ def charging(charge: Callable[[float], object]) -> Iterator[None]:
 
 @contextmanager
 def charged() -> Iterator[None]:
-    """Charge the CPU time of the ``with`` block to the request's client. The block must not await.
+    """Charge the CPU time of the ``with`` block to the request's client.
+
+    The block must not await, because the work of other requests would be charged, too.
 
     Garbage collection is off in the block. Parsing and validating a document can create 20,000
     objects, which would start several collections. The collections would take a third of the

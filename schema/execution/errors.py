@@ -111,7 +111,7 @@ def log_faults(faults: list[GraphQLError]) -> None:
 def client_errors(faults: list[GraphQLError], *, introspection: bool) -> list[GraphQLError]:
     """Return a result's errors in the form that its client may see, limited in number and length.
 
-    If ``introspection`` is false and one error is GraphQL's own error about the document or its
+    If ``introspection`` is false, and graphql-core has found an error in the document or its
     variables, one sentence replaces all errors. Without this replacement, a tool that guesses names
     could learn which names exist, from the number of errors and from the suggestions in them.
     """
@@ -162,6 +162,6 @@ def _code(error: GraphQLError) -> ErrorCode:
 
 
 def _reveals_schema(fault: GraphQLError) -> bool:
-    """Return whether an error is GraphQL's own error about the document or its variables."""
+    """Return whether graphql-core reports an error in the document or its variables."""
     graphqls_own = isinstance(fault.original_error, GraphQLError | None)
     return graphqls_own and fault.path is None and bool(fault.nodes)

@@ -35,7 +35,7 @@ from graphql.utilities import validate_input_literal, validate_input_value
 from graphql.validation import ValuesOfCorrectTypeRule
 
 _MAX_ERRORS = 50
-"""After this many errors in a request's variables, the other variables are not checked."""
+"""After this many errors in a request's variables, the remaining variables are not checked."""
 
 _MAX_SHOWN = 60
 """Maximum characters of a value in a message."""
@@ -121,12 +121,13 @@ def _message(
     """Return the message for an invalid input value.
 
     ``place`` is the name of the variable or argument, and ``type_`` its type. ``path`` leads from
-    its value to the invalid part, ``value`` is this part, and ``error`` is graphql-core's error.
+    the whole value to its invalid part. ``value`` is this part, and ``error`` is graphql-core's
+    error.
     """
     for key in path:
         nullable: Any = get_nullable_type(type_)
-        # A client may send a list of one value without brackets. The path to this value has no
-        # index.
+        # A client may send a list of one value without brackets. The path then has no index for the
+        # list, so skip the list type.
         while is_list_type(nullable) and isinstance(key, str):
             nullable = get_nullable_type(nullable.of_type)
         type_ = nullable.fields[key].type if isinstance(key, str) else nullable.of_type

@@ -72,9 +72,9 @@ def is_public(
 ) -> bool:
     """Return whether every client gets the same result from an operation of a valid document.
 
-    ``node`` and ``nodes`` are public if only public fields are selected below them. Their object
-    may be private. This is safe, because caches keep only responses to requests without a user, and
-    such a request gets an error for a private object. Caches do not keep errors.
+    ``node`` and ``nodes`` count as public if only public fields are selected below them, although
+    the object with the id may be private. This is safe, because caches keep only responses to
+    requests without a user, and no errors. For a private object, such a request gets an error.
     """
     if operation.operation is not OperationType.QUERY or schema.query_type is None:
         return False

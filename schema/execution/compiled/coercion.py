@@ -62,8 +62,9 @@ def arguments_of(
     """Return a function that coerces a field's arguments.
 
     The function takes the operation's coerced variables, and raises GraphQLError for an invalid
-    value. Usually, constants are coerced only once. If a constant is a list or an input object,
-    all arguments are coerced in each call, because a resolver may change the list or the object.
+    value. Usually, constants (arguments without a variable) are coerced only once. If a constant is
+    a list or an input object, all arguments are coerced in each call, because a resolver may change
+    the list or the object.
     """
 
     def coerced(variables: VariableValues) -> dict[str, Any]:
@@ -111,9 +112,9 @@ def variables_of(
 ) -> Callable[[Mapping[str, Any]], VariableValues | None]:
     """Return a function that coerces an operation's variables.
 
-    The function takes the variables of a request. It returns None if graphql-core must coerce
-    these variables: a variable needs its default, a value needs a conversion, a value is invalid,
-    or a required value is missing.
+    The function takes the variables of a request. It returns None if graphql-core must coerce them,
+    because a variable needs its default, a value needs a conversion or is invalid, or a required
+    value is missing.
     """
     declared = []
     for node in definitions:
@@ -149,14 +150,14 @@ _EXACT: dict[Any, tuple[type, str]] = {
     GraphQLBoolean: (bool, ""),
     GraphQLInt: (int, _INT),
 }
-"""For each of GraphQL's own scalars except Float: the Python class of the values that need no
+"""For each built-in scalar of GraphQL except Float: the Python class of the values that need no
 conversion, and a further condition on these values, as Python text. The text may be empty."""
 
 
 class AnomalyError(Exception):
     """A leaf value is null, an exception or awaitable.
 
-    graphql-core must then execute the selection set of the value's object.
+    graphql-core must then execute the whole selection set for the object that has this value.
     """
 
 
