@@ -86,9 +86,9 @@ async def movers(
         strawberry.argument(description="Number of products to return. Default 20, maximum 100."),
     ] = DEFAULT_SIZE,
 ) -> Movers:
-    """Return the products that changed most between two periods. For staff.
+    """Return the products with the largest change between two periods. For staff.
 
-    ``by`` selects what is compared: the average rating, or the number of comments.
+    ``by`` selects the measure: the mean rating, or the number of new comments.
     """
     require_staff(require_viewer(info.context), "see which products changed most")
     return await info.context.analytics.movers(

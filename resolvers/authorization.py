@@ -131,7 +131,7 @@ async def organization_user(
 ) -> OrganizationUser | None:
     """Return a user of an organisation; None if the organisation does not have the user.
 
-    Fields of one request share the read.
+    Each user is read once per request, even if several fields need the user.
     """
     return await context.cache.read(context.stores.organizations.get_user, organization, username)
 

@@ -1,4 +1,4 @@
-"""Comments: a comment by its id, mutations of comments, and the events of a product's list."""
+"""Comments: a comment by its id, mutations of comments, and events of a product's comments."""
 
 import logging
 import uuid

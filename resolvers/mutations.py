@@ -123,7 +123,8 @@ def reported(
                 # Forget cached reads, so that the payload's fields include the mutation's writes.
                 info.context.cache.forget()
 
-        # The type Mutation has no names of arguments, but Strawberry passes `info` by name.
+        # Strawberry passes `info` by name, but the type Mutation cannot state argument names, so
+        # mypy reports an error.
         return reporting  # type: ignore[return-value]
 
     return decorated

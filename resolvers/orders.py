@@ -156,7 +156,7 @@ async def place_order(info: Info, input: PlaceOrderInput) -> OrderPayload:  # no
 
 @reported(OrderPayload)
 async def set_order_status(info: Info, input: SetOrderStatusInput) -> OrderPayload:  # noqa: A002
-    """Change an order to a status that may follow its present status.
+    """Change an order's status, if the new status may follow the present status.
 
     Staff may change every order. Other users may only cancel their own orders.
     """

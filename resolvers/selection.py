@@ -231,7 +231,7 @@ class _Selected:
     fragments: dict[str, FragmentDefinitionNode]
 
     def wanted(self) -> dict[str, bool]:
-        """Return those arguments of ``Slice`` that request the pagination flags and a trace."""
+        """Return arguments of ``Slice``: which page flags to compute, and whether to trace."""
         traced = (_reaches(self.nodes, ("plan", name), self.fragments) for name in TRACED)
         return {
             "next_page": _reaches(self.nodes, ("pageInfo", "hasNextPage"), self.fragments),

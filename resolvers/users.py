@@ -90,8 +90,8 @@ def name_of(root: strawberry.Parent[Author | User], info: Info) -> Any:
     """Return a user's display name, or a coroutine that reads the name.
 
     ``root`` often has the name, for example from a comment, a ticket or an order. This name is
-    returned without a coroutine, because a coroutine for each row would slow down pages. Otherwise,
-    the coroutine reads the name from the table.
+    returned without a coroutine, because a coroutine for each row would slow down pages. If
+    ``root`` has no name, the coroutine reads it from the table.
     """
     return root.name or _newest_name(info, root.username)
 

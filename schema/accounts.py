@@ -219,7 +219,7 @@ class OrganizationUser(Node):
     user: model.User | None = strawberry.field(
         resolver=users.visible_user_of,
         graphql_type=User | None,
-        description="The user with profile, orders and comments. Visible to that user and "
+        description="The `User` with profile, orders and comments. Visible to that user and "
         "staff; null for others.",
     )
     type: model.UserType = strawberry.field(description="The user's rights in the organisation.")

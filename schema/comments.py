@@ -318,8 +318,8 @@ show_enum(
         changes.CommentEventKind.READY: "First event of a subscription without `after`. Read the "
         "list after this event, because the server sends only later changes.",
         changes.CommentEventKind.ADDED: "A comment entered the list: it is new or newly "
-        "published, or an edit made it match the filters. Insert the comment by its "
-        "`createdAt`, because its place is not always the top of the list.",
+        "published, or an edit made it match the filters. Insert the comment at the "
+        "place of its `createdAt`, which is not always the top of the list.",
         changes.CommentEventKind.CHANGED: "A comment in the list changed, for example by an "
         "edit or a reply. Its position in date order does not change.",
         changes.CommentEventKind.DELETED: "A comment left the list: it was deleted or "

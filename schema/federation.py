@@ -23,7 +23,7 @@ REPRESENTATION: Mapping[object, ScalarDefinition] = {
         name="_Any", description="Reference to an object of any subgraph: `__typename` and key."
     )
 }
-"""Maps the Python type of ``_entities``' argument to its GraphQL scalar."""
+"""Maps ``Representation``, the Python type in the argument of ``_entities``, to its scalar."""
 
 Entity = Annotated[
     Product | ProductGroup | Comment | Author,

@@ -228,8 +228,8 @@ class ApproveCommentPayload:
 
     comment: Comment | None = strawberry.field(description="The published comment; null on errors.")
     comment_edge: Edge[Comment] | None = strawberry.field(
-        description="The comment's edge. Insert the edge into cached lists; lists in date order "
-        "are sorted by `createdAt`. Null on errors."
+        description="The comment's edge. Insert the edge into cached lists. In lists in date "
+        "order, its place depends on `createdAt`. Null on errors."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 

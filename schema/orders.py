@@ -106,8 +106,8 @@ class OrderMutation:
     place_order: orders.OrderPayload | None = strawberry.mutation(
         resolver=orders.place_order,
         graphql_type=PlaceOrderPayload | None,
-        description="Place an order for a user. Only for staff, so that the shop's server sets the "
-        "prices, and not the customer.",
+        description="Place an order for a user. Only for staff, so that the shop's server, and not "
+        "the customer, sets the prices.",
     )
     set_order_status: orders.OrderPayload | None = strawberry.mutation(
         resolver=orders.set_order_status,

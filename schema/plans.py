@@ -14,14 +14,14 @@ show_enum(
     "What the server did with a row that it read.",
     {
         trace.RowOutcome.SHOWN: "Returned on the page.",
-        trace.RowOutcome.FILTERED: "Dropped, because the row does not match a filter that the "
-        "index does not cover.",
+        trace.RowOutcome.FILTERED: "Dropped, because the row does not match one of the filters in "
+        "`residual`, which the server applies after the read.",
         trace.RowOutcome.AROUND: "Matches the filters, but is not shown: the row is outside the "
         "page, or another segment returned the same row. The server reads rows outside the page "
         "to compute a pagination flag, or because it does not know before the read how many rows "
         "of the segment the page shows.",
         trace.RowOutcome.HEAD: "Not a row of the list, but the object to which the list belongs, "
-        "such as an organisation. The server reads it in the same Query as the rows.",
+        "such as an organisation. The server reads this object in the same Query as the rows.",
     },
 )
 show_enum(
@@ -59,7 +59,7 @@ class SegmentReading:
     items_read: int = strawberry.field(description="Number of rows that DynamoDB returned.")
     refills: int = strawberry.field(
         description="Number of Queries after the first. The server sends further Queries if the "
-        "rows of the first do not fill the page."
+        "rows of the first Query do not fill the page."
     )
     skipped: bool = strawberry.field(description="Whether the segment was not read.")
     skip_reason: str | None = strawberry.field(
@@ -147,7 +147,7 @@ class PlanAlternative:
     )
 
 
-@strawberry.type(description="Cost of reading the page in another way.")
+@strawberry.type(description="Cost of reading the same page in another way, for comparison.")
 class ReadFigures:
     """The GraphQL type of ``dal.query.trace.ReadFigures``."""
 
@@ -218,8 +218,9 @@ class QueryPlan:
         resolver=plans.full_pages,
         graphql_type=ReadFigures | None,
         description="Cost of reading a full page from every partition of the index that covers "
-        "the most filters. The cost of a partition is measured if the server did read a full "
-        "page of it; otherwise estimated. Null if the page was read without a plan.",
+        "the most filters. The cost is measured for each partition of which the server did "
+        "read a full page, and estimated for the other partitions. Null if the page was read "
+        "without a plan.",
     )
     ideal: trace.ReadFigures | None = strawberry.field(
         resolver=plans.ideal,

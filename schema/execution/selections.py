@@ -61,8 +61,9 @@ def fields_of(
     """Yield each field, with the type condition of the innermost fragment around the field.
 
     The type condition is the name of a type. If no fragment around the field has a condition, yield
-    ``of`` instead. Call ``faults_of`` first: it refuses fragments that spread themselves. Unknown
-    fragments are skipped, because validation reports them.
+    ``of`` instead. Unknown fragments are skipped, because validation reports them. Call
+    ``faults_of`` first, which refuses fragments that spread themselves. With such a fragment, this
+    function would never end.
     """
     for selection in selections:
         match selection:

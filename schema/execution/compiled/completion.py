@@ -179,7 +179,7 @@ class LeafCompletion(ForeignCompletion):
         self._exact = exact_class(type_)
 
     def complete(self, executor: Executor[Any], value: Any, path: PlainPath) -> Any:
-        """Return the result of a value. A value of the usual class is its own result."""
+        """Return the result of a value. A value of the type's ``exact_class`` is its own result."""
         if type(value) is self._exact:
             return value
         return super().complete(executor, value, path)
