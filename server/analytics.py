@@ -24,7 +24,8 @@ needs the result."""
 def analytics_of(settings: Settings) -> Analytics:
     """Return the service for trends of products, and for movers (the products that changed most).
 
-    Its method ``start``, or else the first question, opens its store.
+    The analytics store opens when the service's method ``start`` is called, or when a client first
+    requests a trend or movers.
     """
 
     async def open_filled() -> AnalyticsStore:
@@ -48,7 +49,10 @@ async def open_analytics(settings: Settings) -> AnalyticsStore:
 
 
 async def refresh(settings: Settings, store: "Store", seen: "Progress") -> Export:
-    """Export all published comments to the analytics store, which then answers from this export."""
+    """Export all published comments to the analytics store.
+
+    The store then computes trends and movers from this export.
+    """
     # The import is here because a server imports this module but does not need the exporter.
     from server.exporter.export_files import directory_of, export  # noqa: PLC0415
     from server.exporter.export_rows import Layout  # noqa: PLC0415

@@ -57,10 +57,10 @@ from server.settings import NO_RATE_LIMIT, Settings
 _GRAPHQL = "/graphql"
 
 YOUNG = 5_000
-"""Number of new objects after which Python's garbage collector runs. It finds little, because
-Python frees most objects of a request by reference counts. The rows of a few pages are several
-thousand objects, so with Python's default of 700, the collector would visit the same rows several
-times. With 50,000, a collection could take 50 ms, and meanwhile the process would serve no
+"""Number of new objects after which Python's garbage collector runs. The collector frees little,
+because Python frees most objects of a request by reference counts. The rows of a few pages are
+several thousand objects, so with Python's default of 700, the collector would visit the same rows
+several times. With 50,000, a collection could take 50 ms, and meanwhile the process would serve no
 request."""
 
 logger = logging.getLogger(__name__)
@@ -93,8 +93,8 @@ def create_app(  # noqa: PLR0913 - all parts of a server
             creates a broker for the writes of this process.
         stores: The repositories of the table. By default, this function creates them.
         signals: Metrics, traces and the access log.
-        analytics: The service for trends and movers. By default, this function creates it. If the
-            caller passes a service, the caller must close it.
+        analytics: The service for trends and movers (the products that changed most). By default,
+            this function creates it. If the caller passes a service, the caller must close it.
         uploads: Signs the forms by which browsers upload photos to a bucket. None without a bucket.
         loading: Returns the number of loaded demo comments and the number of all demo comments, or
             None if no load is running.

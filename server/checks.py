@@ -207,7 +207,7 @@ def permissions(settings: Settings) -> Finding:
         return warning(
             "files",
             f"other users of this machine can read {opened[0]}: this command and each start of the "
-            "server remove these permissions.",
+            "server remove the permissions of other users.",
         )
     return ok("files", "other users of this machine cannot read the secret and the data.")
 

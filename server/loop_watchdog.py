@@ -38,8 +38,8 @@ def watched(*, end: bool) -> Iterator[None]:
     """Watch the running event loop during the ``with`` block.
 
     With ``end``, kill the process if the loop is blocked for 15 to 20 seconds. This does not work
-    for the first process of a container (PID 1), because the kernel ignores signals to PID 1
-    without a handler. https://man7.org/linux/man-pages/man7/pid_namespaces.7.html
+    for the first process of a container (PID 1). If PID 1 has no handler for a signal, the kernel
+    ignores the signal. https://man7.org/linux/man-pages/man7/pid_namespaces.7.html
     """
     watchdog = _LoopWatchdog(asyncio.get_running_loop(), end=end)
     handler = signal.signal(signal.SIGALRM, watchdog.expired)

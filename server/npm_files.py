@@ -1,4 +1,4 @@
-"""For the container image: copies the files that a server needs from npm packages."""
+"""Copies those files of npm packages that a server needs, for the container image."""
 
 import shutil
 import sys

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 _SECONDS_BETWEEN = 10.0
 _SECONDS_AT_MOST = 60.0
 _SHARE_BETWEEN = 0.1
-"""Without a terminal, a line is printed for each tenth of the work, but at most every 10 seconds.
+"""Without a terminal, a line is printed for each tenth of the work, but at most one in 10 seconds.
 If a tenth of the work takes longer than 60 seconds, a line is printed every 60 seconds."""
 
 

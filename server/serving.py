@@ -136,9 +136,9 @@ def check_broker(settings: Settings) -> None:
 
 @asynccontextmanager
 async def _open_broker(settings: Settings) -> AsyncIterator[Broker]:
-    """Yield a broker that uses Redis, or a broker for this process only if the settings lack Redis.
+    """Yield a broker that uses Redis. Without ``redis_url``, the broker serves only this process.
 
-    The broker with Redis is closed at the end of the ``with`` block.
+    A broker that uses Redis is closed at the end of the ``with`` block.
     """
     if settings.redis_url is not None:
         from dal.live import redis_stream  # noqa: PLC0415 - an extra

@@ -195,8 +195,8 @@ class Settings:
     )
     explain: bool | None = _setting(
         None,
-        "Add the field 'plan' to the API. It shows how a page was read, and its cost. Default: on "
-        "with --demo, otherwise off.",
+        "Add the field 'plan' to the API. It shows how the rows of a list were read, and the cost. "
+        "Default: on with --demo, otherwise off.",
     )
     introspection: bool = _setting(
         True,
@@ -406,9 +406,9 @@ class Settings:
     )
     trace_sample: float = _observability(
         0.01,
-        "Share of requests that are traced: a number from 0 to 1. Requests whose header "
-        "traceparent shows that the caller traces them are traced in addition. A process traces at "
-        "most 5 requests per second.",
+        "Share of requests that are traced: a number from 0 to 1. A request is also traced if its "
+        "header traceparent shows that the caller traces it. A process traces at most 5 requests "
+        "per second.",
         bounds=(0, 1),
     )
 

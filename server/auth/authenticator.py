@@ -66,8 +66,8 @@ class Authenticator:
     async def viewer(self, authorization: str) -> Viewer:
         """Return the user of an Authorization header's JWT.
 
-        Raises InvalidTokenError if the header or the JWT is not valid, and KeysUnavailableError if
-        the server has no key set and cannot fetch it.
+        Raises InvalidTokenError if the header or the JWT is not valid. Raises KeysUnavailableError
+        if the JWT's key is not in the server's key set, and the key set cannot be fetched again.
         """
         scheme, _, credentials = authorization.partition(" ")
         if scheme.lower() != "bearer" or not credentials.strip():

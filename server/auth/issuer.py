@@ -1,7 +1,7 @@
 """An issuer of JWTs: fetches and caches its discovery document and its key set.
 
-PyJWT imports ``cryptography``, and httpx takes as long to import. Together they take a tenth of the
-time of a server's start. So this module imports both only when it first fetches something. A server
+The imports of PyJWT, which imports ``cryptography``, and of httpx together take a tenth of the time
+of a server's start. So this module imports both only when it first fetches something. A server
 without an issuer fetches nothing.
 """
 
@@ -22,8 +22,8 @@ _TIMEOUT = 3.0
 """Maximum seconds for a request to the issuer."""
 
 _KEPT, _COOLDOWN = 300.0, 30.0
-"""Seconds after which the key set is fetched again: ``_KEPT`` for a JWT with a known key, and
-``_COOLDOWN`` for a JWT with an unknown key."""
+"""A JWT causes a new fetch of the key set if the set is older than this number of seconds:
+``_KEPT`` if the set contains the JWT's key, and ``_COOLDOWN`` if it does not."""
 
 _PAUSE = 5.0
 """Seconds for which the server sends no request to the issuer after a request has failed."""
@@ -146,7 +146,7 @@ class Issuer:
         if document.get("issuer") != self.url:
             raise ValueError(
                 f"it names the issuer {document.get('issuer')!r}: "
-                "give exactly this with --jwt-issuer"
+                "set --jwt-issuer to exactly this text"
             )
 
     async def warn_if_unavailable(self) -> None:

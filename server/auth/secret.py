@@ -81,9 +81,9 @@ def ensure_secret(data_dir: Path) -> str:
 
 
 def _publish(secret: str, data_dir: Path) -> bool:
-    """Write the secret to its file in one step. Return False if another process was faster.
+    """Write the secret to its file in one step. Return False if the file already exists.
 
-    A hard link is atomic and, unlike a rename, never replaces an existing file.
+    The step is a hard link, which is atomic and, unlike a rename, never replaces an existing file.
     """
     handle, draft = tempfile.mkstemp(prefix=f".{FILE_NAME}-", dir=data_dir)
     try:

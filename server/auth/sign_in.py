@@ -1,7 +1,7 @@
-"""Sign-in to the pages at an OpenID Connect issuer, by the authorization code flow with PKCE.
+"""Lets visitors of the HTML pages sign in at an OpenID Connect issuer.
 
-After the sign-in, the browser keeps a JWT that this server has signed, because the issuer's JWT may
-be too large for a cookie.
+The sign-in uses the authorization code flow with PKCE. Afterwards, the browser keeps a JWT that
+this server has signed, because the issuer's JWT may be too large for a cookie.
 """
 
 import hashlib
@@ -115,7 +115,8 @@ class SignIn:
         if claims.get("azp", self._client_id) != self._client_id:
             raise InvalidTokenError(TokenFlaw.AUDIENCE, "This ID token belongs to another client.")
         viewer = self._rules.viewer(claims, by_secret=False)
-        # Keep only this server's roles: some issuers list more groups than fit in a cookie.
+        # Keep only the roles that this server uses. Some issuers put all of the user's groups into
+        # the roles, and they may be too many for a cookie.
         roles = sorted(viewer.roles & ROLES)
         encoded = self._authenticator.issue(viewer.user_id, SESSION, name=viewer.name, roles=roles)
         if encoded is None or len(encoded) > MAX_JWT:
@@ -133,8 +134,8 @@ class SignIn:
                 "authorization_endpoint or token_endpoint."
             )
             raise KeysUnavailableError("Sign-in is unavailable: try again in a moment.")
-        # If the document lacks this list, clients must use HTTP Basic (OpenID Connect Discovery,
-        # section 3).
+        # If the document does not list the methods by which clients authenticate, they must use
+        # HTTP Basic (OpenID Connect Discovery, section 3).
         methods = known.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
         basic = "client_secret_basic" in methods
         return OAuth2(

@@ -16,9 +16,9 @@ from server.errors import CommandError
 def back_up(directory: DataDirectory, file: Path, *, force: bool) -> int:
     """Copy the data file to ``file``. Return the number of items.
 
-    A server may write meanwhile. ``file`` appears only after the copy is complete, checked and on
-    the disk. Raises CommandError if there is no data, if the data is damaged, if ``file`` cannot be
-    written, or if it exists and ``force`` is false.
+    A server may write during the copy. ``file`` appears only after the copy is complete, checked
+    and on the disk. Raises CommandError if there is no data, if the data is damaged, if ``file``
+    cannot be written, or if it exists and ``force`` is false.
     """
     directory.require_data()
     directory.check_data()
@@ -66,8 +66,8 @@ def restore(directory: DataDirectory, file: Path) -> tuple[int, Path | None]:
             for path, name in zip(_files(database)[:2], _files(kept)[:2], strict=True):
                 if path.exists():
                     os.link(path, name)
-            # For a moment, the data file is missing. If the restore is killed in this moment, this
-            # record prevents a server from starting with an empty table.
+            # Below, the data file is missing for a moment. If the restore is killed in this moment,
+            # the record of ``begin`` prevents a server from starting with an empty table.
             directory.begin()
             _sync(directory.path)
             for path in _files(database):

@@ -201,7 +201,7 @@ class _Keeper:
                 if soon and not self.directory.full:
                     self.died.set_result(
                         f"The storage engine ended twice within a minute ({how}). All acknowledged "
-                        "writes are on the disk: read the log above, then start again."
+                        "writes are on the disk. Read the log above, then run the command again."
                     )
                     return
                 logger.warning("The storage engine has ended (%s): starting it again.", how)

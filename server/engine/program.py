@@ -30,8 +30,8 @@ def engine_binary() -> Path:
     named = os.environ.get("MARGINALIA_ENGINE")
     if named == NONE:
         raise CommandError(
-            "MARGINALIA_ENGINE is none, so no storage engine may run here: use a table on another "
-            "store with --endpoint-url or --aws."
+            "No storage engine may run here, because MARGINALIA_ENGINE has the value 'none': use a "
+            "table on another store with --endpoint-url or --aws."
         )
     if named:
         if not Path(named).is_file():

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BURST = 1.0
-"""Seconds for which a burst of requests may wait. While no request has waited for longer, every new
+"""Seconds for which a burst of requests may wait. While no waiting request is older, every new
 request may wait, because the server cannot know yet how fast it will serve the waiting requests."""
 
 WAIT = 6.0
@@ -46,11 +46,12 @@ LONGEST = 8.0
 earlier requests took longer than expected."""
 
 PACE = 0.002
-"""The assumed seconds between the ends of two requests, until the server has measured this pace."""
+"""Seconds from the end of one request to the end of the next: the value that the server assumes
+until it has measured this pace."""
 
 _STALL = 0.03
-"""Maximum seconds of one measurement of the pace. With this limit, a single long pause hardly
-changes the pace."""
+"""Maximum seconds of one measurement of the pace. A longer measurement counts as this maximum, so
+that a single long pause hardly changes the pace."""
 
 _WEIGHT = 1 / 64
 """The weight of the latest request in the measured pace, which is a moving average."""
@@ -67,12 +68,12 @@ ON_TIME = 0.003
 """If a timer is late by less than this number of seconds, the event loop has free time."""
 
 MOST_WAITING = 20
-"""If the running requests wait for the store and the CPU has free time, ``Admission`` lets more
-than ``most`` requests run: up to this number times ``most``."""
+"""``Admission`` normally lets ``most`` requests run at the same time. If they wait for the store
+and the CPU has free time, it lets more requests run: up to this number times ``most``."""
 
 LEAVE = "marginalia.leave"
-"""The key of an ASGI extension: a function without arguments. A subscription calls the function
-when the subscription begins to wait for events. It then no longer counts as a running request."""
+"""The key of a function in ``scope["extensions"]``. A subscription calls this function when it
+begins to wait for events, so that it no longer counts as a running request."""
 
 TOO_MANY_MESSAGES = 4429
 """The code with which the server closes a WebSocket if the client sends too many messages or
@@ -250,8 +251,8 @@ class Admission:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run one request that ``submit`` has started.
 
-        When the request ends, start the next requests. If the request is a subscription, do this
-        already when it begins to wait for events, and calls the extension ``LEAVE``.
+        Start the next requests when this request ends, or when its subscription calls the function
+        ``LEAVE`` because it begins to wait for events.
         """
         if scope["type"] != "http":
             await self._app(scope, receive, send)
@@ -311,15 +312,18 @@ class Admission:
 
 
 class RateLimitMiddleware:
-    """Refuses a client's requests with status 429 above the rate ``rate``, such as ``100/s``.
+    """Refuses a client's requests with status 429 if they exceed ``rate``, such as ``100/s``.
 
     Each message on a WebSocket counts as a request. If there are too many messages, the server
     closes the WebSocket.
 
-    A document that the server has not seen before may count as several requests, depending on its
-    CPU time. The server knows this time only after it has processed the document. So it counts the
-    additional requests afterwards, even if the client has used up its burst: the limiter has a
-    second burst for them. Additional requests above the second burst are not counted.
+    A GraphQL document that the server has not seen before may count as several requests, depending
+    on the CPU time of its parsing and validation. The server counts these additional requests
+    afterwards, because it does not know the time earlier.
+
+    A client may send a limited number of requests without a pause: its burst. The limiter allows
+    twice this number. The second half is only for additional requests, so that they count even if
+    the client has used up its burst. If the second half is used up, too, they do not count.
     """
 
     def __init__(self, app: ASGIApp, rate: str, trusted_proxies: Sequence[str]) -> None:
@@ -360,7 +364,8 @@ class RateLimitMiddleware:
             seconds = max(1, math.ceil(wait))
             message = (
                 f"{client} sends more than {self._rate}: try again in {seconds} s. A document that "
-                "the server has not seen may count as several requests: send values as variables."
+                "the server has not seen may count as several requests: send values as variables, "
+                "so that the document stays the same."
             )
             await refusal(429, message, seconds)(scope, receive, send)
             return

@@ -60,8 +60,8 @@ _LINGER = 1.0
 connection immediately, the client could lose the response."""
 
 _LAST_CALL = 1.0
-"""Seconds for which a server that stops still answers on idle connections. A client may send a
-request because it does not know yet that the server closes the connection."""
+"""Seconds for which a stopping server continues to accept requests on idle connections. A client
+may send a request because it does not know yet that the server will close the connection."""
 
 _NEXT_READ = 0.01
 """Seconds from the end of ``_LAST_CALL`` until an idle connection closes. Meanwhile the event loop
@@ -102,7 +102,11 @@ _HEAD_TOO_LARGE = _wire(
     failure(431, f"The request line and the headers exceed {MAX_HEAD:,} bytes.")
 )
 _CHUNKS_TOO_SMALL = _wire(
-    failure(413, f"Chunk sizes and trailers exceed {MAX_HEAD:,} bytes: send larger chunks.")
+    failure(
+        413,
+        f"The chunk-size lines and the trailers exceed {MAX_HEAD:,} bytes: send fewer, larger "
+        "chunks.",
+    )
 )
 _MALFORMED = _wire(failure(400, "The request is not valid HTTP/1.1."))
 _BUSY = refusal(503, "The server is busy: try again in a second.", 1)
@@ -230,8 +234,8 @@ class Connection(SendTimeout, HttpToolsProtocol):
                 oldest.end(_FULL, linger=0)
         self._shared.expectant[self] = None
         self._set_timer()
-        # The server is already stopping. It has called ``shutdown`` only for the connections that
-        # were open before.
+        # A server that begins to stop calls ``shutdown`` for all connections that are open then.
+        # This connection was opened later, so call it here.
         if self._shared.ending:
             self.shutdown()
 
@@ -251,10 +255,11 @@ class Connection(SendTimeout, HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Parse received bytes. Close the connection if the request exceeds a limit."""
         if b"pgrade" in data and not self._partial:
-            # A client may offer a protocol in the header ``Upgrade``, and the parser would accept
-            # any protocol. So the header is renamed, unless it offers WebSocket. Java's client, for
-            # example, offers HTTP/2 with the first request of each connection. If the head is
-            # incomplete, ``find`` returns -1. ``end`` is then 1, and nothing is renamed.
+            # A client may offer another protocol in the header ``Upgrade``. Java's client, for
+            # example, offers HTTP/2 with the first request of each connection. The parser would
+            # then stop parsing HTTP, even if the server does not support the protocol. So the
+            # header is renamed, unless it offers WebSocket. If the head is incomplete, ``find``
+            # returns -1. ``end`` is then 1, and nothing is renamed.
             end = data.find(b"\r\n\r\n") + 2
             data = _UPGRADE.sub(b"\r\nx-offer", data[:end]) + data[end:]
         for start in range(0, len(data), _PIECE):
@@ -290,8 +295,8 @@ class Connection(SendTimeout, HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Reject a request that a proxy could interpret in another way than this server.
 
-        Also reject a request with an unknown version of HTTP, and a request if too many earlier
-        requests on its connection still wait.
+        Also reject a request with an unknown version of HTTP. If too many earlier requests on the
+        connection still wait, reject any request.
         """
         version = self.parser.get_http_version()
         names = [name for name, _ in self.headers]
@@ -319,7 +324,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
         return ValueError(sentence)
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's text
-        """Send the response of ``_fault``. The name of this method is uvicorn's."""
+        """Send the response ``_fault``. uvicorn's name says 400, but the status may differ."""
         self.end(self._fault)
 
     def on_body(self, body: bytes) -> None:

@@ -351,9 +351,9 @@ class CompressionMiddleware:
 
     Responses to requests with a cookie are not compressed, because of an attack (BREACH,
     https://breachattack.com). A page for a signed-in visitor contains a secret, ``form_key``. It
-    also contains parts of its address, which an attacker's site can choose. If an attacker guesses
-    a part of the secret, the compressed page becomes shorter, because it contains the part twice.
-    GraphQL's responses contain no such secret.
+    also contains parts of its address, which an attacker's site can choose. If the site puts a
+    correct guess of a part of the secret into the address, the compressed page becomes shorter,
+    because it contains this part twice. GraphQL's responses contain no such secret.
 
     zstd is not used. Its responses are 6 % smaller than brotli's, but it is slower, and its import
     takes 24 ms when the server starts.

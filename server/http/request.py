@@ -58,7 +58,8 @@ one of them again, the server does not have to read the table."""
 
 _NOT_SUPPORTED = "PersistedQueryNotSupported", "PERSISTED_QUERY_NOT_SUPPORTED"
 _NOT_FOUND = "PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND"
-"""The message and the code of each error. After either error, a client sends the operation's text.
+"""Two errors for a hash without a known text, each with its message and code. After either error, a
+client sends the operation's text.
 
 After PERSISTED_QUERY_NOT_SUPPORTED, Apollo and urql send the text with this and every later
 request. After PERSISTED_QUERY_NOT_FOUND, they send the text only with this request. Some clients
@@ -93,8 +94,8 @@ def preferred(accept: str | None, offered: Sequence[str]) -> str | None:
 def wants_events(scope: Scope) -> bool:
     """Return whether a request prefers server-sent events to JSON.
 
-    If a request accepts events and JSON equally, it gets JSON, because urql accepts both in every
-    query.
+    If a request accepts events and JSON equally, it gets JSON, because urql accepts both even in
+    requests that are not subscriptions.
     """
     accept = header(scope, b"accept")
     return preferred(accept, (GRAPHQL, JSON, EVENT_STREAM)) == EVENT_STREAM
@@ -335,8 +336,8 @@ class PersistedDocuments:
     async def _load(self, document_id: str) -> str | None:
         """Return a trusted document from the table, and keep it in memory. Return None if missing.
 
-        At its start, the server loads all documents of the table. So this method finds only
-        documents that were added later.
+        The server has loaded all documents of the table at its start. So this method finds only
+        documents that were added after the start.
         """
         try:
             text = await self._stored.text(document_id)

@@ -218,7 +218,7 @@ class EventStreamView:
 def _event(result: ExecutionResult, cursor: str | None = None) -> bytes:
     """Return a result as a server-sent event.
 
-    The JSON needs no change, because it contains no line breaks.
+    A line break would end the field ``data``, but orjson writes JSON without line breaks.
     """
     name = b"" if cursor is None else b"id: " + cursor.encode() + b"\n"
     return name + b"event: next\ndata: " + encoded(result) + b"\n\n"

@@ -344,7 +344,7 @@ class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
     async def receive(self) -> ASGIReceiveEvent:
         """Return the next message, after the client has read most of what the server has sent.
 
-        Otherwise the responses to further messages would fill the memory.
+        Without this wait, the responses to a client that does not read would fill the memory.
         """
         await self.writable.wait()
         return await super().receive()

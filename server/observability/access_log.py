@@ -1,9 +1,8 @@
 """The access log: a line for each request, as text or JSON, on standard error.
 
 A line does not contain the query string, the headers, the client's address, or the user who sent
-the request.
-This module does not use ``logging``, because a line would then take a fifth of the time that the
-server needs for a page.
+the request. This module does not use ``logging``, because a line would then take a fifth of the
+time that the server needs for a page.
 """
 
 import sys

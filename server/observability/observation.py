@@ -56,8 +56,8 @@ _PATTERNS = {
     "RECOUNT": "maintenance",
     "ERASURE": "maintenance",
 }
-"""The access pattern of a request that belongs to no plan, by the prefix of its item's partition
-key. The patterns with a number, such as AP4, are those of docs/access-patterns.md."""
+"""The access pattern of a request that is not part of a query plan, by the prefix of its item's
+partition key. The patterns with a number, such as AP4, are those of docs/access-patterns.md."""
 
 _WRITES = {
     "AP4": "comments",

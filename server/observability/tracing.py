@@ -112,8 +112,9 @@ class _QuietExporter(OTLPSpanExporter):
 class LimitedSampler(Sampler):
     """Samples the requests that continue a caller's sampled trace, and a fraction of new traces.
 
-    At most ``MOST_TRACES`` requests per second get a trace. If a caller has not sampled its trace,
-    ``ParentBased`` drops the request.
+    At most ``MOST_TRACES`` requests per second get a trace. This sampler does not receive requests
+    whose caller has not sampled its trace. ``ParentBased``, which ``Tracing`` puts around this
+    sampler, decides that they get no trace.
     """
 
     def __init__(self, sample: float, clock: Callable[[], float]) -> None:

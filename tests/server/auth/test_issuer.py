@@ -30,7 +30,7 @@ async def test_discovery_with_another_issuer_name_is_refused(
 ) -> None:
     with pytest.raises(KeysUnavailableError, match="try again in a moment"):
         await Issuer(f"{address}/").key("any")
-    assert f"it names the issuer {address!r}: give exactly this with --jwt-issuer" in caplog.text
+    assert f"it names the issuer {address!r}: set --jwt-issuer to exactly this text" in caplog.text
 
 
 async def test_an_unreachable_issuer_is_requested_at_most_every_five_seconds(

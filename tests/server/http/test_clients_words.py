@@ -13,7 +13,7 @@ ROOT = Path(schema.__file__).parents[1]
 
 SEEN_BY_CLIENTS = ("schema", "resolvers", "server/http", "server/auth", "server/health.py")
 
-LOGGED = {": give exactly this with --jwt-issuer"}
+LOGGED = {": set --jwt-issuer to exactly this text"}
 """The end of an error message that is only logged."""
 
 OPERATORS_OWN = ROOT / "server/auth/secret.py"
