@@ -47,7 +47,7 @@ def refusal(status: int, message: str, retry_after: int) -> Response:
 
 
 async def http_failure(request: Request, error: Exception) -> Response:
-    """Return the response for an exception of Starlette, for example an unknown path."""
+    """Return the response for an exception of Starlette, for example for an unknown path."""
     assert isinstance(error, HTTPException)  # noqa: S101 - Starlette calls it only for this class
     path = request.url.path[:_MAX_PATH]
     messages = {

@@ -1,4 +1,4 @@
-"""Serves the page and the files of GraphiQL. Browsers load no file from another host."""
+"""Serves the page and the files of GraphiQL. The page loads no file from another host."""
 
 import logging
 import os
@@ -104,7 +104,7 @@ class GraphiQLFiles(StaticFiles):
         return response
 
     def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
-        """Return the path and status of a file in ``FILES``.
+        """Return the path and the result of ``os.stat`` of a file in ``FILES``.
 
         If the name is unknown or the file is not installed, return an empty path and None.
         """

@@ -32,7 +32,7 @@ OTHER = "other"
 
 OPERATIONS = 50
 """Maximum operation names that become labels, in addition to the names of registered documents.
-Clients can send any number of names."""
+Without a maximum, clients could create any number of labels."""
 
 _MAX_NAME = 60
 """Maximum characters of an unregistered operation's name in a label. Longer names become

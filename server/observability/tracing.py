@@ -2,9 +2,9 @@
 
 A span takes 20 microseconds, so few requests get a trace: requests whose header ``traceparent``
 shows that the caller traces them, and a fraction of the requests without this header. At most
-``MOST_TRACES`` requests per second get a trace. A span contains an operation, its cost, and the
-parts of keys that ``_KEY_FIELDS`` lists. It contains no user names, tokens, texts, variables or
-error messages.
+``MOST_TRACES`` requests per second get a trace. A span contains the name and the cost of an
+operation, and the parts of keys that ``_KEY_FIELDS`` lists. It contains no user names, tokens,
+texts, variables or error messages.
 """
 
 import logging
