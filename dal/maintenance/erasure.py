@@ -196,10 +196,10 @@ class Erasure:
         async for item in find(self._table, self._name):
             for one in self._to_erase([item]):
                 previous, kind = kind, kind_in(one, self._name)
-                # The items of a batch are erased in parallel. A membership must be erased after
-                # the tickets of its organisation. Otherwise an erasure that is interrupted between
-                # them could not find the tickets when it continues. So a batch has items of one
-                # kind only.
+                # The items of a batch are erased in parallel. A membership must be erased after the
+                # tickets of its organisation. Otherwise an erasure that is interrupted between them
+                # could not find the tickets when it continues. So a batch has items of one kind
+                # only.
                 if len(batch) == _AT_ONCE or kind is not previous:
                     await self._erase(batch)
                     batch.clear()

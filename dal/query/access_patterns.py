@@ -50,8 +50,8 @@ class AccessPattern:
     * ``?``: any number of values, or the query has no filter by this field
 
     ``bounds`` states which bounds a query sets for the positions of its rows (usually, for their
-    dates): ``since``, ``before``, both, or none. ``?`` allows all four of these cases.
-    Clients can also read each list in reverse order, and from a cursor.
+    dates): ``since``, ``before``, both, or none. ``?`` allows all four of these cases. Clients can
+    also read each list in reverse order, and from a cursor.
     """
 
     name: str

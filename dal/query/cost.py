@@ -44,8 +44,8 @@ segment may have thousands of possible limits, and comparing all of them takes m
 def expected_capacity(rows: float, row_bytes: float) -> float:
     """Return the expected RCU of one eventually consistent Query that reads ``rows`` rows.
 
-    A block is 4 KB. Rows differ in size, so a Query may need more blocks than ``rows`` rows of the
-    mean size would need. The result is a sum over the blocks: for each, 0.5 RCU multiplied by the
+    A block is 4 KB. The sizes of rows differ from their mean ``row_bytes``, so the number of blocks
+    is uncertain. The result is a sum over the blocks: for each, 0.5 RCU multiplied by the
     probability that the Query needs the block.
     """
     mean, deviation = rows * row_bytes, VARIATION * row_bytes * math.sqrt(rows)

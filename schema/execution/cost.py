@@ -1,8 +1,8 @@
 """Predicts the cost of an operation, in DynamoDB requests and capacity, before the first read.
 
 The table ``READS`` in ``schema/build.py`` lists the reads of each field. The cost of a field below
-a list is multiplied by the number of rows that the client requests. The server can then
-refuse nested lists that are too large before it reads anything.
+a list is multiplied by the number of rows that the client requests. The server can then refuse
+nested lists that are too large before it reads anything.
 """
 
 from collections.abc import Iterable, Mapping
