@@ -198,12 +198,13 @@ class CommentWriter:
         returns None, the result is the comment as it was read.
 
         If the change publishes or unpublishes the comment, and the comment has an open case, the
-        transaction also lists the case in the moderators' queue or hides it there. Changes with
-        further actions (``beside``) must write the case themselves.
+        transaction also lists the case in the moderators' queue or hides it there. But this method
+        does not add the case to a change that already has actions for other items
+        (``CommentChange.beside``): ``step`` must add it.
 
         Raises NotFoundError if there is neither a comment nor a submission, and ConflictError if
         other requests keep changing the item. Raises ConditionFailedError if the comment's item is
-        unchanged, but the condition of a further action fails.
+        unchanged, but the condition of an action for another item fails.
         """
         elsewhere = False
 

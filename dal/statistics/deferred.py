@@ -93,10 +93,10 @@ class DeferredWork(ABC):
             self._table.unfinished.discard(self.finish)
 
     async def correct(self, names: Iterable[str]) -> None:
-        """Work on objects until no work is left; raises DalError.
+        """Work on objects until no work is left. Raise DalError if some work fails.
 
-        If other processes keep changing an object, this method gives up after a few rounds, and
-        those processes work on it.
+        If other processes keep changing an object, this method returns after a few rounds, and
+        those processes work on the object.
         """
         left = list(names)
         for _ in range(_ROUNDS):

@@ -51,8 +51,8 @@ ROW_BYTES = 500
 """The usual size of a row, in bytes."""
 
 _ROWS_READ = 40
-"""The usual number of rows that the server reads for a page, which is the length of
-``QueryPlan.rows``."""
+"""The number of rows that the server is assumed to read for a page. ``QueryPlan.rows`` lists these
+rows, so its length is assumed to be this number."""
 
 _FILTERS = ("rating", "language", "status")
 """Filter arguments. Each value of a filter can be a separate partition to read: for example, rows

@@ -83,8 +83,8 @@ def header(scope: Scope, name: bytes) -> str | None:
 def preferred(accept: str | None, offered: Sequence[str]) -> str | None:
     """Return the offered media type that an Accept header prefers, or None if it accepts none.
 
-    If types have equal quality, the first of them in ``offered`` wins. Without the header, the type
-    is JSON.
+    If types have equal quality, the first of them in ``offered`` wins. Without the header, all
+    types have equal quality.
     """
     accept = accept or "*/*"
     choose = _preferred_cached if len(accept) <= _CACHED_LENGTH else _preferred
