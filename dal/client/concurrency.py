@@ -39,7 +39,7 @@ async def in_parallel(work: Sequence[Coroutine[Any, Any, Result]]) -> list[Resul
 async def both(
     first: Coroutine[Any, Any, First], second: Coroutine[Any, Any, Second]
 ) -> tuple[First, Second]:
-    """Await two coroutines with results of different types, as ``in_parallel`` does."""
+    """Await two coroutines as ``in_parallel`` does. Their results may have different types."""
     work: list[Coroutine[Any, Any, Any]] = [first, second]
     one, two = await in_parallel(work)
     return one, two

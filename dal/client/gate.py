@@ -28,8 +28,8 @@ ATTEMPT_SECONDS = 2.0
 takes milliseconds."""
 
 MAINTENANCE_SECONDS = 5.0
-"""Maximum seconds of one attempt at any other call, such as a Scan or CreateTable. These calls
-transfer megabytes or change whole tables, and no page waits for them."""
+"""Maximum seconds of one attempt at any other call, such as a Scan or CreateTable. Such a call may
+transfer megabytes or change a whole table, and usually no client's request waits for it."""
 
 _QUICK = {"query", "get_item", "batch_get_item", *WRITES} - {"batch_write_item"}
 

@@ -116,7 +116,8 @@ async def retry(
       latest error.
     - Before the deadline: the first error that is not retried. But if the response to an earlier
       attempt at a write was lost, StoreUnavailableError is raised instead, because the write may
-      have happened. Only ConditionFailedError is raised even then, and the caller interprets it.
+      have happened. This does not apply to ConditionFailedError: it is raised even then, and the
+      caller must consider that an earlier attempt may have succeeded.
     """
     left = time_left(None if waits() else DEADLINE)
     if left == 0:
@@ -249,7 +250,7 @@ class _Kind:
 class FailureLog:
     """Logs failures of DynamoDB: at most one line per second for each kind of failure.
 
-    Each line shows how many lines of this kind were omitted before it.
+    Each line shows how many lines were omitted since the previous line of the same kind.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -42,7 +42,7 @@ REFRESH_EVERY = 30.0
 """Minimum seconds between two attempts to refresh credentials that are still valid."""
 
 REFRESH_SECONDS = 10.0
-"""Maximum seconds of one refresh, including the SDK's own attempts."""
+"""Maximum seconds of one refresh, including the SDK's own retries."""
 
 # botocore reads AWS_DEFAULT_REGION only. Other AWS SDKs read AWS_REGION, so the operator may have
 # set only that variable.

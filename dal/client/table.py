@@ -291,7 +291,10 @@ class Table:
         return retry(attempt, operation)
 
     def once(self, operation: str, **arguments: Any) -> Coroutine[Any, Any, dict[str, Any]]:
-        """Send an operation without retries. ``arguments`` name the table. Raises DalError."""
+        """Send an operation without retries. Raises DalError.
+
+        Unlike ``call``, this method does not add the table's name to ``arguments``.
+        """
         return self._gate.call(operation, partial(self._send, operation, arguments))
 
     @property

@@ -36,8 +36,11 @@ class Sdk(Service, Protocol):
     """Whether every response reports its consumed capacity. Amazon and the embedded engine report
     it."""
     required: bool
-    """Whether the SDK must send every operation. This is so behind a proxy, because the wire does
-    not support proxies, and without credentials, because the SDK reports that they are missing."""
+    """Whether the SDK must send every operation, and the wire none. True in two cases:
+
+    - The requests go through a proxy. The wire does not support proxies.
+    - There are no credentials. The SDK then raises an error that says so.
+    """
     certificates: str | None
     """The file with the trusted certificate authorities; None means the system's authorities."""
 
@@ -60,8 +63,9 @@ _NO_ITEMS = {"Items": [], "Count": 0, "ScannedCount": 0, "ConsumedCapacity": {"C
 class EmbeddedSdk:
     """The ``Sdk`` of the embedded engine. It ignores the machine's AWS settings.
 
-    The AWS SDK is not imported before the first operation that the wire cannot send. Pages do not
-    need the SDK, and importing it at the start would take a third of the server's start time.
+    The AWS SDK is not imported before the first operation that the wire cannot send. Clients'
+    requests rarely need such an operation. If the server imported the SDK when it starts, the
+    import would take a third of the start time.
     """
 
     region = EMBEDDED_REGION

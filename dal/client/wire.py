@@ -1,8 +1,8 @@
 """The wire: an HTTP/1.1 client that sends signed JSON to DynamoDB, on persistent connections.
 
-The wire sends the operations that pages, the server's start and the loading of demo data need. It
-uses much less CPU time than the AWS SDK, which sends all other operations. A test sends each
-operation through the wire and through the SDK, and compares the outcomes.
+The wire sends the operations that the server needs when it starts, answers requests and loads demo
+data. It uses much less CPU time than the AWS SDK, which sends all other operations. A test sends
+each operation through the wire and through the SDK, and compares the outcomes.
 """
 
 import hmac

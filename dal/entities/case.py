@@ -77,7 +77,7 @@ class Case:
         return self.opened_at is not None and not self.hidden
 
     def approves(self, version: datetime) -> bool:
-        """Return whether the latest decision approves the version of the time ``version``."""
+        """Return whether the latest decision approves the version written at ``version``."""
         decision = self.decision
         return decision is not None and decision.reason is None and decision.seen == version
 

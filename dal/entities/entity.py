@@ -107,7 +107,7 @@ class Entity(Generic[Model]):
     def unchanged(self, item: Item, *, unpacked: bool = False) -> dict[str, Any]:
         """Return the condition that an item has not changed.
 
-        With ``unpacked``, the attribute ``data`` is not compared.
+        If ``unpacked`` is True, the condition does not compare the attribute ``data``.
         """
         names = [name for name in self.compared if name != "data" or not unpacked]
         return unchanged(item, tuple(names))

@@ -54,9 +54,10 @@ def kept_mark(item: Item | None) -> Item:
 
 
 def tombstone(item: Item, *, digest: bool = True) -> Item | None:
-    """Return the item that replaces a deleted comment; None if no idempotency key must be kept.
+    """Return the tombstone of a deleted comment; None if it has no idempotency key to keep.
 
-    Without ``digest``, the tombstone contains no data from the comment, and every retry is refused.
+    If ``digest`` is False, the tombstone contains no data from the comment. The server then refuses
+    every later add with the key.
     """
     if KEYED not in item:
         return None

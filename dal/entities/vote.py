@@ -16,7 +16,8 @@ _VOTES = "VOTES#"
 _VOTE = "VOTE#"
 
 MOST_COUNTED = 10_000_000
-"""The limit of a Query for all votes of a comment. No comment has more votes."""
+"""Maximum rows that a Query for all votes of a comment reads. It is so high that no comment has
+more votes."""
 
 
 def vote_key(comment_id: str, username: str) -> Item:

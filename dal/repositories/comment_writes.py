@@ -54,7 +54,10 @@ of these causes, an edit publishes it, provided that the settings allow the new 
 
 
 class CommentWriter:
-    """Writes comments. Each write calls ``written`` with the products of the changed counters."""
+    """Writes comments.
+
+    Each write calls ``written`` with the ids of the products whose counters it changes.
+    """
 
     def __init__(
         self,
@@ -197,14 +200,15 @@ class CommentWriter:
         ``step`` is called again. The result is None if the change deletes the comment. If ``step``
         returns None, the result is the comment as it was read.
 
-        If the change publishes or unpublishes the comment, and the comment has an open case, the
-        transaction also lists the case in the moderators' queue or hides it there. But this method
-        does not add the case to a change that already has actions for other items
-        (``CommentChange.beside``): ``step`` must add it.
+        A comment's case is open while reports of the comment wait for a moderator. If the change
+        publishes or unpublishes a comment with an open case, the transaction also lists the case in
+        the moderators' queue, or hides it there. But if the change has further actions for the
+        transaction, in ``CommentChange.beside``, this method adds no action for the case. One of
+        the further actions must then write the case.
 
         Raises NotFoundError if there is neither a comment nor a submission, and ConflictError if
         other requests keep changing the item. Raises ConditionFailedError if the comment's item is
-        unchanged, but the condition of an action for another item fails.
+        unchanged, but the condition of an action in ``CommentChange.beside`` fails.
         """
         elsewhere = False
 

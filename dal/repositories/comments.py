@@ -172,11 +172,11 @@ class CommentRepository(CommentWriter):
         return page.nodes[0] if page.edges else None
 
     async def total(self, selection: Selection, spend: Spend | None = None) -> int | None:
-        """Return the number of comments of a selection, including every acknowledged write.
+        """Return the number of comments of a selection. It includes every acknowledged write.
 
-        Return None if the counters may be out of date, or do not contain the number: for example,
-        if the selection has dates, ``verified_only`` or ``has_photos``. ``spend`` receives the RCU
-        of each Query.
+        Return None if the counters may be out of date. Also return None if the counters do not
+        contain the number: for example, if the selection has dates, ``verified_only`` or
+        ``has_photos``. ``spend`` receives the RCU of each Query.
         """
         query = _query_of(selection)
         if query.within.empty:

@@ -107,10 +107,10 @@ class ModerationRepository:
         """Publish a submission, unless its text has changed since the moderator ``by`` read it.
 
         ``seen`` is the version that the moderator read: the time of the last edit (see
-        ``version``). If the comment is already published, this method only closes its case, if
-        open. Raises NotFoundError if there is neither a submission nor a comment. Raises
-        ConflictError if the author has edited the text, or if other requests keep changing the
-        comment.
+        ``version``). If the comment is already published, this method only closes the comment's
+        case, provided that the case is open. Raises NotFoundError if there is neither a submission
+        nor a comment. Raises ConflictError if the author has edited the text, or if other requests
+        keep changing the comment.
         """
 
         async def attempt() -> Comment | None:

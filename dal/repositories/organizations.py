@@ -140,11 +140,15 @@ class OrganizationRepository:
     ) -> None:
         """Change the type of a user, or remove the user if ``new`` is None.
 
-        If ``by`` changes another user, the write fails if ``by`` is no longer an admin. If an admin
-        leaves or becomes a member, a read finds another admin before the write, and the write fails
-        if that user is no longer an admin. So an organisation keeps an admin even if two admins
-        remove each other at the same time. Writes of staff (``by`` is None), and of members who
-        leave, have no such condition.
+        The write fails in two cases:
+
+        - ``by`` changes or removes another user, and is no longer an admin.
+        - ``by`` is an admin who leaves or becomes a member, and no other admin remains. To check
+          this, a read finds another admin, and the write's condition is that this user is still an
+          admin.
+
+        So an organisation keeps an admin even if two admins remove each other at the same time.
+        Writes of staff (``by`` is None), and of members who leave, have no such condition.
         """
 
         async def attempt() -> None:

@@ -103,7 +103,10 @@ class PhotoUploads:
         """
         form_url, _ = await store.upload_form("uploads/", "image/png", 1, 1)
         if not (url or form_url).startswith("https://"):
-            raise StoreRefusedError(f"{form_url} is not https: give photos an https --upload-url.")
+            raise StoreRefusedError(
+                f"The bucket's address {form_url} is not https: set --upload-url to an https "
+                "address of the bucket's files."
+            )
         return cls(store, url or form_url, form_url)
 
     async def forms(self, user_id: str, content_types: Sequence[str]) -> list[UploadForm]:
@@ -144,7 +147,7 @@ class PhotoUploads:
         )
 
     def _may_be_upload(self, url: str) -> bool:
-        """Return whether a URL may point to an upload, for example if it is percent-encoded.
+        """Return whether a URL may point to an upload, even if its path is percent-encoded.
 
         A photo with such a URL must be refused, because its author could replace the file after a
         moderator has approved the photo.

@@ -40,8 +40,8 @@ from dal.table.ranges import Range
 _REPORTED = {"state": frozenset({QueueKind.REPORTED.value})}
 
 _READ_ON = 20
-"""Minimum rows of each further read for a page. A page drops the rows of comments that are not
-published, and may then need further reads."""
+"""Minimum rows of each read after the first, for a page of the queue. The first read may return too
+few rows for the page, because rows of comments that are not published are dropped."""
 
 
 class ReportRepository:

@@ -1,8 +1,8 @@
 """Votes: users mark comments of other users as helpful, at most once per comment.
 
-Each vote is a separate item. The comment's item contains the number of its votes, and this number
-changes some seconds later (see ``dal.statistics.helpful``). So a vote never conflicts with another
-vote or with an edit of the comment.
+Each vote is a separate item. The comment's item contains the number of its votes, and a background
+task updates this number some seconds after a vote (see ``dal.statistics.helpful``). So a vote never
+conflicts with another vote or with an edit of the comment.
 """
 
 from collections.abc import Callable, Sequence
