@@ -24,7 +24,7 @@ yet (RFC 8305)."""
 
 IDLE_SECONDS = 12.0
 """A connection that was idle for this many seconds is not used again, because the endpoint may
-close it at any moment. When the next request needs a connection, the pool closes the idle one."""
+close it at any moment. A request that finds such a connection in the pool closes it."""
 
 _KEPT_HEADERS = (b"x-amz-crc32", b"content-type")
 

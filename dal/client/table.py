@@ -102,8 +102,8 @@ class Table:
         client closes."""
         self.writes = 0
         """The number of successful write requests. The number increases before the caller learns
-        that its write succeeded. So if the number has increased since a read began, the rows of the
-        read may lack a successful write."""
+        that its write succeeded. If the number has increased since a read began, the read's rows
+        may lack a successful write, so later requests must not share the read."""
         self.damage: errors.StoreDamagedError | None = None
         """The first error that reported a damaged data file. It is kept because the file stays
         damaged."""

@@ -36,10 +36,10 @@ class Sdk(Service, Protocol):
     """Whether every response reports its consumed capacity. Amazon and the embedded engine report
     it."""
     required: bool
-    """Whether the SDK must send every operation, and the wire none. True in two cases:
+    """Whether the SDK must send every operation instead of the wire. True in two cases:
 
     - The requests go through a proxy. The wire does not support proxies.
-    - There are no credentials. The SDK then raises an error that says so.
+    - There are no credentials. The SDK then raises the error.
     """
     certificates: str | None
     """The file with the trusted certificate authorities; None means the system's authorities."""

@@ -124,8 +124,8 @@ class CommentRepository(CommentWriter):
         """Return one page of a selection's comments.
 
         Simultaneous requests for the same page with the same ``since`` share one read. ``since`` is
-        a position in the log of comment events. The shared page contains all changes up to this
-        position.
+        the latest position in the log of comment events, or None if the client needs no position.
+        The shared page contains all changes up to this position.
         """
         pages = self._pages if selection.order is None else self._in_order
         read = partial(pages.read, _query_of(selection), cut)
