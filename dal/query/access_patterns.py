@@ -322,6 +322,6 @@ def query_of(
         if listed and pattern.order is order and pattern.answers(filters, within):
             return Query(pattern.name, filters, within, consistent, head, order)
     raise NoIndexError(
-        f"No access pattern has the filters {', '.join(sorted(filters))} and the query's bounds: "
-        "add one to dal/query/access_patterns.py."
+        f"No access pattern has the query's filters ({', '.join(sorted(filters))}), bounds and "
+        "order: add one to dal/query/access_patterns.py."
     )

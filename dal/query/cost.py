@@ -26,9 +26,9 @@ VARIATION = 0.5
 comments differ much in length."""
 
 _CERTAIN = 8.5
-"""If ``bound`` is lower than ``mean`` by more than this number of standard deviations,
-``normal_tail`` returns exactly 1.0 in floating point. So ``expected_capacity`` does not call
-``normal_tail`` for a block that begins so far below the mean."""
+"""A number of standard deviations. If a bound is further below the mean, ``normal_tail`` returns
+exactly 1.0 in floating point. So ``expected_capacity`` does not call ``normal_tail`` for blocks
+that begin further below the mean number of bytes."""
 
 _LEAST_PER_BLOCK = 0.499
 """A lower bound of the RCU per 4 KB of rows: 0.5 minus a margin for rounding."""

@@ -62,10 +62,11 @@ class Source(Protocol):
 
 
 class Merge:
-    """The k-way merge: returns the rows of all sources in order, and each position once.
+    """The k-way merge: returns the rows of all sources in order, and one row for each position.
 
     If a comment's rating or language changes, its row moves to another segment. Reads at that
-    moment can return the row from both segments, at the same position.
+    moment can return the row from both segments, at the same position. The merge then returns only
+    one of the two rows.
     """
 
     def __init__(self, sources: Sequence[Source], *, descending: bool) -> None:
@@ -311,7 +312,7 @@ class Executor:
     async def _collect(
         self, plan: Plan, stats: ExecutionStatistics, progress: PageProgress
     ) -> str | None:
-        """Read the missing rows, and report the read to the instruments.
+        """Read the missing rows, and report the read to ``READ_INSTRUMENTS``.
 
         Return the position after which the rest of the page must be planned again. Return None if
         the page is full or the list has ended.

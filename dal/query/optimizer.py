@@ -122,7 +122,7 @@ class PathEstimate(NamedTuple):
     within the query's dates. An estimate from row locations includes only the rows within the
     page."""
     selectivity: float
-    """The fraction of these rows that passes the residual filter."""
+    """The fraction of the rows counted in ``rows`` that passes the residual filter."""
     span: Range
     """The positions to read."""
     until: str | None = None
@@ -278,8 +278,9 @@ def _located_rows(
 
     If this process does not remember all these rows, the number is an estimate. The estimate
     assumes that the residual filter drops the same fraction of rows in the page as in the whole
-    list. On the last page of a list, the estimate includes one more passing row. It stands for the
-    dropped rows that are read between the last passing row and the end of the list.
+    list. On the last page of a list, the Queries also read the dropped rows between the last
+    passing row and the end of the list. To allow for these rows, the estimate assumes one more
+    passing row.
     """
     shards = path.index.shards
     known = located.among(key)

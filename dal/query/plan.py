@@ -1,4 +1,8 @@
-"""Queries, the access paths that can answer them, and plans. All of them are immutable."""
+"""Queries, access paths (the indexes that can answer a query), and plans. All are immutable.
+
+A query requests a list of rows. "Query" with a capital letter, outside code, means the operation of
+DynamoDB, which reads one key range of one partition.
+"""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -78,12 +82,16 @@ class Query:
 
 
 class Segment(NamedTuple):
-    """One contiguous key range of one partition, and the limit of its first Query."""
+    """One contiguous key range of one partition, and the limit of the first Query that reads it.
+
+    A row's position is the part of its sort key after ``prefix``.
+    """
 
     partition: str
     range: Range
     """The range of positions."""
     limit: int
+    """The maximum number of rows that the first Query reads."""
     prefix: str = ""
     """The part of the sort keys before the position."""
     key: EqualityKey = frozenset()
@@ -104,7 +112,7 @@ class Segment(NamedTuple):
 
     @property
     def sort_keys(self) -> Range:
-        """The range of sort keys that the Query reads.
+        """The range of sort keys that the segment's Queries read.
 
         If the segment has a head item, the range includes the key of the head item, which is before
         or after the keys of all rows.
@@ -134,8 +142,9 @@ class Segment(NamedTuple):
 class PlanBasis(StrEnum):
     """The statistics that the optimizer uses to plan a page, the most detailed first.
 
-    NOTHING and FULL_PAGES use no statistics. With FULL_PAGES, the plan reads a whole page from each
-    partition, even if the partitions are shards of one list.
+    NOTHING and FULL_PAGES use no statistics. With FULL_PAGES, the plan reads up to a whole page
+    from each partition. With NOTHING, it reads fewer rows from each partition if the partitions are
+    shards of one list.
     """
 
     ROW_LOCATIONS = "ROW_LOCATIONS"
@@ -274,8 +283,9 @@ class AccessPath:
     index: Index
     query: Query
     instead_of: int = 0
-    """If every path without a residual filter has too many segments, the lowest number of segments
-    of these paths; otherwise 0. The error of a page that drops too many rows names this number."""
+    """If this path is used only because every path without a residual filter has too many segments,
+    the lowest number of segments of those paths; otherwise 0. If a page drops too many rows, its
+    error message contains this number."""
 
     @cached_property
     def size(self) -> int:
@@ -318,8 +328,9 @@ def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]
 
     The path with the fewest fields in its residual filter comes first. Of paths with the same
     number of fields, the path with the fewest segments comes first. Paths with more than
-    ``MAX_SEGMENTS`` segments are left out. If these include every path without a residual filter,
-    pages have to drop rows. If a page drops too many, the executor raises TooManySegmentsError.
+    ``MAX_SEGMENTS`` segments are left out. If every path without a residual filter is left out,
+    pages have to drop rows. If a page drops too many rows, the executor raises
+    TooManySegmentsError.
 
     Raises NoIndexError if no index can answer the query, and TooManySegmentsError if every path has
     too many segments.

@@ -18,8 +18,8 @@ from dal.query.plan import EqualityKey
 from dal.table.ranges import HEADS, Range
 
 MOST = 10_000
-"""Maximum number of remembered rows of one list, plus its spans (ranges of positions that were
-read). Above the maximum, the process forgets all rows and spans of the list."""
+"""Maximum number of remembered rows and spans (ranges of positions that were read) of one list.
+Above the maximum, the process forgets all rows and spans of the list."""
 
 _LIST, _KEY = 20, 3
 """The memory of a list without rows, and of each requested key (a combination of field values). The

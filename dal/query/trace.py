@@ -120,7 +120,7 @@ class Alternative:
 
 
 class ReadFigures(NamedTuple):
-    """The cost of another way to read the same page. Rows and RCU may be estimates."""
+    """What the page would cost if it were read in another way. Rows and RCU may be estimates."""
 
     requests: int
     items_read: float

@@ -1,4 +1,4 @@
-"""Changes of comments: builds each change's write and counter deltas, and groups changes.
+"""Changes of comments: builds their actions and counter deltas, and groups them in transactions.
 
 A rebuild counts all comments in counters of its own, while clients write comments. The attribute
 ``counted`` (N) of a comment's item is the number of the latest rebuild that has counted the
@@ -76,12 +76,12 @@ class CommentChange:
 
     The write fails if the item is no longer the image ``old``. ``beside`` has further actions for
     the same transaction. The transaction can also change the author's reservation of the product:
-    an item that limits the author to one comment on the product. For ``elsewhere``, see
-    ``named_actions``.
+    an item that limits the author to one comment on the product. ``elsewhere`` means that the
+    reservation for ``old`` belongs to another comment or does not exist (see ``named_actions``).
 
-    ``before`` and ``after`` are the published comments in the two images, or None. Counters and
-    observers receive only these two comments. An undated comment gets its date when the actions of
-    a write are built.
+    ``before`` and ``after`` are the published comments in the two images, or None. Only these two
+    comments affect the counters and are passed to observers. An undated comment (see ``Undated``)
+    gets its date when the actions of a write are built.
     """
 
     old: Item | None
@@ -136,7 +136,11 @@ class CommentChange:
 
     @property
     def counters(self) -> frozenset[StatisticsKey]:
-        """The counters that a write may change in any mode, except a rebuild's counters."""
+        """The counters of the comments before and after the change.
+
+        In any mode, a write changes only these counters, and a rebuild's counters for the same
+        products and languages.
+        """
         return frozenset({*deltas(self.before, None), *deltas(None, self.after)})
 
     @property
@@ -182,9 +186,9 @@ class CommentChange:
         return CountedWrite(self.actions, changes)
 
     def is_naming(self, failed: Collection[int]) -> bool:
-        """Return whether all actions with the numbers ``failed`` belong to ``naming``.
+        """Return whether all failed actions of the latest write are actions on reservations.
 
-        The numbers are those of the actions of the latest write.
+        ``failed`` has the numbers of the failed actions within ``actions``.
         """
         return min(failed) > len(self.beside)
 

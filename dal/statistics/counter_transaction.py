@@ -45,7 +45,7 @@ _NOTHING_DONE = (ConditionFailedError, ConflictError, StoreRefusedError)
 """Errors which prove that nothing was written, because DynamoDB answered every attempt."""
 
 AT_ONCE = 16
-"""Maximum writes of one call that run in parallel in the maintenance mode ``stream``."""
+"""Maximum parallel writes of one call of ``write_many``, in the maintenance mode ``stream``."""
 
 
 class _PendingWrite:
@@ -100,9 +100,9 @@ class CounterTransactions:
         """Write one client's change, in one transaction with waiting changes of the same product.
 
         Raises ConditionFailedError if the comment has changed since it was read, or if the
-        condition of another action of the change fails. ``failed`` of this error has the numbers of
-        these actions within the change. Raises ConflictError if other writes conflict until the
-        deadline, and StoreUnavailableError if the outcome is unknown.
+        condition of another action of the change fails. The error's attribute ``failed`` has the
+        numbers of the failed actions within the change. Raises ConflictError if other writes
+        conflict until the deadline, and StoreUnavailableError if the outcome is unknown.
         """
         # The locks allow one write of a comment at a time, so that observers receive its writes in
         # order. They also allow one write at a time on a person's reservation of a product, because
@@ -153,9 +153,9 @@ class CounterTransactions:
         mode ``stream``, each change is a separate write, so only the writes of comments that
         another client has changed fail.
 
-        Only the deadline of the current request limits the wait for locks. Raises the errors of
-        ``write`` except ConditionFailedError, and InvalidRequestError if DynamoDB rejects a single
-        change.
+        Only the deadline of the current request limits the wait for locks. Raises
+        InvalidRequestError if DynamoDB rejects a single change. Also raises the errors of
+        ``write``, except ConditionFailedError.
         """
         products = frozenset[str]().union(*(change.products for change in changes))
         if await self._in_stream_mode():
@@ -191,7 +191,7 @@ class CounterTransactions:
         return (await self._maintenance.current()).mode is MaintenanceMode.STREAM
 
     async def _write_next_group(self, products: frozenset[str]) -> None:
-        """Write, in one transaction, as many waiting changes of the same products as fit."""
+        """Write, in one transaction, as many waiting changes of exactly ``products`` as fit."""
         # ``batch.add`` gives new comments their dates. The mode is read first, because this read
         # may take seconds. If it came after ``add``, the dates would be seconds before the write.
         now = await self._maintenance.current()

@@ -1,6 +1,6 @@
 """Deferred work: a process works on changed objects some seconds after their changes.
 
-The objects of ``Boards`` are products, and those of ``HelpfulFolds`` are comments. Each process
+The subclass ``Boards`` works on products, and ``HelpfulFolds`` works on comments. Each process
 collects the names (ids) of changed objects for WORK_SECONDS, and then works once on each object. In
 each period of WORK_SECONDS, a process works on at most MOST_AT_ONCE objects. If more objects
 change, the work on the other objects waits for a later period. Clients' requests do not wait for
@@ -32,7 +32,7 @@ _TOGETHER = 16
 """Number of objects that are worked on in parallel."""
 
 _ROUNDS = 10
-"""Maximum rounds in which ``finish`` or ``correct`` works on all its objects."""
+"""Maximum rounds of ``finish`` and ``correct``. Each round works on all objects that are left."""
 
 _log = logging.getLogger(__name__)
 
@@ -77,10 +77,12 @@ class DeferredWork(ABC):
         self._working = asyncio.create_task(self._follow())
 
     async def finish(self) -> None:
-        """Stop the work in the background, then work on all pending objects, in a few rounds.
+        """Stop the work in the background, then work on all pending objects.
 
-        A round with a failure is the last round. If all work of a batch fails, this method skips
-        the remaining batches, because the store is probably unavailable. A failure is logged.
+        If objects become pending again meanwhile, another round follows, up to ``_ROUNDS`` rounds.
+        A round with a failure is the last round. A round works on batches of MOST_AT_ONCE objects.
+        If all work of a batch fails, this method skips the remaining batches, because the store is
+        probably unavailable. A failure is logged.
         """
         if self._working is not None:
             self._working.cancel()
@@ -93,10 +95,10 @@ class DeferredWork(ABC):
             self._table.unfinished.discard(self.finish)
 
     async def correct(self, names: Iterable[str]) -> None:
-        """Work on objects until no work is left. Raise DalError if some work fails.
+        """Work on objects until no work is left. Raises DalError if the work on an object fails.
 
-        If other processes keep changing an object, this method returns after a few rounds, and
-        those processes work on the object.
+        If other processes keep changing an object, this method returns after ``_ROUNDS`` rounds
+        without an error. Those processes then work on the object.
         """
         left = list(names)
         for _ in range(_ROUNDS):
@@ -107,7 +109,7 @@ class DeferredWork(ABC):
                 return
 
     async def _work_on_pending(self) -> bool:
-        """Work on all pending objects, in a few rounds. Return True if no work failed."""
+        """Work on all pending objects, as ``finish`` describes. Return True if no work failed."""
         for _ in range(_ROUNDS):
             left, failed = len(self._pending), 0
             while left > 0:

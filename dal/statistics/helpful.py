@@ -9,8 +9,10 @@ A fold writes on condition that the comment has not changed since it was read, s
 edit. After its write, the fold counts the votes again, and repeats if the number has changed.
 Without the second count, the comment could keep a wrong number. For example, the fold counts a new
 vote, and the user deletes this vote before the fold's write. Another process then counts the votes,
-finds that the comment still has the right number, and writes nothing. A fold keeps ``updatedAt``,
-and subscriptions receive no event, because a fold is not an edit.
+finds that the comment still has the right number, and writes nothing. After that, the fold stores a
+number that includes the deleted vote.
+
+A fold keeps ``updatedAt``, and subscriptions receive no event, because a fold is not an edit.
 
 If a process is killed before a fold, the next vote for the comment, or ``marginalia stats verify``,
 makes the fold.

@@ -51,8 +51,8 @@ _RUNS = ("rebuilding", "upgrading")
 _ONE_PER_PERSON = "onePerPerson"
 
 _SHARDS = frozenset({"shards", "target", "step", "counter_shards", "counter_target"})
-"""Attributes of the item in a table whose lists or counters an earlier version spread over several
-partitions (shards)."""
+"""The item has one of these attributes if an earlier version has spread the table's lists or
+counters over several partitions (shards)."""
 
 KEY: Item = {"PK": {"S": "COUNTING"}, "SK": {"S": "COUNTING"}}
 

@@ -68,7 +68,8 @@ class _Measured:
     row_bytes: float
     """The moving average of the rows' sizes."""
     shares: Mapping[str, float] = field(default_factory=dict)
-    """The share of comments with the value ``true``, by uncounted field."""
+    """For each field by which comments are not counted: the share of comments with the value
+    ``true`` in this field."""
     extent: tuple[str, str] = ("", "")
     """The positions of the oldest and the newest row, if a query with dates needed them."""
 
