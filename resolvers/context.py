@@ -100,9 +100,9 @@ class PrefetchedPages:
     def keep(self, owner: object, cut: Slice, page: Page[Any]) -> None:
         """Keep a page of ``owner`` for the field that will request the page.
 
-        The key contains ``id(owner)`` and not ``owner``, because two fields of a request may read
-        the same organisation with different pages. The owner is kept too, because Python reuses the
-        ``id`` of a deleted object.
+        The key contains ``id(owner)`` and not ``owner``. If two fields of a request read the same
+        organisation and slice, their objects are equal, and the second page would replace the
+        first. The owner is kept too, because Python reuses the ``id`` of a deleted object.
         """
         self._pages[id(owner), cut] = owner, page
 

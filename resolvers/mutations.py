@@ -216,7 +216,8 @@ def errors_of_each(argument: str, outcomes: Iterable[object]) -> list[UserError]
 def new_id(key: str | None, *owner: str) -> str:
     """Return the id of a new object: a hash of ``owner`` and the idempotency key ``key``.
 
-    So repeated requests with the same key get the same id. Without a key, the id is random.
+    ``owner`` has the names to which the object belongs, such as the user name. If a request for the
+    same owner is repeated with the same key, it gets the same id. Without a key, the id is random.
     """
     if key is None:
         return uuid.uuid4().hex

@@ -37,7 +37,10 @@ def alternatives(root: strawberry.Parent[ExecutionStatistics]) -> list[Alternati
 
 
 def full_pages(root: strawberry.Parent[ExecutionStatistics]) -> ReadFigures | None:
-    """Return the cost of reading a full page from every partition; None without a trace or plan."""
+    """Return the cost of reading a full page from every partition that the filters select.
+
+    Return None without a trace or a plan.
+    """
     return _trace(root).full_pages()
 
 

@@ -124,8 +124,8 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     )
     stores, broker, since = info.context.stores, info.context.broker, None
     if broker is not None and isinstance(root, Product) and selects(info, "eventCursor"):
-        # Before the rows are read, take the last position in the log of changes. The events after
-        # this position then include every change that the page may lack.
+        # Take the last position in the log of changes before the rows are read. The events after
+        # this position then include the changes that the log receives during the read.
         since = broker.log.last
     if selects(info, "totalCount"):
         page = await stores.comments.counted_page(selection, cut, since)

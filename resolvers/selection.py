@@ -127,8 +127,8 @@ def slice_of(
 def first_slice(info: Info, field: str, *, kind: CursorKind = CursorKind.INSTANT) -> Slice | None:
     """Return the slice of the list ``field``, which the request selects below the current field.
 
-    The current resolver can then read its object and the slice in one Query. In these cases the
-    result is None, and the resolver of ``field`` reads the page:
+    The current resolver can then read its object and the slice in one Query. The result is None in
+    these cases, and a selected ``field`` then reads its page itself:
 
     - The request does not select ``field``.
     - ``field`` has an invalid argument, or an argument other than ``first``, ``before`` and

@@ -46,8 +46,8 @@ show_enum(
         "server has read before. This is the default.",
         PlanBasis.COUNTS: "Only the counts per rating and language.",
         PlanBasis.NOTHING: "No statistics. For comments, the plan is the same as with FULL_PAGES.",
-        PlanBasis.FULL_PAGES: "No optimizer. The server reads a full page of every partition of "
-        "the index that covers the most filters.",
+        PlanBasis.FULL_PAGES: "No optimizer. The server uses the index that covers the most "
+        "filters, and reads a full page from every partition that the filters select.",
     },
 )
 
@@ -188,8 +188,8 @@ class CommentConnection(Connection[Comment]):
         "to `commentEvents` to receive all later changes without reading the list again. A "
         "change during the read may be on the page and also arrive as an event. Lists may lag "
         "behind writes for a moment. So a comment that was added just before the read may be "
-        "missing both on the page and in the events. Null for a group, and if the server offers "
-        "no subscriptions."
+        "missing both on the page and in the events. Null for the comments of a group, and if the "
+        "server offers no subscriptions."
     )
 
     total_count: int | None = strawberry.field(

@@ -143,7 +143,7 @@ class PlanAlternative:
     reason_code: ReasonCode = strawberry.field(description="The reason as a code, for translation.")
     reason_values: list[str] = strawberry.field(
         description="Names and numbers that occur in `reason`, in the same order. A list of "
-        "names is one value, separated by commas."
+        "names is one value, with commas between the names."
     )
 
 
@@ -187,8 +187,8 @@ class QueryPlan:
         "the rows that it read."
     )
     planning_requests: int = strawberry.field(
-        description="Number of DynamoDB requests for statistics. The server caches statistics "
-        "for some seconds."
+        description="Number of DynamoDB requests for statistics; 0 if all statistics are cached. "
+        "The server caches statistics for some seconds."
     )
     planning_capacity: float | None = strawberry.field(
         resolver=plans.planning_capacity,
@@ -217,10 +217,10 @@ class QueryPlan:
     full_pages: trace.ReadFigures | None = strawberry.field(
         resolver=plans.full_pages,
         graphql_type=ReadFigures | None,
-        description="Cost of reading a full page from every partition of the index that covers "
-        "the most filters. The cost is measured for each partition of which the server did "
-        "read a full page, and estimated for the other partitions. Null if the page was read "
-        "without a plan.",
+        description="Cost of a read without an optimizer: a full page from every partition that "
+        "the filters select, in the index that covers the most filters. The cost is measured for "
+        "each partition from which the server did read a full page, and estimated for the other "
+        "partitions. Null if the page was read without a plan.",
     )
     ideal: trace.ReadFigures | None = strawberry.field(
         resolver=plans.ideal,

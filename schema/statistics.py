@@ -112,7 +112,8 @@ class CommentStatistics:
         resolver=products.facets,
         graphql_type=CommentFacets | None,
         description="Counts to show next to the filters of `Product.comments`. Pass the same "
-        "`rating` and `language`. The server computes the counts without another read.",
+        "`rating` and `language` as to that list. The server computes the counts without another "
+        "read.",
     )
 
 
@@ -132,7 +133,7 @@ class AnalyticsSource:
     rows_read: int = strawberry.field(description="Number of rows that the store read.")
     milliseconds: float = strawberry.field(
         description="Duration of the statement in milliseconds. The server caches the result "
-        "until the next export."
+        "until the next export, so the statement may have run for an earlier request."
     )
 
 
@@ -154,8 +155,8 @@ class Trend:
     """The GraphQL type of ``dal.analytics.questions.Trend``."""
 
     points: list[TrendPoint] = strawberry.field(
-        description="Periods, earliest first. Maximum 400. Without comments, the list is empty "
-        "if `from` or `to` is omitted."
+        description="Periods, earliest first. Maximum 400. The list is empty if no comment "
+        "matches and `from` or `to` is omitted."
     )
     as_of: datetime = strawberry.field(description=_AS_OF)
     source: questions.Source = strawberry.field(

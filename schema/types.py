@@ -92,8 +92,9 @@ def show_enum(
     kind: type[Enum], description: str, values: Mapping[Any, str], *, name: str | None = None
 ) -> None:
     """Turn a Python enum into a GraphQL enum. ``values`` has the description of each value."""
-    # When an input type with a field of this enum is defined, Strawberry turns ``kind`` into a
-    # GraphQL enum. The input type keeps this GraphQL enum, so change it and do not create another.
+    # If an input type has a field of this enum, Strawberry has already turned ``kind`` into a
+    # GraphQL enum. The input type keeps that GraphQL enum, so describe it and do not create
+    # another: the input type would not use the new one.
     if not hasattr(kind, "__strawberry_definition__"):
         strawberry.enum(kind)
     definition = kind.__strawberry_definition__  # type: ignore[attr-defined]

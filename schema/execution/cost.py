@@ -51,8 +51,8 @@ ROW_BYTES = 500
 """The usual size of a row, in bytes."""
 
 _ROWS_READ = 40
-"""The number of rows that the server is assumed to read for a page. ``QueryPlan.rows`` lists these
-rows, so its length is assumed to be this number."""
+"""The usual number of rows that the server reads for a page. The field ``QueryPlan.rows`` lists
+these rows, so this number is the predicted length of that list."""
 
 _FILTERS = ("rating", "language", "status")
 """Filter arguments. Each value of a filter can be a separate partition to read: for example, rows
@@ -63,7 +63,8 @@ _LOOK_UPS = {
     "Query.products": "productIds",
     "Query._entities": "representations",
 }
-"""Fields that return one object for each value of an argument, with the argument's name."""
+"""The fields that return one object for each value in a list argument, and the name of this
+argument."""
 
 _RATINGS_OF_PAGE = 2
 """A page that is sorted by rating usually has at most this number of different ratings."""

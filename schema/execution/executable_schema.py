@@ -153,7 +153,7 @@ class ExecutableSchema(Schema):
         if isinstance(events, CoreResult):
             log_faults(events.errors or [])
             raise self._refused(events.errors or [])
-        assert isinstance(events, Listener)  # noqa: S101 - all subscriptions are of comments
+        assert isinstance(events, Listener)  # noqa: S101 - the only subscription returns one
         return self._results(operation, values, events, context, seconds)
 
     def _subscription(

@@ -2,7 +2,8 @@
 
 The time of GraphQL's validation can grow with the square of the document's length. So the server
 first counts, and refuses a document that exceeds a limit. A document of one kilobyte can spread its
-fragments a billion times, but the time of counting grows only with the length of the document.
+fragments a billion times, but the time of counting these spreads grows only with the length of the
+document.
 """
 
 from collections import defaultdict
