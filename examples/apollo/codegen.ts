@@ -10,7 +10,7 @@ const config: CodegenConfig = {
       presetConfig: { fragmentMasking: false },
       config: {
         enumsAsTypes: true,
-        nonOptionalTypename: true, // Apollo selects it everywhere, and optimistic responses require it
+        nonOptionalTypename: true, // Apollo selects __typename everywhere, and optimistic responses need it
         skipTypeNameForRoot: true,
         scalars: { CurrencyCode: "string", DateTime: "string", Decimal: "string" },
         useTypeImports: true,

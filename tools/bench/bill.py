@@ -110,7 +110,7 @@ class Line:
 class MeteredStores(Stores):
     """The repositories over a table that measures each request's capacity.
 
-    ``table`` is this table, because an operation may also call the Lambda handler, which needs it.
+    Operations that call the Lambda handler pass ``table`` to it.
     """
 
     def __init__(self, table: Table) -> None:
@@ -284,7 +284,7 @@ def _add_and_count(name: str, count: int) -> Act:
 
 
 def _record(added: Comment) -> Record:
-    """Return the stream record of an added comment, as far as the Lambda handler reads it."""
+    """Return the stream record of an added comment, with the fields that the handler reads."""
     item = COMMENT.encode(added)
     return {
         "eventID": added.comment_id,

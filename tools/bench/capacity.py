@@ -130,7 +130,7 @@ def written_units(old: Item | None, new: Item | None, *, transaction: bool) -> i
 
 
 class Meter:
-    """Sends requests to an engine, and totals their capacity, as computed and as reported.
+    """Sends requests to an engine, and keeps totals of their computed and their reported capacity.
 
     To compute the capacity of a write, the meter reads the written items before and after the
     write. It does not count these reads.

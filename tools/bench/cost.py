@@ -194,7 +194,8 @@ async def compare(
 ) -> Comparison:
     """Read up to five pages of each selection by the first three of ``WAYS``.
 
-    Return the costs of all ``WAYS``. ``comments`` are all comments of the table.
+    Compute the costs of the other two from ``comments``, which are all comments of the table.
+    Return the costs of all ``WAYS``.
     """
     provider = ProductStatisticsProvider(table.query, stores.statistics, stores.maintenance)
     articles, counted = (
@@ -235,7 +236,9 @@ def cost(
     shuffle: Annotated[
         bool,
         typer.Option(
-            "--shuffle", help="Use the filters in a random order, which is the same in each run."
+            "--shuffle",
+            help="Read the combinations of ratings and languages in a random order, the same in "
+            "each run.",
         ),
     ] = False,
 ) -> None:
@@ -304,7 +307,7 @@ def _grid(name: str, compared: Comparison) -> Grid:
         for way in ("counts only", "Marginalia")
     )
     grid.caption = (
-        "Further Queries a page, of partitions whose first Query returned too few rows: "
-        f"{counts} by counts only, {planned} by Marginalia"
+        "Further Queries per page, sent because a partition's first Query returned too few rows: "
+        f"counts only {counts}, Marginalia {planned}"
     )
     return grid

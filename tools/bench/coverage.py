@@ -1,6 +1,6 @@
 """Shows which fields of front ends' GraphQL documents are compiled.
 
-``schema.execution.compiled`` compiles and executes them. graphql-core executes the other fields.
+``schema.execution.compiled`` executes compiled fields. graphql-core executes all other fields.
 """
 
 import re

@@ -117,7 +117,7 @@ async def _choice(url: str, headers: dict[str, str]) -> str:
     """Return an error message that lists the connections of the schema."""
     async with Endpoint(url, headers) as endpoint:
         known = suggestions(await read_schema(endpoint))
-    named = ", ".join(known) or "none within three fields of the query type"
+    named = ", ".join(known) or "none in paths of up to three fields"
     return f"Choose a connection with --connection. {url} has: {named}."
 
 

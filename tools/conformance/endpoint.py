@@ -85,7 +85,7 @@ class Endpoint:
         await self._client.aclose()
 
     async def ask(self, document: str, variables: Mapping[str, Any] | None = None) -> Answer:
-        """Return the response.
+        """Send an operation, and return its response.
 
         If the server is busy, send the request again after the seconds in ``Retry-After``, or after
         one second.

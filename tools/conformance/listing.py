@@ -62,7 +62,7 @@ class Listing:
     most: int
 
     async def attempt(self, **arguments: Any) -> Page:
-        """Return the page for these pagination arguments, or the page's errors."""
+        """Return the page for these pagination arguments, or the response's errors."""
         answer = await self.endpoint.ask(self._document(*arguments), arguments)
         found = answer.at(self.target.path)
         whole = isinstance(found, dict) and isinstance(found.get("edges"), list)

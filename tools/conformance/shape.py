@@ -172,7 +172,7 @@ def _field(schema: GraphQLSchema, target: Target) -> GraphQLField:
         if isinstance(step, FieldNode):
             field = field_of(type_, step.name.value)
             if field is None:
-                known = ", ".join(suggestions(schema)) or "none within three fields"
+                known = ", ".join(suggestions(schema)) or "none in paths of up to three fields"
                 raise ConformanceError(
                     f"--connection: {type_} has no field {step.name.value}. "
                     f"The connections are: {known}."

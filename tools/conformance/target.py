@@ -1,7 +1,7 @@
 """Parses ``--connection``: a path of fields, or a query whose only leaf is the connection.
 
 A path and a query that are equivalent: ``product(productId: "42").comments`` and
-``{ product(productId: "42") { comments } }``. A type in brackets selects a type of an interface:
+``{ product(productId: "42") { comments } }``. A type in square brackets becomes an inline fragment:
 ``node(id: "…").[User].orders`` is ``{ node(id: "…") { ... on User { orders } } }``.
 """
 
@@ -70,7 +70,8 @@ class Target:
 def parse_target(text: str) -> Target:
     """Return the target of ``text``.
 
-    Raise ConformanceError if ``text`` does not select one field.
+    Raise ConformanceError if ``text`` does not select exactly one field, or if it has variables or
+    pagination arguments.
     """
     stripped = text.strip()
     document = stripped if stripped.startswith(("{", "query")) else _document(stripped)

@@ -73,8 +73,8 @@ class Writer:
         missing = [name for name, value in row.items() if value is None]
         if missing:
             raise ConformanceError(
-                f"--delete takes ${missing[0]}, and the response of --insert has no {missing[0]}: "
-                f"select it there, such as comment {{ {missing[0]} }} or {missing[0]}: key."
+                f"--delete takes ${missing[0]}, but the response of --insert has no {missing[0]}: "
+                f"select it in --insert, such as comment {{ {missing[0]} }} or {missing[0]}: key."
             )
         self.rows.append(row)
         return row

@@ -60,7 +60,7 @@ export function Comments({ filter, viewer }: { filter: Filter; viewer: Viewer | 
     onData({ client, data: { data } }) {
       const event = data?.commentEvents;
       switch (event?.kind) {
-        case "RELOAD": // events may be missing
+        case "RELOAD": // earlier events may be missing
           return void refetch();
         case "ADDED":
           insert(client.cache, event.commentEdge);

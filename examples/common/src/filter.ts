@@ -1,4 +1,4 @@
-/** Filters and order of a list. Null matches all comments, an empty list would match none. */
+/** Filters and order of a list. A null filter matches all comments, an empty array would match none. */
 export type Filter = {
   rating: number[] | null;
   language: string[] | null;

@@ -57,7 +57,7 @@ export function useLiveComments(
       onNext: (response: Response | null | undefined) => {
         const kind = response?.commentEvents?.kind;
         if (kind === "RELOAD") {
-          reload(); // events may be missing
+          reload(); // earlier events may be missing
         } else {
           const variables = { productId: PRODUCT_ID, rating, language };
           fetchQuery<LiveCommentsStatisticsQuery>(environment, statistics, variables).subscribe({});

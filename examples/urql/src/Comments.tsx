@@ -44,7 +44,7 @@ export function Comments(props: {
     pause: since === null,
   });
   useEffect(() => {
-    if (received?.commentEvents?.kind === "RELOAD") onReload(); // events may be missing
+    if (received?.commentEvents?.kind === "RELOAD") onReload(); // earlier events may be missing
   }, [received]);
 
   const [, add] = useMutation(ADD);

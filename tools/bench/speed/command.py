@@ -80,7 +80,7 @@ def speed(
     rounds: Rounds = 5,
     seconds: Seconds = 3.0,
     requests: Annotated[
-        int, typer.Option(min=1, help="Number of requests in each of the loads mixed, one and add.")
+        int, typer.Option(min=1, help="Number of requests in the loads 'mixed', 'one' and 'add'.")
     ] = 3_000,
     crowd: Annotated[
         int,

@@ -1,8 +1,8 @@
 """The load generator: HTTP/1.1 clients that send a request, wait for its response, and repeat.
 
 A client is an asyncio protocol: the callback that receives a response also sends the next request.
-It needs no task and no stream for this, which saves so much CPU time that one Python process can
-keep several server processes busy.
+No asyncio task or stream is involved in this. This saves so much CPU time that one Python process
+can keep several server processes busy.
 """
 
 import asyncio

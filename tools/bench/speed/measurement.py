@@ -89,7 +89,9 @@ async def each(script: Script, keep: Callable[[int, Answer], None], clients: int
     await ask(script.url, Once(script.requests, note), clients)
     if failed:
         status, body = (part.decode() for part in (failed[0].status, failed[0].body))
-        raise CommandError(f"{script.url} answers {script.load.title} with {status}: {body[:300]}")
+        raise CommandError(
+            f"{script.url} answers the load {script.load.title} with {status}: {body[:300]}"
+        )
 
 
 async def record(script: Script) -> list[int]:

@@ -59,7 +59,7 @@ class Programs:
 class Rows:
     """The comments of a measurement.
 
-    The table stores ``name``. By this name, a later run checks whether the table has its comments.
+    The table stores ``name``, so that a later run can check whether the table has these comments.
     """
 
     name: str
@@ -82,8 +82,8 @@ class Place:
 async def place(programs: Programs, rows: Rows) -> AsyncIterator[Place]:
     """In the ``with`` block, run an engine that has the rows.
 
-    If the directory has no data file, create one first. Raise CommandError if its data file has
-    other rows.
+    If ``programs.rows_dir`` has no data file, create one first. Raise CommandError if its data file
+    has other rows.
     """
     with TemporaryDirectory() as directory:
         settings = Settings(data_dir=programs.rows_dir or Path(directory))
@@ -122,7 +122,7 @@ async def _fill(data: DataDirectory, rows: Rows) -> None:
             with (items / "items.json").open("wb") as file:
                 all_items = chain(begun, _items(rows.comments, progress))
                 file.writelines(orjson.dumps({"Item": item}) + b"\n" for item in all_items)
-        progress.update(rows.count, "the engine imports them")
+        progress.update(rows.count, "the engine imports the comments")
         await asyncio.to_thread(_import, engine_binary(), export, data.database)
 
 
