@@ -82,7 +82,7 @@ def test_without_an_option_the_connections_are_listed(url: str) -> None:
         ),
         (
             ("--connection", "notes", "--insert", INSERT, "--delete", DELETE.replace("id", "no")),
-            "--delete takes $no, and the response of --insert has no no",
+            "--delete takes $no, but the response of --insert has no no",
         ),
     ],
 )
