@@ -61,10 +61,11 @@ def note_response(operation: str, response: dict[str, Any]) -> None:
 
 
 def note_hidden(capacity: float) -> None:
-    """Subtract from the current account the RCU of an item that the viewer may not see.
+    """Subtract ``capacity`` RCU from the account, after a read of an item hidden from the viewer.
 
-    Responses to clients can show the account's RCU, and an item of more than 4 kB costs more RCU
-    than a missing item. Without the subtraction, a viewer could see that the item exists.
+    ``capacity`` is the difference between the RCU of this read and the RCU of a read that finds no
+    item. Responses to clients can show the account's RCU. Without the subtraction, a viewer could
+    see that a hidden item of more than 4 kB exists.
     """
     account = _open.get()
     if account is not None:

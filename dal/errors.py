@@ -25,7 +25,10 @@ class NoIndexError(DalError):
 
 
 class TooManySegmentsError(DalError):
-    """A page, or the groups of variants in an operation, would read too many partitions."""
+    """A page would read too many partitions, or read and drop too many rows.
+
+    The error also occurs if an operation would read too many partitions for groups of variants.
+    """
 
 
 class AlreadyCommentedError(DalError):
@@ -123,7 +126,8 @@ class NoTransactionsError(StoreRefusedError):
     def __init__(self) -> None:
         super().__init__(
             "This endpoint lacks transactions (TransactWriteItems), and this write or command "
-            "needs them. Reads and writes of single items work after `marginalia table create`."
+            "needs them. All reads, and writes of single items, work after `marginalia table "
+            "create`."
         )
 
 

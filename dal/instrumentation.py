@@ -1,8 +1,8 @@
 """Instrumentation: what the DynamoDB client and the follower report to metrics and traces.
 
 The follower reads the records of the table's stream, and updates the counts of comments. Each
-context variable holds the object that receives the reports, or None. With None, nothing is
-reported.
+context variable of this module holds the object that receives the reports, or None. With None,
+nothing is reported.
 """
 
 from collections.abc import Awaitable, Callable

@@ -185,12 +185,12 @@ MAX_QUANTITY = 10_000
 """Maximum quantity of an order line."""
 
 MAX_AMOUNT = 10**12
-"""Exclusive upper bound of an amount in minor units, such as cents. An amount has at most twelve
-digits."""
+"""Exclusive upper bound of an amount of money, in the currency's main unit, such as euros. An
+amount has at most twelve digits before the decimal point."""
 
 MAX_LINES = 90
-"""Maximum lines of an order. A delivery is one transaction with an action for each product, and
-DynamoDB allows 100 actions."""
+"""Maximum lines of an order. When an order's status becomes DELIVERED, one transaction writes an
+item for each product, and DynamoDB allows 100 actions in a transaction."""
 
 MAX_FIRST_USERS = 90
 """Maximum users in the mutation that creates an organisation. The mutation writes one item for each

@@ -97,7 +97,7 @@ def refuse_many(interval: Interval, points: int) -> None:
     if points > MAX_POINTS:
         raise InvalidArgumentError(
             "from",
-            f"The trend has {points:,} points by {interval}; the maximum is {MAX_POINTS}: "
+            f"The trend has {points:,} points, one per {interval}; the maximum is {MAX_POINTS}: "
             "use a later `from`, an earlier `to`, or a longer interval.",
         )
 

@@ -78,9 +78,11 @@ class Analytics:
         """Return a product's comments over time, with a point for each period.
 
         If the question has no end, the trend ends with the last period that has a comment. If the
-        question has no start, the trend begins with the first period that has a comment. If there
-        are more than MAX_POINTS periods, it contains only the last MAX_POINTS. But if the question
-        has a start, more periods than MAX_POINTS raise InvalidArgumentError.
+        question has no start, the trend begins with the first period that has a comment.
+
+        If the trend would have more than MAX_POINTS periods, the result depends on the start.
+        Without a start, the trend contains only the last MAX_POINTS periods. With a start, this
+        method raises InvalidArgumentError.
         """
         return await self._answer(question, _trend)
 

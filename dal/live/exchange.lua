@@ -10,7 +10,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 
 -- A restarted Redis may have lost entries, and a dead process may have written comments without
--- publishing the change.
+-- publishing the changes. In both cases, a new epoch begins.
 local begins = ARGV[3] == '1' or redis.call('HGET', processes, 'run') ~= run
 local heartbeats = redis.call('HGETALL', processes)
 for place = 1, #heartbeats, 2 do

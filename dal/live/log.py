@@ -58,8 +58,8 @@ class Listener:
         """Add an event to the queue. A RELOAD event replaces all queued events.
 
         If the queue is full, the listener discards the queued events and closes. Events up to the
-        position ``after`` are skipped, because the client has already received them, possibly from
-        another process.
+        constructor's position ``after`` are skipped, because the client has already received them,
+        possibly from another process.
         """
         if event.kind is CommentEventKind.RELOAD:
             self._waiting.clear()
@@ -110,8 +110,8 @@ class Log:
 
     If two processes write the same comment, an older change can arrive after a newer change. Every
     change contains the version that it replaced. If a change in the log has replaced the version
-    that an arriving change produced, the arriving change is older. The log delivers it with the
-    comment's newest state.
+    that an arriving change produced, the arriving change is older. The log then delivers the
+    arriving change with the comment's newest state.
     """
 
     def __init__(self, *, kept: int = MAX_KEPT, kept_bytes: int = MAX_KEPT_BYTES) -> None:

@@ -278,7 +278,8 @@ def client_of(url: str) -> Redis:
 def _cancelled() -> bool:
     """Return whether this task was cancelled.
 
-    Loops must ask, because redis-py may catch the CancelledError that would end them.
+    Every loop must call this function, because redis-py may catch the CancelledError that would
+    otherwise end the loop.
     """
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

@@ -56,9 +56,9 @@ right only if an index lags behind the table for less than this time."""
 
 MOST_PASSES = 20
 MOST_PROOFS = 3
-"""Maximum rounds of queries in step 2, and maximum repetitions of steps 2 and 3. If the erasure
-still finds items afterwards, it fails, because other programs write items as fast as it erases
-them."""
+"""Maximum rounds of queries in one step 2, and maximum number of times that steps 2 and 3 run. If
+the last round still finds items, the erasure fails: other programs seem to write items as fast as
+the erasure erases them."""
 
 _AT_ONCE = 16
 
@@ -220,7 +220,7 @@ class Erasure:
         return left
 
     async def _save(self) -> None:
-        """Store the counts in the standing, so that an interrupted erasure can continue."""
+        """Store the counts in the standing. After an interruption, the next run adds to them."""
 
         def saved(standing: Standing) -> Standing:
             if standing.erasing is None:  # another run has completed the erasure

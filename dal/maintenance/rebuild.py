@@ -97,8 +97,8 @@ class Backfill:
         await self._mark(items)
         # The cutover changes only statistics items for which the rebuild has a counter. Create a
         # counter for every statistics item, because the statistics of a product without comments
-        # must become zero. A product's item of all languages stores no counts, but its counter
-        # makes the cutover move the product on the leaderboards.
+        # must become zero. A product's item of all languages together stores no counts, but its
+        # counter makes the cutover move the product on the leaderboards.
         stored = [one.key for one in counter_items.stored_in(items)]
         for keys in batched(stored, MOST_ACTIONS):
             await self._write([], dict.fromkeys(keys, RatingCounts()))

@@ -8,10 +8,10 @@ In this mode, a follower reads the records of the table's stream and changes the
 3. *Replay*: the rebuild applies the stream's records to the scanned comments. After the scan, it
    writes canaries, which are items that prove how far the rebuild has read the stream. The rebuild
    continues until it has read canaries from each shard.
-4. *Cutover*: the rebuild writes the statistics, and checkpoints from which a follower continues. If
-   operators run the Lambda handler instead of a follower, it cannot use checkpoints, because it
-   does not know a record's shard. So the rebuild also writes a marker for each replayed record, and
-   the handler skips these records.
+4. *Cutover*: the rebuild writes the statistics, and checkpoints from which a follower continues.
+   The Lambda handler, which operators can run instead of a follower, cannot use checkpoints,
+   because it does not know a record's shard. So the rebuild also writes a marker for each replayed
+   record, and the handler skips these records.
 
 Other programs may write during the whole rebuild. After an interruption, the rebuild starts from
 the beginning.
@@ -247,7 +247,7 @@ class Replay:
         return {shard for shard, checkpoint in self.reached.items() if checkpoint.done}
 
     async def check(self) -> None:
-        """Do nothing, because the replay may apply records from the rebuild's announcement on."""
+        """Do nothing: unlike ``Applier``, the replay may apply records while a rebuild runs."""
 
     async def apply(self, held: Checkpoint, records: Sequence[Record]) -> Checkpoint:
         """Remember the records' new images. Return the checkpoint after the last record."""
@@ -340,8 +340,8 @@ class Canaries:
             """Return whether a shard was read far enough.
 
             A shard was read far enough if a canary was read from the shard or from one of its
-            ancestors. A shard that was read to its end was also read far enough, if DynamoDB lists
-            a child of the shard.
+            ancestors. If DynamoDB lists a child of the shard, the shard was also read far enough if
+            it was read to its end.
             """
             shard: str | None = listed
             while shard is not None and shard not in reached:

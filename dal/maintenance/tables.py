@@ -100,9 +100,9 @@ lacks only these attributes is in the four lists, and is counted."""
 async def create_table(table: Table) -> bool:
     """Create the table if it does not exist. Return False if the call changed nothing.
 
-    From then on, every comment in a new table is counted. But if the endpoint does not support
-    transactions, the maintenance mode becomes stream, and comments are not counted, because a
-    follower of the stream needs transactions too.
+    If the table is new, every comment that is added later is counted. But if the endpoint does not
+    support transactions, the maintenance mode becomes stream, and comments are not counted, because
+    a follower of the stream needs transactions too.
     """
     created = await admin.create(table, INDEXES)
     expiry = await admin.let_expire(table)

@@ -135,7 +135,7 @@ async def verify(
 
 
 def differences(scanned: ScannedCounts) -> Mapping[tuple[StatisticsKey, str], Difference]:
-    """Return the differences that one scan found, by statistics item and wrong number.
+    """Return the differences that one scan found, by their ``key`` and ``what``.
 
     The stored count of each rating is compared with the number of comments. The stored total is
     compared with the sum of the stored counts.

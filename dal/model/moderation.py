@@ -90,8 +90,8 @@ class WordList:
                 state = self._fallbacks[state]
             state = self._next[state].get(character, 0)
             lengths = self._lengths[state]
-            # All these phrases end at the position ``end``. If this position is inside a word, no
-            # phrase matches.
+            # The phrases of these lengths all end at the position ``end``. If this position is
+            # inside a word, none of them matches.
             if lengths and _divides(text, end) and any(_divides(text, end - n) for n in lengths):
                 return True
         return False
@@ -112,8 +112,8 @@ class WordList:
 
         A state represents the beginning of a phrase that the last characters match. If the next
         character does not match, the search continues with a shorter beginning that the last
-        characters also match. Phrases that end in the shorter state also end in the longer state,
-        so their lengths are added to the longer state.
+        characters also match. A phrase that ends in the state of the shorter beginning also ends in
+        the state of the longer beginning, so its length is added to the latter state.
         """
         fallbacks = [0] * len(self._next)
         waiting = deque(self._next[0].values())

@@ -141,7 +141,7 @@ def _standardized(tag: str) -> str:
     from langcodes import Language, standardize_tag  # noqa: PLC0415 - slow import
     from langcodes.tag_parser import LanguageTagError  # noqa: PLC0415 - slow import
 
-    if len(Language._PARSE_CACHE) > KEPT_TAGS:  # noqa: SLF001 - langcodes never forgets a tag
+    if len(Language._PARSE_CACHE) > KEPT_TAGS:  # noqa: SLF001 - langcodes never empties it
         Language._PARSE_CACHE.clear()  # noqa: SLF001
         Language._INSTANCES.clear()  # noqa: SLF001
     try:

@@ -72,7 +72,8 @@ class Checkpoints:
     async def begin(self, reached: Iterable[Checkpoint], instant: datetime) -> None:
         """Store the checkpoints of a new stream, after a rebuild has applied the first records.
 
-        The watermark is written last, because a follower refuses a stream without a watermark.
+        The watermark is written last. A follower refuses a stream without a watermark, so no
+        follower begins before all checkpoints are stored.
         """
         await self._table.put_many(
             [self._item(one) for one in reached if one != Checkpoint(one.shard)]

@@ -250,8 +250,8 @@ class Follower:
                 self._readers[shard] = _ShardReader(checkpoint, saved=began)
         if not self._readers and stream.status in {"DISABLING", "DISABLED"}:
             raise StoreRefusedError(SWITCHED_OFF)
-        # A closed shard has a child, but the stream may not list the child yet. Until it does, the
-        # watermark must not be raised, because the child may have unread records.
+        # A closed shard has a child, but DynamoDB may not list the child yet. Until DynamoDB lists
+        # the child, the watermark must not be raised, because the child may have unread records.
         parents = {shard.parent for shard in stream.shards}
         self._complete = bool(listed) and all(one in parents for one in self._done & set(listed))
         self._listed = began

@@ -65,8 +65,8 @@ def handler(event: dict[str, Any], context: object) -> None:
 
 async def apply(table: Table, records: Sequence[Record]) -> None:
     """Apply the records of one shard in order. Raise the first DalError."""
-    # A change is counted from the item before and after it. With any other view type than
-    # ``whole``, records lack at least one of the two.
+    # To count a change, the handler needs the item before and after the change. If the stream's
+    # view type is not ``whole``, records lack at least one of these two images.
     whole = WHOLE_IMAGES["StreamViewType"]
     if any(record["dynamodb"].get("StreamViewType", whole) != whole for record in records):
         raise StoreRefusedError(

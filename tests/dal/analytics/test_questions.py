@@ -59,5 +59,7 @@ def test_a_span_contains_its_instants_or_is_refused(
 
 def test_a_trend_with_too_many_points_is_refused_with_the_maximum() -> None:
     start, end = datetime(1020, 1, 1, tzinfo=UTC), datetime(2020, 1, 1, tzinfo=UTC)
-    with pytest.raises(InvalidArgumentError, match=r"365,243 points by DAY; the maximum is 400"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"365,243 points, one per DAY; the maximum is 400"
+    ):
         Span.of(Interval.DAY, start, end)
