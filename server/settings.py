@@ -200,7 +200,8 @@ class Settings:
     )
     introspection: bool = _setting(
         True,
-        "Let clients query the schema. If off, error messages also contain no names of the schema.",
+        "Let clients query the schema. If off, clients cannot query it, and error messages contain "
+        "no names of the schema.",
     )
     federation: bool = _setting(
         False,
@@ -453,8 +454,8 @@ class Settings:
         "stays busy, requests whose expected wait is longer than six seconds get status 503.",
         bounds=(1, None),
     )
-    # A person sends far fewer requests than this. The limit also keeps the requests of a
-    # storefront's server below the rate that one process can serve.
+    # A person sends far fewer requests than the default rate allows. The default also keeps the
+    # requests of a storefront's server below the rate that one process can serve.
     rate_limit: str = _limits(
         RATE_LIMIT,
         "Maximum rate of one client's requests, such as 100/s or 600/min. Requests above this rate "

@@ -63,9 +63,9 @@ class ClaimRules:
         """Return the user of verified ``claims``. Raise InvalidTokenError if the rules refuse them.
 
         ``by_secret`` is True if this server's secret has verified the JWT. If such a JWT has the
-        issuer ``OWN_ISSUER``, a server or ``marginalia token`` has made it. The settings then do
-        not apply: the claims have their default names, the JWT must have no audience, and its roles
-        keep their names.
+        issuer ``OWN_ISSUER``, a server or ``marginalia token`` has made it. The configured rules
+        then do not apply: the claims have their default names, the JWT must have no audience, and
+        its roles keep their names.
         """
         rules_in_force = self
         if by_secret and claims.get("iss") == OWN_ISSUER:

@@ -1,4 +1,4 @@
-"""Opens the table: on the embedded engine, on an endpoint, or on Amazon DynamoDB."""
+"""Opens the table: on the embedded engine, on a DynamoDB API at a URL, or on Amazon DynamoDB."""
 
 import asyncio
 import logging
@@ -41,7 +41,7 @@ class Store:
     created: bool = False
     """Whether the table was missing and has just been created."""
     alone: bool = False
-    """Whether no other process uses the table, because this command runs the engine itself."""
+    """Whether this command runs the engine itself. If so, no other process uses the table."""
     directory: DataDirectory | None = None
     """The embedded engine's data directory, or None if the table is on another store."""
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BURST = 1.0
-"""Seconds for which a burst of requests may wait. While no waiting request is older, every new
-request may wait, because the server cannot know yet how fast it will serve the waiting requests."""
+"""Until a waiting request has waited for this number of seconds, every new request may wait. The
+server cannot know earlier how fast it will serve the waiting requests of a burst."""
 
 WAIT = 6.0
 """Maximum seconds that a new request is expected to wait. The server refuses a request that would
@@ -176,7 +176,7 @@ class _Queue:
         return next(iter(self._by_client))
 
     def take(self, client: str | None) -> _Waiting:
-        """Remove and return a client's oldest request. Then let all other clients have a turn."""
+        """Remove and return a client's oldest request. All other clients then have a turn first."""
         requests = self._by_client[client]
         request = requests.popleft()
         del self._by_age[request]

@@ -295,8 +295,8 @@ class Connection(SendTimeout, HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Reject a request that a proxy could interpret in another way than this server.
 
-        Also reject a request with an unknown version of HTTP. If too many earlier requests on the
-        connection still wait, reject any request.
+        Also reject a request with an unknown version of HTTP, or a request after ``MAX_PIPELINED``
+        requests of this connection that still wait.
         """
         version = self.parser.get_http_version()
         names = [name for name, _ in self.headers]

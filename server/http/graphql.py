@@ -154,8 +154,10 @@ class SharedCaching:
 
     A cache may serve a stored response for ``s_maxage`` seconds. For ``stale_while_revalidate``
     more seconds, it may serve the old response while it fetches a new response (RFC 5861). If
-    ``s_maxage`` is 0, caches store nothing. Every other response to a GET forbids caches to store
-    it, for example the response to a request with credentials.
+    ``s_maxage`` is 0, caches store nothing.
+
+    Responses to other GET requests, for example to requests with credentials, tell caches not to
+    store them.
     """
 
     s_maxage: int

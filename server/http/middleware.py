@@ -103,16 +103,17 @@ class AllowedHosts:
     browser treats this server as a part of the attacker's site.
 
     By default, the server accepts the name or address of ``--host``. If other machines can reach
-    the server, it also accepts the IP address of the connection. These defaults are safe, because
-    DNS rebinding needs a host name that the attacker owns. ``--public-url`` and ``--allowed-host``
-    replace the defaults. The names of this machine, such as ``localhost``, are always allowed.
+    the server, it also accepts its own IP address, to which the client has connected. These
+    defaults are safe, because DNS rebinding needs a host name that the attacker owns.
+    ``--public-url`` and ``--allowed-host`` replace the defaults. The names of this machine, such as
+    ``localhost``, are always allowed.
     """
 
     def __init__(self, settings: Settings) -> None:
         public = urlsplit(settings.public_url).hostname if settings.public_url else None
         named = [*settings.allowed_hosts, *([public] if public else [])]
         self.by_address = not named and not is_loopback(settings.host)
-        """Whether the Host header may contain the IP address of the connection."""
+        """Whether the Host header may contain the server's own IP address in the connection."""
         patterns = [one.lower().strip("[]") for one in (named or [settings.host])]
         self._names = {one for one in patterns if not one.startswith("*")}
         self._endings = tuple(one[1:] for one in patterns if one.startswith("*."))
@@ -171,7 +172,7 @@ class HostMiddleware:
 
     Health checks are always allowed, because load balancers send them to the server's IP address.
     Starlette's TrustedHostMiddleware would refuse such health checks. It also cannot accept the
-    IP address of the connection, and it does not tell the client which host it refuses.
+    server's own IP address, and its response does not contain the refused host.
     """
 
     def __init__(self, app: ASGIApp, hosts: AllowedHosts) -> None:
@@ -218,10 +219,10 @@ class CrossOriginMiddleware:
     """Adds CORS headers to the API's responses, so that pages of ``origins`` can call the API.
 
     The origin ``*`` means all origins. With ``local``, pages from this machine can call the API,
-    too. This middleware must be outside all middleware that refuses requests. Otherwise the scripts
-    of a page could not read why a request was refused. Cookies are not allowed, because the API
-    reads only the Authorization header. All other headers are allowed, because client libraries and
-    tracing add headers. Responses of other paths than ``/graphql`` get no headers here.
+    too. ``RateLimitMiddleware`` and ``FailureMiddleware`` must be inside this middleware. Otherwise
+    the scripts of a page could not read their error responses. Cookies are not allowed, because the
+    API reads only the Authorization header. All other headers are allowed, because client libraries
+    and tracing add headers. Only responses of the path ``/graphql`` get CORS headers here.
     """
 
     def __init__(self, app: ASGIApp, *, origins: Sequence[str], local: bool) -> None:

@@ -40,7 +40,7 @@ _JSON_RANGES = (JSON, "application/*", "*/*")
 can read JSON."""
 
 _CACHED_LENGTH = 200
-"""Maximum characters of an Accept header whose result is cached."""
+"""Maximum characters of an Accept header for which ``preferred`` caches its result."""
 
 _ID_NAMES = ("documentId", "doc_id", "id")
 """The JSON members that may contain a document's id, in GraphQL over HTTP and in Relay's
@@ -52,9 +52,9 @@ itself."""
 
 REFUSED_TEXTS = 1_000
 REFUSED_SECONDS = 5.0
-"""With ``trusted_only``, the server refuses the text of a document that is not registered. The
-server remembers up to ``REFUSED_TEXTS`` such texts, each for ``REFUSED_SECONDS``. If a client sends
-one of them again, the server does not have to read the table."""
+"""If only registered documents are allowed (``trusted_only``), the server refuses the texts of all
+other documents. It remembers up to ``REFUSED_TEXTS`` refused texts, each for ``REFUSED_SECONDS``.
+If a client sends one of them again, the server refuses it without reading the table."""
 
 _NOT_SUPPORTED = "PersistedQueryNotSupported", "PERSISTED_QUERY_NOT_SUPPORTED"
 _NOT_FOUND = "PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND"

@@ -64,7 +64,7 @@ _HEADERS = (
 
 
 class SubscriberLimit:
-    """Refuses a connection with 503 if the process or the client has too many subscriptions."""
+    """Refuses a subscriber's connection with 503 if the process or the client has too many."""
 
     def __init__(self, app: ASGIApp, client: Callable[[str], str | None]) -> None:
         self._app = app

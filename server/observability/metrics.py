@@ -1,8 +1,8 @@
 """The metrics of one process. Each metric is shown on the dashboard or used in an alert.
 
 ``prometheus_client`` keeps each value in a file of the directory ``PROMETHEUS_MULTIPROC_DIR``, and
-``exposition`` adds up the files of all processes. Only a server or a follower with metrics imports
-this module.
+``exposition`` adds up the files of all processes. Only servers and ``marginalia stats follow``
+import this module, and only if their metrics are on.
 """
 
 import asyncio
@@ -213,8 +213,8 @@ class FollowerMetrics:
     def round(self, now: datetime, *, left: bool) -> None:
         """Set the time up to which all changes are counted.
 
-        If unread records are ``left``, this time is ``now`` minus the lag of the slowest shard.
-        Otherwise it is ``now``.
+        If ``left`` is true, a shard may have unread records. The time is then ``now`` minus the lag
+        of the slowest shard. Otherwise it is ``now``.
         """
         self._counted_until.set(now.timestamp() - (self._behind if left else 0.0))
         self._behind = 0.0

@@ -66,8 +66,8 @@ _WRITES = {
     "T1": "organizations",
     "T3": "tickets",
 }
-"""The word after ``write`` in the access pattern of a client's write, by the pattern of the written
-item."""
+"""The access pattern of a client's write is ``write`` and one of these words, such as ``write
+comments``. The keys are the access patterns of the written items in ``_PATTERNS``."""
 
 _OUTCOMES: Mapping[type[errors.DalError], str] = {
     errors.ThrottledError: "throttled",
@@ -264,10 +264,11 @@ class OperationNames:
         self._others: set[str] = set()
 
     def label(self, name: str | None, *, trusted: bool) -> str:
-        """Return the name of an operation that is registered or among the first ``OPERATIONS``.
+        """Return the label for the name of an operation.
 
-        Return ``other`` for further names and for long unregistered names, and ``anonymous`` for an
-        operation without a name.
+        The label is the name itself if the operation's document is registered (``trusted``), or if
+        the name is one of the first ``OPERATIONS`` other names. It is ``other`` for further names
+        and for long unregistered names, and ``anonymous`` if the operation has no name.
         """
         if name is None:
             return "anonymous"
