@@ -176,7 +176,7 @@ class _Queue:
         return next(iter(self._by_client))
 
     def take(self, client: str | None) -> _Waiting:
-        """Remove and return a client's oldest request. All other clients then have a turn first."""
+        """Remove and return a client's oldest request. The client then has the last turn."""
         requests = self._by_client[client]
         request = requests.popleft()
         del self._by_age[request]
