@@ -20,7 +20,7 @@ Command: TypeAlias = Callable[..., Coroutine[Any, Any, None] | None]
 
 
 def takes(*names: str) -> Callable[[Command], Callable[..., None]]:
-    """Return a decorator that adds the options of the settings ``names`` to a command.
+    """Return a decorator that adds an option to a command for each setting in ``names``.
 
     The command receives the settings in one argument, ``settings``. If the command is a coroutine
     function, the decorated command runs its coroutine to the end.

@@ -37,8 +37,7 @@ _DESCRIPTION = (
 def workbench_model(table: str, samples: Sequence[Item], made: datetime) -> dict[str, Any]:
     """Return the data model of a table, with the items ``samples`` as its data.
 
-    The model is in version 3.0 of NoSQL Workbench's format, and names ``made`` as the time at which
-    it was created.
+    The model is in version 3.0 of NoSQL Workbench's format. Its creation time is ``made``.
     """
     definition = table_definition(table, INDEXES)
     types = {
@@ -104,8 +103,9 @@ def _attribute(name: str, types: Mapping[str, str]) -> dict[str, str]:
 def sample_items() -> list[Item]:
     """Return example items from the demo data.
 
-    They are comments with their statistics and products, orders with their users and purchases, and
-    an organisation with its users and tickets.
+    - Comments, the statistics that count them, and their products.
+    - Orders, their users, and their purchases.
+    - An organisation, its users, and its tickets.
     """
     return [*_of_comments(), *_of_customers(), *_of_organizations()]
 

@@ -1,1 +1,1 @@
-"""Loads files into the table, and writes the rows that cannot be loaded to a separate file."""
+"""Loads files into the table. Rows that cannot be loaded are written to a separate file."""

@@ -16,10 +16,10 @@ A preset is a TOML file that describes the files of one program. Operators can w
     [set]                               # field = value in every row, like --set
     [default]                           # field = value for rows with an empty or missing cell
     [values.verified_purchase]          # cell in the file = value; other cells count as empty
-    [values.state]                      # cell in the file = value; other cells reject their row
+    [values.state]                      # cell in the file = value; other cells are rejected
     [keep]                              # column = cells; load only rows with these or empty cells
     [leave_out]                         # column = cells; do not load the rows with these cells
-    [no_place]                          # noun for these values in the report = columns not to load
+    [no_place]                          # noun = columns not to load; the report counts their values
 
 Every key is optional. Options of the command line take precedence over a preset.
 """
@@ -177,9 +177,9 @@ class ColumnMapping(Generic[Thing]):
     defaults: Mapping[str, object] = field(default_factory=dict)
     """For each field, the value that replaces an empty or missing cell."""
     values: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    """For each field, the value that replaces each cell of the file, with cells in lower case. A
-    cell without a value here counts as empty. But if the field is ``strict``, the row is
-    rejected."""
+    """The values that replace cells, by field name and by the cell in lower case. In a field that
+    is listed here, a cell that is not listed counts as empty. But if the field is ``strict``, the
+    row is rejected."""
     id_from: Sequence[str] = ()
     """The columns whose cells are hashed into the id. Empty if a column contains the id."""
     named: frozenset[str] = frozenset()
@@ -236,7 +236,7 @@ class ColumnMapping(Generic[Thing]):
         return [(name, column) for name, column in needed if column not in columns]
 
     def check_header(self, name: str, header: Sequence[str]) -> None:
-        """Raise CommandError if ``header`` lacks a required column, or has a used column twice."""
+        """Raise CommandError if ``header`` lacks a required column, or repeats a mapped column."""
         for field_name, column in self.missing(header):
             instead = f"or fill it with `--set {field_name}=VALUE`"
             if field_name == self.kind.fields[0].name:

@@ -39,8 +39,9 @@ Thing = TypeVar("Thing")
 
 Put = Callable[[Sequence[Thing]], Awaitable[Outcome]]
 """A function that stores objects with distinct ids. An object replaces the stored object with the
-same id. The function returns the number of new, changed and unchanged objects, and the ids of
-refused comments. It raises DalError."""
+same id. The function returns the number of new, changed and unchanged objects. It also returns the
+ids of comments that the table refuses, because their authors have other comments on the same
+products. It raises DalError."""
 
 _INSTANT = "TIMESTAMPTZ"
 

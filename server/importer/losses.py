@@ -62,9 +62,9 @@ Key = TypeVar("Key")
 
 _SHOWN_IDS = 5
 _COUNTED = 1_000
-"""Maximum number of unused columns whose values are counted. Also the maximum number of different
-cells for which the left-out rows are counted. Without this limit, a JSONL file with other column
-names in each row would fill the memory."""
+"""Maximum number of unused columns whose values are counted, and of different cells whose left-out
+rows are counted. Without this limit, a JSONL file with different column names in each row would
+fill the memory."""
 
 
 class Losses:

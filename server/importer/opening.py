@@ -40,8 +40,8 @@ _NAMES: dict[TextFormat, str] = {"csv": "CSV", "jsonl": "JSON", "xml": "XML"}
 _PEEKED = 50
 _PEEKED_BYTES = 1_000_000
 _PEEKED_SECONDS = 1.0
-"""Maximum rows, bytes and seconds for reading the first rows of a JSONL or XML file. The cells of
-these rows show the columns of the file, because it has no header."""
+"""A JSONL or XML file has no header, so its columns are found in its first rows. These are the
+maximum numbers of rows, bytes and seconds for this search."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ file. Each line is an object with these members:
   UTF-8 are ``\udc80`` to ``\udcff``.
 - ``columns`` and ``delimiter``: only if ``raw`` is CSV. The default of ``delimiter`` is a comma.
 - ``cut``: true if a line or an XML row was too long. Then ``raw`` contains only the start of the
-  line.
+  line, or nothing for XML.
 """
 
 import contextlib
@@ -155,7 +155,7 @@ def reject_lines(
     columns: Sequence[str] | None = None,
     delimiter: str = ",",
 ) -> Reject:
-    """Return ``lines`` as one rejected row. If a line has a fault, it replaces ``reason``."""
+    """Return ``lines`` as one rejected row. A fault of a line takes precedence over ``reason``."""
     return Reject(
         lines[0].number,
         next((line.fault for line in lines if line.fault), reason),

@@ -29,8 +29,8 @@ of its path. In real files, paths have fewer than 100 characters."""
 _CHUNK = 1 << 16
 _SHOWN_PATHS = 10
 _UNKNOWN_ENCODING = expat.errors.codes[expat.errors.XML_ERROR_UNKNOWN_ENCODING]
-"""The error for an encoding that the parser does not support. Expat itself supports few encodings.
-Python adds those with one byte per character, so the parser has no others, such as Shift JIS."""
+"""The error for an encoding that the parser does not support, such as Shift JIS. Expat itself
+supports few encodings, and Python adds only encodings with one byte per character."""
 
 
 class XmlRows(Iterator[Row | Reject]):

@@ -40,9 +40,9 @@ _PORTS = {"https": 443, "http": 80}
 class Filters:
     """The filters of a product's comments, the order of the list, and the size of its pages.
 
-    An empty filter matches all values, as in a form without a checked box. In an address, ratings
-    come first, then languages, both ascending, then days, purchases, photos, variants, the order
-    and the size.
+    An empty filter matches all values, as in a form without a checked box. An address contains, in
+    this order: ratings and languages (each sorted), days, purchases, photos, variants, the order of
+    the list, and the size.
     """
 
     ratings: tuple[int, ...] = ()
@@ -58,7 +58,8 @@ class Filters:
     photos: bool = False
     """Whether the list shows only comments with photos."""
     together: bool = False
-    """Whether the list shows the comments on all variants of the product's group."""
+    """Whether the list shows the comments on all products of the product's group, which are its
+    variants."""
     size: int = SIZE
     """Number of comments on a page. One of ``SIZES``."""
 

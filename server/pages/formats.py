@@ -21,10 +21,10 @@ _EAST_ASIAN = re.compile("[\u1100-\u115f\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\
 
 _FOLDS = (("wide", 900, 50), ("narrow", 380, 22))
 """For each width of a window: its name, the maximum number of characters in a text that is shown
-whole, and the number of characters as which a line break counts (half a line). A longer text is
-folded: the page shows only its first lines. For example, a text of 900 characters fills nine lines
-of a wide window, and the page shows seven lines of a longer text. So a fold always hides at least
-one line."""
+whole, and the number of characters that half a line has. A line break counts as half a line. A
+longer text is folded: the page shows only its first lines. For example, a text of 900 characters
+fills nine lines of a wide window. Of a longer text, the page shows seven lines. So a fold always
+hides at least one line."""
 
 
 def number(value: float) -> str:

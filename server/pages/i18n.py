@@ -36,8 +36,8 @@ TEMPLATES = ROOT / "server/pages/templates"
 CATALOGUES = ROOT / "server/pages/locales"
 
 _SMALL = 201
-"""``plural_forms`` tries the whole numbers below this number. Every plural category contains one of
-them, except the categories of fractions and of millions."""
+"""To find the plural categories of a language, ``plural_forms`` tries each whole number below this
+limit. Only the categories of fractions and of millions contain none of these numbers."""
 
 _spoken: ContextVar[str] = ContextVar("language of the page", default=SOURCE)
 

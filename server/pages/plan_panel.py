@@ -200,7 +200,7 @@ def _ways(plan: Plan) -> list[dict[str, Any]]:
 
     The articles' plan reads a full page from every partition: see ``playground``. The ideal is one
     Query that reads only the page's rows. ``most`` has the maximum number of requests and the
-    maximum capacity of the three. In the table, the length of a bar is relative to this maximum.
+    maximum capacity of the three. The page draws both figures as bars, relative to these maximums.
     """
     ways = [(gettext("This plan"), plan["requests"], plan["consumedCapacity"])]
     for name, of in (

@@ -2,8 +2,7 @@
 
 Pages link to the files by addresses that contain a digest of all files. So the content at such an
 address never changes. Other sites and products' pictures use addresses without the digest. Before a
-browser uses a file from an address without the digest again, it asks the server whether the file
-has changed.
+browser reuses a file from such an address, it asks the server whether the file has changed.
 """
 
 import gzip

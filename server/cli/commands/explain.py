@@ -151,7 +151,10 @@ def _alternatives(trace: Trace) -> Grid:
 
 
 def _compared(trace: Trace) -> str:
-    named = (("A full page of every partition", trace.full_pages()), ("The ideal", trace.ideal()))
+    named = (
+        ("A full page of every partition", trace.full_pages()),
+        ("A single Query for only the page's rows", trace.ideal()),
+    )
     return "\n".join(
         f"{name}: Requests: {figures.requests}. Items read: {figures.items_read:,.0f}. "
         f"Read capacity units: {figures.capacity:g}."

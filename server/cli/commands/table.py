@@ -56,9 +56,9 @@ class Switch(StrEnum):
 async def create(settings: Settings) -> None:
     """Create the table with its indexes. An existing table keeps its rows and indexes.
 
-    In an existing table, the command switches on the expiry of items, and records whether all
-    comments are counted. If the command is interrupted, run it again. You do not need the command
-    for the embedded engine, which creates its table itself.
+    In an existing table, the command switches on the expiry of items, and records whether the
+    statistics count all comments. If the command is interrupted, run it again. You do not need the
+    command for the embedded engine, which creates its table itself.
     """
     async with open_store(settings, share=True, create=True, usable=False) as store:
         made = store.created or await create_table(store.table)

@@ -50,7 +50,7 @@ def token(
             metavar="DURATION",
             help="Time until the JWT expires, such as 90s, 30m, 12h or 7d.",
         ),
-    ] = "1d",  # type: ignore[assignment]  # Typer parses the default like the option.
+    ] = "1d",  # type: ignore[assignment]  # Typer parses the default like a given value.
     settings: Settings,
 ) -> None:
     """Print a JWT that names a user, for the header 'Authorization: Bearer <JWT>'.

@@ -65,7 +65,8 @@ function put(card, form, link) {
 }
 
 /* Sends a form. Returns the notice and the card in the next page, the refused form, or an error message.
-   Reads the form's address by getAttribute, because ``form.action`` is the form's field of this name. */
+   Reads the form's address by getAttribute, because a form may have a field named ``action``. In such a form,
+   ``form.action`` is the field. */
 async function sent(form, kind, submitter) {
   let message = form.dataset.failed;
   try {

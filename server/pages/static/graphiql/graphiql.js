@@ -130,9 +130,9 @@ function linked() {
 const asked = linked();
 const firstTab = asked ?? newestComments;
 
-// GraphiQL ignores the variables of the first default tab. But it reads a query and variables from the browser's
-// storage. If an earlier visit left a tab with this query and these variables, GraphiQL opens this tab. Otherwise
-// GraphiQL adds a tab.
+// Store the first tab's query and variables in the browser's storage, where GraphiQL reads them, because GraphiQL
+// ignores the variables of the first default tab. If an earlier visit left a tab with this query and these
+// variables, GraphiQL opens this tab. Otherwise GraphiQL adds a tab.
 if (asked || localStorage.getItem("graphiql:tabState") === null) {
   localStorage.setItem("graphiql:query", firstTab.query);
   localStorage.setItem("graphiql:variables", firstTab.variables);

@@ -42,7 +42,7 @@ async def test_the_rejected_indexes_are_printed_as_a_table(
         assert any(one.index in line and one.reason in line for line in said.stdout.splitlines())
     assert f"{chosen.index} (chosen)" in said.stdout
     assert "A full page of every partition: Requests: 2." in said.stdout
-    assert "The ideal: Requests: 1." in said.stdout
+    assert "A single Query for only the page's rows: Requests: 1." in said.stdout
 
 
 async def test_the_next_page_starts_at_the_cursor(
