@@ -172,8 +172,8 @@ def build(arguments: list[str]) -> typer.Typer:
 def main() -> None:
     """Run the command line. If a command fails, print one sentence and set the exit code.
 
-    Only the owner may read the files that commands and their child processes write, because the
-    files contain customers' data.
+    The function sets the umask so that only the owner may read the files that commands and their
+    child processes write, because the files contain customers' data.
     """
     os.umask(0o077)
     # This handler ignores the warnings of ``dal``. Without it, Python would print them between the

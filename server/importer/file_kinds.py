@@ -181,7 +181,7 @@ def _comment_cells(one: Any) -> Iterable[object]:
     """Return the cells of a comment, a submission (an unpublished comment), or a LoadedComment.
 
     The cells contain neither ``touched_at``, which a load sets itself, nor the number of votes,
-    which a load of comments keeps. Files of the kind ``votes`` contain the votes.
+    which a load of comments does not change. Files of the kind ``votes`` contain the votes.
     """
     if isinstance(one, LoadedComment):
         one = one.over(None, one.comment.created_at)

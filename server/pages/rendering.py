@@ -29,8 +29,8 @@ HEADERS: Mapping[str, str] = {
     "X-Content-Type-Options": "nosniff",
     "Vary": "Cookie, Authorization, Accept-Language",
 }
-"""The headers of every page. The policy forbids inline scripts and styles. So templates set the
-widths of stars and bars by SVG attributes."""
+"""The headers of every page. The Content-Security-Policy forbids inline scripts and styles. So
+templates set the widths of stars and bars by SVG attributes."""
 
 _INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
 

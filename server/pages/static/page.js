@@ -16,7 +16,8 @@ let latest = 0;
 let shown = here();
 let requested = location.href;
 
-/* While the pointer is down, no part is replaced, because a click must begin and end on the same element. */
+/* While the pointer is down, no part is replaced. Otherwise the click would be lost, because a click must begin
+   and end on the same element. */
 let release = () => {};
 let released = null;
 export const settled = () => released;
