@@ -5,11 +5,11 @@ order of the list, as in the API. The rows are read in the order of the list for
 ``first``, and in reverse order for ``last``.
 
 A cursor is an opaque string that encodes one position. It does not depend on the filter or on the
-page's plan. It consists of one byte for version and kind, a CRC-32 of four bytes, and the
-position, as base64url without padding. In a cursor, the instant of a position has eight bytes. For
-example, the cursor of an instant and an id of 46 bytes has 79 characters. A cursor contains no
-partition key. The server builds partition keys from the arguments only, so a forged cursor gives no
-access to other rows.
+page's plan. It consists of one byte for version and kind, a CRC-32 of four bytes, and the position,
+as base64url without padding. In a cursor, the instant of a position has eight bytes. For example,
+the cursor of an instant and an id of 46 bytes has 79 characters. A cursor contains no partition
+key. The server builds partition keys from the arguments only, so a forged cursor gives no access to
+other rows.
 """
 
 import binascii

@@ -73,8 +73,8 @@ def is_public(
     """Return whether every client gets the same result from an operation of a valid document.
 
     ``node`` and ``nodes`` count as public if only public fields are selected below them, although
-    the object with the id may be private. This is safe: a request without a user gets an error
-    for a private object, and caches keep neither errors nor responses to requests with a user.
+    the object with the id may be private. This is safe: a request without a user gets an error for
+    a private object, and caches keep neither errors nor responses to requests with a user.
     """
     if operation.operation is not OperationType.QUERY or schema.query_type is None:
         return False

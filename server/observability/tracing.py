@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from server.observability.metrics import Metrics  # another extra
 
 MOST_TRACES = 5
-"""Maximum traces per second of one process. With about ten spans each, they take 0.3 % of the
+"""Maximum traces per second of one process. With about ten spans each, they take 0.1 % of the
 process's time."""
 
 EXPORT_TIMEOUT = 3
