@@ -490,7 +490,7 @@ class Settings:
             ),
             "--federation and --documents-only cannot be used together, because a gateway writes "
             "its own documents: remove one of them.": self.federation and self.documents_only,
-            "--jwt-issuer needs --jwt-audience: add the API or client that its JWTs are for.": (
+            "--jwt-issuer needs --jwt-audience: set it to the API or client that JWTs are for.": (
                 self.jwt_issuer is not None and self.jwt_audience is None
             ),
             "--sign-in-client-id needs --sign-in-client-secret and --jwt-issuer, the issuer with "

@@ -96,9 +96,10 @@ class ReadEstimate(NamedTuple):
 def least_cost(requests: int, rows: float, row_bytes: float) -> float:
     """Return a lower bound of the cost of ``requests`` Queries that read ``rows`` rows.
 
-    The cheapest limit of a segment may be lower than the number of rows that the page is expected
-    to need. The cost then includes the missing rows only with the probability of a refill, which is
-    about one half or more. So the bound includes the capacity for only half of ``rows``.
+    The first Query of a segment may have a lower limit than the number of rows that the page is
+    expected to need. The rows above this limit are read only if a refill follows, so their capacity
+    is multiplied by the probability of a refill, which is about one half or more. So the bound
+    includes half of the capacity for ``rows``.
     """
     return requests * (REQUEST + ROW) + max(0.5 * requests, rows * row_bytes / BLOCK / 4)
 
