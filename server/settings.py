@@ -200,8 +200,8 @@ class Settings:
     )
     introspection: bool = _setting(
         True,
-        "Let clients query the schema. If off, clients cannot query it, and error messages contain "
-        "no names of the schema.",
+        "Let clients query the schema. If off, error messages contain no names of the schema "
+        "either.",
     )
     federation: bool = _setting(
         False,

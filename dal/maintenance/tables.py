@@ -173,7 +173,7 @@ async def upgrade(
     if found.differing:
         raise StoreRefusedError(
             f"This version cannot use {listed(found.differing)} of the table {table.name}, because "
-            "keys differ or attributes are missing, and DynamoDB cannot change an index. Delete a "
+            "needed keys or attributes are missing, and DynamoDB cannot change an index. Delete a "
             "global index with `aws dynamodb update-table`, then run this command again to create "
             "the index. Until then, reads of the index fail. For a local index, create a new table."
         )

@@ -1,6 +1,6 @@
 """Changes of comments: builds their actions and counter deltas, and groups them in transactions.
 
-A rebuild counts all comments in counters of its own, while clients write comments. The attribute
+A rebuild counts all comments in separate counters, while clients write comments. The attribute
 ``counted`` (N) of a comment's item is the number of the latest rebuild that has counted the
 comment. During a rebuild, a write adds the comment's new image (the item after the write) to the
 rebuild's counters, and sets ``counted`` in the new image to the rebuild's number. If ``counted`` in

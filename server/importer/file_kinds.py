@@ -195,7 +195,7 @@ def _state_field(name: str, parse: Callable[[str, object], object], **others: An
     return Field(name, parse, required=False, kept=True, all_states=True, **others)
 
 
-# ``Any`` stands for CommentRow, which is a Comment or a LoadedComment: see _comment_row.
+# ``Any`` is a CommentRow: a Comment or a LoadedComment (see _comment_row).
 COMMENTS: FileKind[Any] = FileKind(
     name="comments",
     fields=(

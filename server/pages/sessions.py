@@ -173,9 +173,9 @@ def _signature_end(lines: list[str], words: list[str], algorithm: str) -> int:
     including the first of ``words``. A line is full if the program that broke the JWT into lines
     had no room for more.
 
-    The signature ends with the first word at which its length is usual for ``algorithm``. But if
-    the word after it is a full line, this word belongs to the signature, too, and the search goes
-    on. If the length is usual at no word, the signature ends with its first line that is not full.
+    The signature ends with the first word at which its length is usual for ``algorithm``, unless
+    the next word is a full line: a full line is still a part of the signature. If the length is
+    usual at no word, the signature ends with its first line that is not full.
     """
     ends = list(accumulate(map(len, words)))
     sizes, following = _SIGNATURES.get(algorithm, set()), [*map(len, words[1:]), 0]
