@@ -31,6 +31,13 @@ class TooManySegmentsError(DalError):
     """
 
 
+class QueryTooCostlyError(DalError):
+    """The operation is predicted to cost more than the limits allow, or costs more than predicted.
+
+    The cost is the number of requests, the read capacity, and the values of the result.
+    """
+
+
 class AlreadyCommentedError(DalError):
     """The author already has a comment on the product, and the table allows only one.
 

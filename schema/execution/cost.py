@@ -30,6 +30,7 @@ from graphql import (
     value_from_ast_untyped,
 )
 
+from dal.errors import QueryTooCostlyError
 from dal.limits import (
     MAX_ANSWER_VALUES,
     MAX_QUESTIONS,
@@ -76,10 +77,6 @@ _SIZING = frozenset(
 requests."""
 
 _MAX_KEPT = 50
-
-
-class QueryTooCostlyError(Exception):
-    """The operation is expected to read or to return more than the limits allow."""
 
 
 @dataclass(frozen=True, slots=True)

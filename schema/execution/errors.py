@@ -22,7 +22,6 @@ from dal.limits import MAX_ERRORS, MAX_MESSAGE
 from dal.live.log import SlowListenerError
 from dal.repositories.photo_uploads import NoUploadsError
 from resolvers.authorization import ForbiddenError, UnauthenticatedError
-from schema.execution.cost import QueryTooCostlyError
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +52,7 @@ CODES: dict[type[Exception], ErrorCode] = {
     errors.InvalidArgumentError: ErrorCode.BAD_ARGUMENT,
     errors.NoIndexError: ErrorCode.UNSUPPORTED_FILTER,
     errors.TooManySegmentsError: ErrorCode.QUERY_TOO_COSTLY,
-    QueryTooCostlyError: ErrorCode.QUERY_TOO_COSTLY,
+    errors.QueryTooCostlyError: ErrorCode.QUERY_TOO_COSTLY,
     errors.NotFoundError: ErrorCode.NOT_FOUND,
     UnauthenticatedError: ErrorCode.UNAUTHENTICATED,
     ForbiddenError: ErrorCode.FORBIDDEN,

@@ -22,13 +22,14 @@ from strawberry.types.graphql import OperationType
 
 from dal.account import Account, opened
 from dal.deadline import Deadline, deadline
+from dal.errors import QueryTooCostlyError
 from dal.limits import MAX_EVENT_REQUESTS
 from dal.live.changes import CommentEvent
 from dal.live.log import Listener, SlowListenerError
 from resolvers.authorization import is_staff
 from resolvers.context import Context
 from resolvers.selection import EXPLAINED
-from schema.execution.cost import Cost, QueryTooCostlyError, Reads
+from schema.execution.cost import Cost, Reads
 from schema.execution.documents import (
     CheckedOperation,
     DocumentCache,

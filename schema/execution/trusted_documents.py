@@ -10,8 +10,8 @@ from hashlib import sha256
 
 from graphql import GraphQLError
 
+from dal.errors import QueryTooCostlyError
 from dal.limits import TRUSTED_CHARACTERS
-from schema.execution.cost import QueryTooCostlyError
 from schema.execution.documents import DocumentCache
 
 _PREFIX = "sha256:"
