@@ -16,7 +16,14 @@ from typing import TypeAlias
 
 from dal.entities.entity import UNREADABLE, Entity, Row, packed, unpacked
 from dal.model import Product, ProductDetails, ProductRank
-from dal.model.key_parts import COUNT_LENGTH, escape, fold, format_count, parse_count, unescape
+from dal.model.key_parts import (
+    COUNT_LENGTH,
+    escape,
+    fold_title,
+    format_count,
+    parse_count,
+    unescape,
+)
 from dal.table.index import TABLE_KEYS, Index
 from dal.table.items import Item, primary_key
 
@@ -46,7 +53,7 @@ TITLES = Index("GSI1", "GSI1PK", "GSI1SK", "TITLE", ("initial",), _BY_TITLE, pro
 
 
 def _title_position(pair: ProductWithDetails) -> str | None:
-    product_id, title = pair[0], fold(pair[1].title)
+    product_id, title = pair[0], fold_title(pair[1].title)
     # A tab sorts before each character of a folded title, so "Red" precedes "Red kettle".
     return f"{title}\t{escape(product_id)}" if title else None
 
@@ -71,7 +78,7 @@ def _decode(row: Row) -> ProductWithDetails:
 
 PRODUCT_DETAILS: Entity[ProductWithDetails] = Entity(
     key=lambda pair: details_key(pair[0]),
-    fields={"product": lambda pair: pair[0], "initial": lambda pair: fold(pair[1].title)[:1]},
+    fields={"product": lambda pair: pair[0], "initial": lambda pair: fold_title(pair[1].title)[:1]},
     positions={_ALONE: lambda _: "", _BY_TITLE: _title_position},
     indexes=(
         Index(None, *TABLE_KEYS, "PRODUCT", ("product",), _ALONE, label=DETAILS),

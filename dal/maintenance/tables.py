@@ -31,7 +31,7 @@ from dal.entities.comment import (
 from dal.entities.entity import Entity, packed, unpacked
 from dal.entities.order import ORDER, is_order
 from dal.entities.organization import ORGANIZATION_USER, is_organization_user
-from dal.entities.product import PRODUCT_DETAILS, is_details
+from dal.entities.product import PRODUCT_DETAILS, TITLES, is_details
 from dal.entities.submission import SUBMISSION
 from dal.entities.ticket import TICKET, is_ticket
 from dal.errors import (
@@ -303,16 +303,22 @@ async def _complete_items(
 def _completion(item: Item) -> tuple[Action, bool] | None:
     """Return a pair of an update and a flag; None if the item is complete or cannot be decoded.
 
-    The update adds the item's missing attributes, and the missing fields of ``data``. The update
-    fails if the item has changed. The flag is True for a comment that is not counted and is missing
-    in its product's lists.
+    The update sets the item's missing or outdated attributes, and the missing fields of ``data``.
+    The update fails if the item has changed. The flag is True for a comment that is not counted and
+    is missing in its product's lists.
     """
     entity = next((entity for holds, entity in _ENTITIES if holds(item)), None)
     found = None if entity is None else entity.recover(item)
     if entity is None or found is None:
         return None
     whole, data = entity.encode(found), unpacked(item)
-    lacking = {name: value for name, value in whole.items() if name not in item}
+    # Earlier versions folded titles in another way, so a title's keys can be present but outdated.
+    folded = {TITLES.partition_key, TITLES.sort_key} if entity is PRODUCT_DETAILS else set()
+    lacking = {
+        name: value
+        for name, value in whole.items()
+        if name not in item or (name in folded and item[name] != value)
+    }
     if unpacked(whole).keys() - data.keys():
         lacking |= packed({**unpacked(whole), **data})
     if not lacking:

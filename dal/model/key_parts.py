@@ -5,9 +5,10 @@ percent-encoded, so product ``42/en`` never collides with product ``42`` in lang
 """
 
 import re
-import unicodedata
 from datetime import UTC, datetime
 from urllib.parse import unquote
+
+from dal.model.folding import fold
 
 _RESERVED = re.compile("[%/#]")
 
@@ -34,26 +35,22 @@ TITLE_LENGTH = 100
 is enough for such a title and an identifier."""
 
 
-def fold(title: str) -> str:
-    """Return the beginning of a title in the form that sort keys contain, for caseless searches.
+def fold_title(title: str) -> str:
+    """Return the beginning of a folded title in the form that sort keys contain.
 
-    The result is case-folded and in Unicode's form NFKC. Each run of spaces becomes one space. Two
-    titles have the same form if they match by Unicode's compatibility caseless matching:
-    https://www.unicode.org/versions/latest/core-spec/chapter-3/#G33992
+    Each run of spaces becomes one space.
     """
-    for form in ("NFD", "NFKC"):
-        title = unicodedata.normalize(form, title).casefold()
-    words = unicodedata.normalize("NFKC", title).replace(LAST_CHARACTER, "").split()
+    words = fold(title.replace(LAST_CHARACTER, "")).split()
     return " ".join(words)[:TITLE_LENGTH].rstrip()
 
 
 def fold_prefix(text: str) -> str:
     """Return the folded form of ``text``, for a search by the first characters of titles.
 
-    A caller searches for folded titles that begin with the result. Unlike ``fold``, this function
-    keeps a space at the end of ``text``, so that ``red `` does not find ``redwood``.
+    A caller searches for folded titles that begin with the result. Unlike ``fold_title``, this
+    function keeps a space at the end of ``text``, so that ``red `` does not find ``redwood``.
     """
-    folded = fold(text)
+    folded = fold_title(text)
     return f"{folded} "[:TITLE_LENGTH] if text[-1:].isspace() else folded
 
 

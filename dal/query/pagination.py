@@ -31,7 +31,7 @@ from dal.model.key_parts import (
     INSTANT_LENGTH,
     TITLE_LENGTH,
     escape,
-    fold,
+    fold_title,
     format_instant,
     parse_count,
     parse_instant,
@@ -160,7 +160,9 @@ def _unpack(cursor: str, kind: CursorKind) -> str:
         start = before + sign
         if kind is CursorKind.COUNT:
             parse_count(before)
-        elif kind is CursorKind.TITLE and (len(before) > TITLE_LENGTH or fold(before) != before):
+        elif kind is CursorKind.TITLE and (
+            len(before) > TITLE_LENGTH or fold_title(before) != before
+        ):
             raise ValueError("The title is not folded as in a key.")
     if escape(rules.identifier("cursor", unescape(part))) != part:
         raise ValueError("The id is not escaped as in a key.")

@@ -121,6 +121,7 @@ async def test_items_get_the_keys_that_they_lack(absent: Table) -> None:
         "user": ORGANIZATION_USER.encode(ROSTERS[0].users[0]),
         "titled": PRODUCT_DETAILS.encode(("1", ProductDetails("Red kettle"))),
         "untitled": PRODUCT_DETAILS.encode(("2", ProductDetails(url="/2"))),
+        "dotted": PRODUCT_DETAILS.encode(("3", ProductDetails("\u0130stanbul"))),
     }
     assert "PlacedId" not in whole["shipped"]
     subject = {name: unpacked(whole["ticket"])[name] for name in ("subject", "text")}
@@ -131,6 +132,7 @@ async def test_items_get_the_keys_that_they_lack(absent: Table) -> None:
         without(whole["user"], "GSI1PK", "GSI1SK", "GSI5PK", "GSISK"),
         without(whole["titled"], "GSI1PK", "GSI1SK"),
         whole["untitled"],
+        whole["dotted"] | {"GSI1SK": {"S": "i\u0307stanbul\t3"}},
     ]
     strange = {**comment_key("strange"), "GSISK": {"S": "?"}, "data": {"S": "{}"}}
     tombstone = {**comment_key("gone"), KEYED: {"S": "digest"}}
@@ -146,7 +148,7 @@ async def test_items_get_the_keys_that_they_lack(absent: Table) -> None:
         "GSI1",
         "openOrders",
     ]
-    assert done.items == len(COMMENTS) + 5
+    assert done.items == len(COMMENTS) + 6
     comments = [COMMENT.encode(one) for one in COMMENTS]
     for item in (*whole.values(), strange, tombstone, *comments):
         assert await absent.get({"PK": item["PK"], "SK": item["SK"]}) == item

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dal.entities.comment import comment_position
 from dal.errors import InvalidCursorError
-from dal.model.key_parts import escape, fold, format_count
+from dal.model.key_parts import escape, fold_title, format_count
 from dal.query.pagination import CursorKind, decode_cursor, encode_cursor
 from dal.query.plan import Order
 from tests.oracle import position_in
@@ -36,7 +36,7 @@ counted = st.builds(
     st.integers(0, 10**12 - 1),
     identifiers,
 )
-titled = st.builds(lambda title, name: f"{fold(title)}\t{escape(name)}", texts, identifiers)
+titled = st.builds(lambda title, name: f"{fold_title(title)}\t{escape(name)}", texts, identifiers)
 ranked = st.tuples(st.sampled_from(Order), comments).map(
     lambda one: (position_in(*one), CursorKind[one[0].name])
 )
