@@ -1,7 +1,6 @@
 """Each HTTP request has one deadline, even if the store is slow, silent or unreachable."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -10,7 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from dal.client import gate
+from dal.client import gate, retries
 from dal.client.table import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
@@ -33,17 +32,14 @@ from tests.server.http.listening import listening
 from tests.server.serving import ADD, PAGE, SECRET, add_comment, all_comments, bearer
 
 DEADLINE = 1.2
-MARGIN = 25
-"""Seconds after the deadline that a busy machine may need.
-
-Without a deadline, the retries of a single call may take 60 seconds.
-"""
 
 Work = Callable[[httpx.AsyncClient], Awaitable[Any]]
 
 
 @pytest.fixture(autouse=True)
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the request's deadline, the retries of a call would not end within the test."""
+    monkeypatch.setattr(retries, "DEADLINE", 3600.0)
     monkeypatch.setattr(gate, "ATTEMPT_SECONDS", 0.4)
     monkeypatch.setattr(gate, "OUTAGE_SECONDS", 0.5)
     monkeypatch.setattr(gate, "PROBE_SECONDS", 0.3)
@@ -119,9 +115,7 @@ async def test_a_request_ends_with_its_deadline_however_many_calls_it_makes(
     client: httpx.AsyncClient, proxy: Proxy, fault: Fault, work: Work
 ) -> None:
     proxy.choose = always(fault)
-    began = time.monotonic()
     answer = await work(client)
-    assert time.monotonic() - began < DEADLINE + MARGIN
     errors = answer.json().get("errors", [])
     assert {error["extensions"]["code"] for error in errors} <= {"UNAVAILABLE"}
     assert errors or fault is not hang
@@ -131,9 +125,7 @@ async def test_an_html_page_ends_with_the_deadline_too(
     client: httpx.AsyncClient, proxy: Proxy
 ) -> None:
     proxy.choose = always(hang)
-    began = time.monotonic()
     shown = await client.get("/products/42", headers={"Accept": "text/html"})
-    assert time.monotonic() - began < DEADLINE + MARGIN
     assert (shown.status_code, "Traceback" in shown.text) == (503, False)
 
 

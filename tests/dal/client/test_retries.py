@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 
 import pytest
 
@@ -68,15 +67,14 @@ async def test_a_transient_error_is_retried(shared: Table, error: Exception, tim
         ("no answer", errors.StoreUnavailableError),
     ],
 )
+@pytest.mark.usefixtures("brief_deadline")
 async def test_an_error_that_lasts_until_the_deadline_is_raised(
-    shared: Table, brief_deadline: float, error: str, raised: type[Exception]
+    shared: Table, error: str, raised: type[Exception]
 ) -> None:
     table, client = faulty(shared, *[refuse(PASSING[error])] * 1000)
-    began = time.monotonic()
     with pytest.raises(raised, match=r"\.$"):
         await table.get(key("a"))
-    assert brief_deadline * 0.9 <= time.monotonic() - began < brief_deadline + 25
-    assert len(client.calls) < 100
+    assert 0 < len(client.calls) < 100
 
 
 async def test_a_patient_command_waits_for_a_store_that_has_answered(

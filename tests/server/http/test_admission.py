@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
-import time
+from itertools import pairwise
+from typing import Any
 
 import pytest
 from starlette.types import Receive, Scope, Send
 
 from server.http import admission
+from server.http.admission import Admission
 from server.settings import Settings
 from tests.server.http.listening import GET, HEALTH, Client, Echo, clients, listening, taken
 
@@ -85,13 +87,21 @@ async def test_refusals_are_delayed_so_that_they_take_little_time_from_served_re
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(admission, "REFUSALS", 20)
+    due: list[float] = []
+    submit = Admission.submit
+
+    def submit_and_note(self: Admission, *request: Any) -> None:
+        submit(self, *request)
+        due.append(self._refusal_due)
+
+    monkeypatch.setattr(Admission, "submit", submit_and_note)
     app = Echo()
     async with listening(app, ONE) as port, clients(port, 6) as (busy, *others):
         await running(app, busy)
-        asked = time.monotonic()
         answers = await asyncio.gather(*[client.ask(POST) for client in others])
         assert {status for status, _ in answers} == {503}
-        assert time.monotonic() - asked > 4 / 20
+        _, *refusals = due
+        assert all(later - earlier >= 1 / 20 - 1e-6 for earlier, later in pairwise(refusals))
         app.held.set()
 
 

@@ -1,7 +1,6 @@
 """The trend on a product's page, which is shown only if the analytics store has it."""
 
 import asyncio
-import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -166,13 +165,11 @@ async def test_a_page_does_not_wait_for_a_slow_drawing(
     table: Table, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def ask(_: DuckDBStore, question: Question, export: Export) -> Result:
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
         raise AssertionError
 
     monkeypatch.setattr(DuckDBStore, "ask", ask)
     monkeypatch.setattr("server.pages.product.TREND_TIMEOUT", 0.05)
-    began = time.monotonic()
     answer = await page(table, folder)
-    assert time.monotonic() - began < 30
     assert answer.status_code == 200
     assert 'class="trend"' not in answer.text
