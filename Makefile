@@ -54,8 +54,10 @@ TOOLS_conformance := $(CONFORMANCE)/node_modules/installed
 TOOLS_examples := $(EXAMPLES)/built
 TOOLS_lighthouse := $(LIGHTHOUSE)/node_modules/installed
 
-trial: $(if $(NAME),setup-dev $(TOOLS_$(NAME))) ## List the trials; NAME=fuzz runs one
+# An unknown name is refused before anything is installed.
+trial: ## List the trials; NAME=fuzz runs one
 	@$(PYTHON) -m tests.trials $(NAME)
+	$(if $(NAME),@$(MAKE) --no-print-directory setup-dev $(TOOLS_$(NAME)))
 	$(if $(NAME),$(BIN)/python -m tests.trials.$(NAME) $(ARGS))
 
 $(EXAMPLES)/built: $(EXAMPLES)/node_modules/installed

@@ -17,7 +17,7 @@ _REFUSED = (
 )
 
 
-class Refusal(BuildHookInterface):  # type: ignore[type-arg]
+class Refusal(BuildHookInterface):  # type: ignore[misc]  # only the build installs hatchling
     """Allows editable installs of a clone, and builds of the image and the Lambda function."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - hatchling's signature

@@ -47,10 +47,13 @@ def test_each_trial_that_needs_tools_is_a_trial() -> None:
     assert named <= {f"TOOLS_{name}" for name in trials()}
 
 
-def test_an_unknown_trial_is_refused_with_the_names_of_all() -> None:
-    done = make("trial", "NAME=nothing")
+def test_an_unknown_trial_is_refused_before_anything_is_installed(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    shutil.copytree(ROOT / "tests/trials", tmp_path / "tests/trials")
+    done = make("trial", "NAME=nothing", directory=tmp_path)
     assert done.returncode != 0
     assert "There is no trial nothing: choose one of audit, " in done.stderr
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["Makefile", "tests"]
 
 
 @pytest.fixture
