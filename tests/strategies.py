@@ -46,7 +46,7 @@ plain_identifiers = st.text(in_identifiers, min_size=1, max_size=20)
 awkward_identifiers = st.text(
     "/#%2F35a\ud7ff\ue000\uffff\U00010000\U0010fffe", min_size=1, max_size=6
 )
-identifiers = awkward_identifiers | plain_identifiers
+identifiers = (awkward_identifiers | plain_identifiers).map(rules.trimmed).filter(bool)
 instants = st.sampled_from(TIES) | st.datetimes(timezones=st.just(UTC))
 
 names = st.none() | st.sampled_from(["Ana Pérez", "Zoë / 50 % #1 🙂"])

@@ -51,6 +51,20 @@ _SHAPELESS = {"Z", "C"}
 """The first letters of Unicode's categories of invisible characters: separators (Z), and control
 and format characters (C)."""
 
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Invisible characters of other categories, such as letters and marks: those with Unicode's
+property Default_Ignorable_Code_Point, and the Braille blank (U+2800)."""
+
+_BLANKS = (
+    "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
+    "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+    "\xad\u180e\u200b\u200e\u200f\u2060\u2800\u3164\ufeff\uffa0"
+)
+"""White space, and invisible characters that are no part of a word. Joiners and variation selectors
+are not in the list: names and emoji may end with them."""
+
 _AMOUNT, _CURRENCY = r"(?P<amount>[0-9]{1,12}(?:\.[0-9]{1,4})?)", r"(?P<currency>[A-Z]{3})"
 _MONEY = (re.compile(f"{_AMOUNT} {_CURRENCY}"), re.compile(f"{_CURRENCY} {_AMOUNT}"))
 _PATH, _HTTPS = (
@@ -71,7 +85,24 @@ def decimal_places() -> Mapping[str, int]:
     return {one.code: one.exponent for one in Currency if one.exponent is not None}
 
 
+def trimmed(value: str) -> str:
+    """Return ``value`` without blanks at its ends. A value without a visible character is empty."""
+    return "" if _is_blank(value) else value.strip(_BLANKS)
+
+
 def identifier(argument: str, value: str) -> str:
+    """Return ``value`` if it can be part of a key, and has no blanks at its ends.
+
+    Users cannot see such blanks, so different ids would look equal.
+    """
+    value = key_part(argument, value)
+    if (visible := trimmed(value)) != value:
+        fault = "begins or ends with a blank: remove the blank" if visible else "is blank"
+        raise InvalidArgumentError(argument, f"{argument} {value[:40]!r} {fault}.")
+    return value
+
+
+def key_part(argument: str, value: str) -> str:
     """Return ``value`` if it can be part of a key in DynamoDB.
 
     The value must have 1 to 512 bytes after escaping, and no character in ``_UNFIT_FOR_KEYS``.
@@ -92,11 +123,11 @@ def identifier(argument: str, value: str) -> str:
 
 
 def name(argument: str, value: str) -> str:
-    """Return ``value`` without spaces at its ends, if it is valid as a display name.
+    """Return ``value`` without blanks at its ends, if it is valid as a display name.
 
     A display name must follow the rules of ``identifier``, and contain a visible character.
     """
-    return identifier(argument, _stated(argument, value.strip()))
+    return identifier(argument, trimmed(_stated(argument, value)))
 
 
 def name_unless(username: str, name: str | None) -> str | None:
@@ -213,7 +244,9 @@ def _stated(argument: str, value: str) -> str:
 
 
 def _is_blank(value: str) -> bool:
-    return all(unicodedata.category(char)[0] in _SHAPELESS for char in value)
+    return all(
+        unicodedata.category(char)[0] in _SHAPELESS or _INVISIBLE.match(char) for char in value
+    )
 
 
 def _measured(argument: str, value: str, most: int) -> str:

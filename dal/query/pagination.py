@@ -164,7 +164,7 @@ def _unpack(cursor: str, kind: CursorKind) -> str:
             len(before) > TITLE_LENGTH or fold_title(before) != before
         ):
             raise ValueError("The title is not folded as in a key.")
-    if escape(rules.identifier("cursor", unescape(part))) != part:
+    if escape(rules.key_part("cursor", unescape(part))) != part:
         raise ValueError("The id is not escaped as in a key.")
     return start + part
 

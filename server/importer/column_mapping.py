@@ -35,6 +35,7 @@ from pathlib import Path
 from typing import Generic, Literal, get_args
 
 from dal.errors import InvalidArgumentError
+from dal.model import rules
 from server.errors import CommandError
 from server.importer.field_parsers import DateUnit, date_reader, instant, refused
 from server.importer.file_kinds import FILE_KINDS, Field, FileKind, FileKindName, Thing
@@ -198,6 +199,8 @@ class ColumnMapping(Generic[Thing]):
             if column is None:
                 continue
             cell = cells.get(column)
+            if isinstance(cell, str) and not rules.trimmed(cell):
+                cell = ""
             if one.name in self.values and cell not in (None, ""):
                 cell = self._translated(one, column, cell)
             if cell is None or cell == "":
@@ -253,10 +256,10 @@ class ColumnMapping(Generic[Thing]):
 def hashed_id(cells: Sequence[object]) -> str:
     """Return an id for a row without an id: the first 32 hex digits of the SHA-256 of ``cells``.
 
-    Equal cells result in the same id in every file. Raises InvalidArgumentError if all cells
-    are empty.
+    Equal cells result in the same id in every file. Blanks at the ends of cells make no difference.
+    Raises InvalidArgumentError if all cells are empty.
     """
-    texts = ["" if cell is None else str(cell) for cell in cells]
+    texts = ["" if cell is None else rules.trimmed(str(cell)) for cell in cells]
     if not any(texts):
         raise InvalidArgumentError(_ID, "id cannot be made: all columns of --id-from are empty.")
     digest = hashlib.sha256(json.dumps(texts).encode())

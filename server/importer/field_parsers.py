@@ -76,9 +76,12 @@ def language(field: str, cell: object) -> str:
 
 
 def identifier(field: str, cell: object) -> str:
-    """Return an identifier, which is text. A cell with a whole number is converted to text."""
+    """Return an identifier, which is text without blanks at its ends.
+
+    A cell with a whole number is converted to text.
+    """
     digits = isinstance(cell, int) and not isinstance(cell, bool)
-    return rules.identifier(field, str(cell) if digits else text(field, cell))
+    return rules.identifier(field, str(cell) if digits else rules.trimmed(text(field, cell)))
 
 
 def rating(field: str, cell: object) -> int:

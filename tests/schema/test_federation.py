@@ -119,6 +119,7 @@ NAMES = "must be Product or ProductGroup or Comment or Author."
             f"{PLACE}: Product needs productId, a string.",
         ),
         ({"__typename": "Product", "productId": ""}, f"{PLACE}.productId is empty."),
+        ({"__typename": "Product", "productId": " "}, f"{PLACE}.productId ' ' is blank."),
         ({"__typename": "Comment", "id": None}, f"{PLACE}: Comment needs id, a string."),
         ({"__typename": "Comment", "id": "1"}, f"{PLACE}.id '1' is not the id of a Comment."),
         ({"__typename": "Author", "username": "ann"}, f"{PLACE}: Author needs id, a string."),

@@ -69,8 +69,8 @@ def test_each_field_that_may_fail_is_nullable() -> None:
         (
             (
                 'user(username: "1") { username } wrong: user(username: "") { id }'
-                ' order(orderId: "") { id } comment(commentId: "") { id } node(id: "x") { id }'
-                ' ticket(ticketId: "") { id } organization(organizationName: "") { id }'
+                ' order(orderId: " ") { id } comment(commentId: "") { id } node(id: "x") { id }'
+                ' ticket(ticketId: "\\u3000") { id } organization(organizationName: "a ") { id }'
             ),
             [["wrong"], ["order"], ["comment"], ["node"], ["ticket"], ["organization"]],
         ),

@@ -15,6 +15,19 @@ from dal.model.key_parts import escape
 from tests.strategies import MORE, identifiers
 
 MOST = MAX_IDENTIFIER_BYTES
+BLANK = (
+    " ",
+    "\u00a0",
+    "\u3000",
+    "\u200b",
+    "\u3164",
+    "\u2800",
+    "\ufe0f\u200d",
+    "\u034f",
+    "\U000e0100",
+)
+"""Texts without a visible character: white space, and code points that Unicode calls ignorable."""
+
 _SUBTAGS = "en EN de zh yue sgn us US Latn Hans 419 840 1996 u co phonebk x t i klingon a 12 é gb"
 tag_like = st.lists(st.sampled_from(_SUBTAGS.split()), min_size=1, max_size=5).map("-".join)
 
@@ -33,7 +46,7 @@ def complaint(rule: object, value: object) -> str:
 
 
 @pytest.mark.parametrize(
-    "value", ["1", "42/en", "a#b", "100%", "été", "商品", "😀", " ", "a b", "%00", "x" * MOST]
+    "value", ["1", "42/en", "a#b", "100%", "été", "商品", "😀", "❤️", "a b", "%00", "x" * MOST]
 )
 def test_well_formed_identifiers_stay_as_they_are(value: str) -> None:
     assert rules.identifier("productId", value) == value
@@ -55,6 +68,11 @@ def test_well_formed_identifiers_stay_as_they_are(value: str) -> None:
         ("#" * 900_000, f"longer than {MOST} bytes"),
         ("é" * (MOST // 2 + 1), f"longer than {MOST} bytes"),
         ("/" * (MOST // 3 + 1), f"longer than {MOST} bytes"),
+        *((value, "blank") for value in BLANK),
+        (" kettle", "begins or ends with a blank"),
+        ("kettle\u3000", "begins or ends with a blank"),
+        ("\u200bkettle", "begins or ends with a blank"),
+        ("kettle\ufeff", "begins or ends with a blank"),
     ],
 )
 def test_malformed_identifiers_are_refused(value: str, why: str) -> None:

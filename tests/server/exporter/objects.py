@@ -42,7 +42,7 @@ _TEXTS = (
     _WRITTEN | st.sampled_from(['"', "a,b\r\nc", "\r", '""\n', " x ", "\u2028,\x85", "=1+1"])
 ).map(lambda text: rules.text("text", text))
 _STATED = _TEXTS.map(lambda text: f"{text}.")
-_IDS = st.text(in_identifiers, min_size=1, max_size=12)
+_IDS = st.text(in_identifiers, max_size=12).map(rules.trimmed).filter(bool)
 _INSTANTS = st.datetimes(timezones=st.just(UTC)) | st.sampled_from(
     [datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)]
 )

@@ -68,6 +68,14 @@ def test_a_missing_field_is_named(field: str) -> None:
         mapping.make({**row(), field: None})
 
 
+@pytest.mark.parametrize("field", ["id", "product_id", "username"])
+def test_a_blank_cell_is_empty(field: str) -> None:
+    mapping = make_column_mapping(COMMENTS, [], [])
+    for blank in (" ", "\u3000", "\u200b"):
+        with pytest.raises(InvalidArgumentError, match=f"{field} is empty"):
+            mapping.make({**row(), field: blank})
+
+
 def test_a_missing_mapped_field_is_named_with_its_column() -> None:
     mapping = make_column_mapping(COMMENTS, ["created_at=Time"], [])
     with pytest.raises(InvalidArgumentError, match=r"created_at \(column 'Time'\) is missing"):
@@ -191,6 +199,7 @@ def test_an_id_of_several_columns_is_the_same_in_every_format() -> None:
     made = mapping.make(written)
     assert made.comment_id == mapping.make({**written, "sku": "42"}).comment_id
     assert made.comment_id == hashed_id(["ana", 42]) == "5355e3ddecb4733bb9b2bb326d2cfd37"
+    assert hashed_id([" ana\u3000", 42]) == made.comment_id
     assert hashed_id(["ana4", "2"]) != made.comment_id != hashed_id([42, "ana"])
     with pytest.raises(InvalidArgumentError, match="all columns of --id-from are empty"):
         mapping.make({**written, "customer": "", "sku": None})

@@ -34,7 +34,7 @@ def named(value: object) -> str | None:
 VALUES: list[tuple[Parser, object, list[object]]] = [
     (parsers.rating, 5, [5, 5.0, "5", "5.0", " 5 ", "+5", "05"]),
     (parsers.identifier, "12", [12, "12"]),
-    (parsers.identifier, "a/b#c%", ["a/b#c%"]),
+    (parsers.identifier, "a/b#c%", ["a/b#c%", " a/b#c%", "\ta/b#c%\n", "\ufeffa/b#c%\u3000"]),
     (parsers.identifier, "0", [0]),
     (parsers.language, "en-US", ["EN-us", " en_us "]),
     (parsers.language, "zh-TW", ["zh_tw"]),
