@@ -33,6 +33,7 @@ from dal.limits import (
     MAX_VALUES,
 )
 from dal.model import RATINGS, Money, OrderLine
+from dal.model.folding import INVISIBLE
 from dal.model.key_parts import LAST_CHARACTER, escape
 
 Value = TypeVar("Value")
@@ -47,15 +48,10 @@ _UNFIT_FOR_KEYS = re.compile(rf"[\x00-\x1f\x7f-\x9f{_TURNING}\ud800-\udfff{LAST_
 """Characters that an identifier must not contain: control characters, characters that change the
 direction of text, surrogates, and LAST_CHARACTER."""
 
-_SHAPELESS = {"Z", "C"}
-"""The first letters of Unicode's categories of invisible characters: separators (Z), and control
-and format characters (C)."""
-
-_INVISIBLE = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
-)
-"""Invisible characters of other categories, such as letters and marks: those with Unicode's
-property Default_Ignorable_Code_Point, and the Braille blank (U+2800)."""
+_SHAPELESS, _BLANK_PATTERN = {"Z", "C"}, "\u2800"
+"""The first letters of Unicode's categories of characters without a shape: separators (Z), and
+control and format characters (C); and the empty Braille pattern, whose category is that of symbols.
+"""
 
 _BLANKS = (
     "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
@@ -73,6 +69,9 @@ _PATH, _HTTPS = (
 )
 """Patterns of a path on this server, and of an https URL. Both accept the characters that RFC 3986
 allows in a URL, except the single quote. All other characters must be percent-encoded."""
+
+_PRIVATE_USE = re.compile("q[a-t][a-z]")
+"""The language codes that ISO 639-2 reserves for private use."""
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 
@@ -154,9 +153,19 @@ def ratings(argument: str, values: Sequence[int]) -> frozenset[int]:
 
 
 def language(argument: str, value: str) -> str:
-    """Return ``value`` as a BCP 47 tag in canonical form: ``EN-us`` becomes ``en-US``."""
+    """Return ``value`` as a BCP 47 tag in canonical form: ``EN-us`` becomes ``en-US``.
+
+    A private-use tag, such as ``en-x-shop`` and ``qaa``, is refused: users could invent any number
+    of languages for one product.
+    """
     tag = _standardized(value) if len(value) <= MAX_LANGUAGE else ""
-    primary = tag.partition("-")[0]
+    primary, *others = tag.split("-")
+    if "x" in (primary, *others) or _PRIVATE_USE.fullmatch(primary):
+        raise InvalidArgumentError(
+            argument,
+            f"{argument} {value!r} is a private-use language tag: use a tag such as 'en' or "
+            "'pt-BR'.",
+        )
     if not primary.isalpha() or len(primary) == 1 or len(tag) > MAX_LANGUAGE:
         raise InvalidArgumentError(
             argument,
@@ -244,9 +253,8 @@ def _stated(argument: str, value: str) -> str:
 
 
 def _is_blank(value: str) -> bool:
-    return all(
-        unicodedata.category(char)[0] in _SHAPELESS or _INVISIBLE.match(char) for char in value
-    )
+    drawn = INVISIBLE.sub("", value).replace(_BLANK_PATTERN, "")
+    return all(unicodedata.category(char)[0] in _SHAPELESS for char in drawn)
 
 
 def _measured(argument: str, value: str, most: int) -> str:
