@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
+from urllib.parse import unquote
 
 import strawberry
 from strawberry.relay.utils import to_base64
@@ -256,8 +257,8 @@ def _review(
     """
     if permission.blocked and (old is None or old.content != new.content):
         return ReviewCause.BLOCKED
-    photos = (text for one in new.photos for text in (one.url, one.alt))
-    return info.context.moderation.cause(new.title, new.text, *photos)
+    photos = (text for one in new.photos for text in (unquote(one.url), one.alt))
+    return info.context.moderation.cause(new.title, new.text, new.author_name, *photos)
 
 
 async def _require_known(info: Info, product_id: str) -> None:

@@ -124,7 +124,14 @@ async def test_a_retry_with_other_photos_is_refused(client: Client) -> None:
     assert [error["code"] for error in other["userErrors"]] == ["IDEMPOTENCY_KEY_REUSED"]
 
 
-@pytest.mark.parametrize("photo", [ONE | {"alt": "Spam!"}, {"url": "https://spam.example/1.jpg"}])
+@pytest.mark.parametrize(
+    "photo",
+    [
+        ONE | {"alt": "Spam!"},
+        {"url": "https://spam.example/1.jpg"},
+        {"url": "https://p.example/s%70%C2%ADam.jpg"},
+    ],
+)
 async def test_a_comment_whose_photo_text_has_a_listed_word_waits_for_a_moderator(
     client: Client, photo: dict[str, str]
 ) -> None:

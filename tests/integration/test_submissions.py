@@ -230,6 +230,17 @@ async def test_an_add_returns_an_edge_or_a_submission(client: Client) -> None:
     assert (await client.add("spam"))["submission"] is None
 
 
+@pytest.mark.parametrize(("user_id", "name"), [("bo", "Sp\u034fAm King"), ("spam", "spam")])
+async def test_a_listed_word_in_the_shown_name_sends_a_comment_to_review(
+    client: Client, user_id: str, name: str
+) -> None:
+    author = Viewer(user_id, name=name)
+    held = (await client.add("good", author))["submission"]
+    assert held["state"] == "PENDING"
+    assert (await client.edit(held["id"], "better", author))["submission"]["text"] == "better"
+    assert (await client.add("good", Viewer("spam", name="Bo")))["submission"] is None
+
+
 async def test_an_edit_sends_a_comment_to_review_and_another_edit_publishes_it(
     client: Client,
 ) -> None:
