@@ -74,7 +74,8 @@ def _plain(value: object) -> object:
 
 def _records(rows: Iterable[Iterable[str]]) -> bytes:
     text = io.StringIO(newline="")
-    csv.writer(text).writerows(rows)
+    # All cells have quotes, so that ``CsvRows`` cannot take lines of a text for rows.
+    csv.writer(text, quoting=csv.QUOTE_ALL).writerows(rows)
     return text.getvalue().encode()
 
 

@@ -1,7 +1,7 @@
 """Opens a file and reads its rows: finds the format, and checks that the file fits the mapping."""
 
 import io
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -9,6 +9,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from dal.errors import InvalidArgumentError
 from server.errors import CommandError
 from server.importer.column_mapping import (
     ColumnMapping,
@@ -19,7 +20,7 @@ from server.importer.column_mapping import (
     make_column_mapping,
     presets,
 )
-from server.importer.file_kinds import FILE_KINDS, Thing
+from server.importer.file_kinds import FILE_KINDS, Field, Thing
 from server.importer.parquet_rows import open_parquet
 from server.importer.rows import Reject, Row
 from server.importer.source import OPENING, Counted, Source, open_source, source_of, unreadable
@@ -77,7 +78,9 @@ def open_file(
         try:
             if chosen is None and preset.name:
                 _check_format(source, format_, preset)
-            rows, columns = rows_of(source, format_, preset.delimiter, preset.row)
+            rows, columns = rows_of(
+                source, format_, preset.delimiter, preset.row, _resembles(mapping)
+            )
         except OSError as error:
             raise unreadable(source.name, error) from error
         if columns:
@@ -114,16 +117,53 @@ def format_by_content(head: bytes) -> TextFormat:
     return "xml" if start == b"<" else "jsonl" if start in {b"{", b"["} else "csv"
 
 
+def _resembles(mapping: ColumnMapping[Any]) -> Callable[[Mapping[str, object]], bool]:
+    """Return a function that returns whether cells are probably those of a row.
+
+    The function checks the fields that refuse ordinary words, such as dates and ratings. Half of
+    them must be valid, because a row with an invalid value is still a row.
+    """
+
+    def is_valid(one: Field, cell: object) -> bool:
+        try:
+            one.parse(one.name, cell)
+        except InvalidArgumentError:
+            return False
+        return True
+
+    checked = {
+        column: (one, one.required and one.name not in mapping.defaults)
+        for one in mapping.kind.fields
+        if (column := mapping.columns.get(one.name)) is not None
+        and one.name not in mapping.values
+        and not is_valid(one, "ordinary words")
+    }
+
+    def resembles(cells: Mapping[str, object]) -> bool:
+        valid = [
+            is_valid(one, cells[column])
+            for column, (one, needed) in checked.items()
+            if column in cells and (needed or cells[column])
+        ]
+        return 2 * sum(valid) >= len(valid)
+
+    return resembles
+
+
 def rows_of(
-    source: Source, format_: TextFormat, delimiter: str | None = None, path: str | None = None
+    source: Source,
+    format_: TextFormat,
+    delimiter: str | None = None,
+    path: str | None = None,
+    resembles: Callable[[Mapping[str, object]], bool] = lambda _: True,
 ) -> tuple[Iterator[Row | Reject], Sequence[str]]:
     """Return the rows and the columns of ``source``.
 
     A CSV file has its columns in the header. In other formats, the first rows show the columns.
     ``delimiter`` separates the cells of CSV. If it is None, ``CsvRows`` finds it in the header.
-    ``path`` is the path of the XML elements that are rows. Raises CommandError for an invalid
-    delimiter or header, and for a JSON array. For XML, raises CommandError if ``path`` is None, or
-    if no element is at ``path``.
+    ``path`` is the path of the XML elements that are rows. ``resembles`` is for ``CsvRows``. Raises
+    CommandError for an invalid delimiter or header, and for a JSON array. For XML, raises
+    CommandError if ``path`` is None, or if no element is at ``path``.
     """
     if format_ == "csv":
         named = None
@@ -134,7 +174,7 @@ def rows_of(
                     f"--delimiter {delimiter!r} is not a delimiter: name one character, or "
                     "write tab."
                 )
-        csv = CsvRows(source, named)
+        csv = CsvRows(source, named, resembles)
         return csv, csv.columns
     if format_ == "jsonl":
         return _peeked(source, read_jsonl(source))

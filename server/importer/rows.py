@@ -75,7 +75,10 @@ class Lines(Iterator[Line]):
             text, fault = content.decode(), None
         except UnicodeDecodeError as error:
             text = content.decode(errors="surrogateescape")
-            fault = f"byte {error.start + 1} of the line is not UTF-8"
+            fault = (
+                f"byte {error.start + 1} of the line is not UTF-8: add --encoding if the file has "
+                "another encoding, such as cp1252"
+            )
             if self._encoding is not None:
                 # ``error.start`` is a position in the converted text. The operator's file has the
                 # byte at another position.

@@ -3,8 +3,9 @@
 A load writes the rows that it rejects to a JSONL file, which this module can read too.
 
 If a quote is not closed in CSV, the cell continues until the next quote, and contains the rows
-between the two quotes. The result is not a valid row. ``CsvRows`` then searches these lines for the
-next valid row. It rejects only the lines before this row, and continues with this row.
+between the two quotes. So ``CsvRows`` searches the lines of a malformed record, and of a text with
+several lines, for the next row. It rejects only the lines before this row, and continues with this
+row.
 """
 
 import csv
@@ -12,7 +13,7 @@ import io
 import json
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NoReturn
 
@@ -57,48 +58,67 @@ def parse_record(
 class CsvRows(Iterator[Row | Reject]):
     """Iterates over the rows of a CSV file. ``columns`` are the cells of the header.
 
-    If ``delimiter`` is None, the delimiter is found in the header: see ``DELIMITERS``. Raises
-    CommandError if the header is invalid. An empty file has no columns and no rows.
+    If ``delimiter`` is None, the delimiter is found in the header: see ``DELIMITERS``.
+    ``resembles`` returns whether the cells of a row are plausible. Lines whose cells are all empty
+    are skipped. Raises CommandError if the header is invalid. An empty file has no columns and no
+    rows.
     """
 
-    def __init__(self, source: Source, delimiter: str | None = None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        delimiter: str | None = None,
+        resembles: Callable[[Mapping[str, object]], bool] = lambda _: True,
+    ) -> None:
         self._lines = Lines(source.stream, source.encoding)
         self._again: deque[Line] = deque()
         self._taken: list[Line] = []  # the lines of the record that is being read
+        self._resembles = resembles
         if delimiter is None:
             self._again.extend(islice(self._lines, 1))
             first = "".join(line.text for line in self._again)
             delimiter = max(DELIMITERS, key=lambda one: _width(first, one))
         self.delimiter = delimiter
-        # Matches a line whose first quote (except doubled quotes) is at the end of a cell. Such a
-        # cell began in an earlier line, so no row starts at the line.
-        end = re.escape(delimiter)
-        self._closing = re.compile(rf'(?:[^"]|"")*[^"{end}]"(?:{end}|\r?\n?\Z)')
+        self._quoted = False
+        self.columns: Sequence[str] = []
         self.columns = self._header(source.name)
 
     def __next__(self) -> Row | Reject:
         """Return the next row or rejected row. Raise StopIteration after the last line."""
-        cells: list[str] = []
-        while not cells:
-            try:
-                cells = self._record()
-            except csv.Error as error:
-                return self._salvage(_reason(error))
+        try:
+            cells = self._record()
+        except csv.Error as error:
+            return self._salvage(_reason(error))
         if len(cells) != len(self.columns):
             return self._salvage(_miscounted(cells, self.columns))
+        taken = self._taken
+        number = self._swallowed(cells) if len(taken) > 1 else None
+        if number is not None and self._starts_row(len(taken) - 1, len(cells), len(cells) - 1):
+            return self._before(number)
         if fault := self._fault():
-            return reject_lines(self._taken, fault, self.columns, self.delimiter)
-        return Row(self._taken[0].number, dict(zip(self.columns, cells, strict=True)))
+            return reject_lines(taken, fault, self.columns, self.delimiter)
+        row = Row(taken[0].number, dict(zip(self.columns, cells, strict=True)))
+        if number is None:
+            return row
+        return row.rejected(
+            f"line {taken[number].number} looks like a row, but the quote opened at line "
+            f"{self._opened_at(number)} is not closed before it: if the line is text, load the "
+            "rejects file unchanged"
+        )
 
     def _record(self) -> list[str]:
-        self._taken = []
-        return next(self._read(self._texts()))
+        """Return the cells of the next record that is not blank."""
+        cells: list[str] = []
+        while not "".join(cells).strip():
+            self._taken = []
+            cells = next(self._read(self._texts()))
+        return cells
 
-    def _read(self, texts: Iterable[str]) -> Iterator[list[str]]:
-        return csv.reader(texts, delimiter=self.delimiter, strict=True)
+    def _read(self, texts: Iterable[str], *, strict: bool = True) -> Iterator[list[str]]:
+        return csv.reader(texts, delimiter=self.delimiter, strict=strict)
 
     def _texts(self) -> Iterator[str]:
-        """Yield the lines that ``_salvage`` has put back, then the next lines of the file.
+        """Yield the lines that ``_before`` has put back, then the next lines of the file.
 
         The lines are also collected in ``_taken``.
         """
@@ -116,46 +136,93 @@ class CsvRows(Iterator[Row | Reject]):
         return next((line.fault for line in self._taken if line.fault), None)
 
     def _salvage(self, reason: str) -> Reject:
-        """Reject the lines that were read.
-
-        If a valid row starts at one of these lines, but not at the first line, reject only the
-        lines before that row. Put the other lines back, so that they are read again.
-        """
+        """Reject the lines that were read, or only the lines before the next row in them."""
         taken = self._taken
+        for number in range(1, len(taken)):
+            if self._starts_row(number, len(self.columns), 0):
+                return self._before(number)
         if len(taken) > 1:
             reason += f" (found at line {taken[-1].number})"
-        for number in range(1, len(taken)):
-            if self._starts_row(taken[number : number + _LOOKAHEAD]):
-                self._again.extendleft(reversed(taken[number:]))
-                taken = taken[:number]
-                break
         return reject_lines(taken, reason, self.columns, self.delimiter)
 
-    def _starts_row(self, lines: Sequence[Line]) -> bool:
-        """Return whether a row starts at the first line.
+    def _before(self, number: int) -> Reject:
+        """Reject the lines before this line of the record. The other lines are read again."""
+        taken = self._taken
+        self._again.extendleft(reversed(taken[number:]))
+        reason = (
+            f"the quote opened at line {self._opened_at(number)} is not closed: other rows "
+            f"follow it, up to line {taken[-1].number}"
+        )
+        return reject_lines(taken[:number], reason, self.columns, self.delimiter)
 
-        If ``lines`` end with the last line that was read, the row may continue in later lines.
+    def _swallowed(self, cells: Sequence[str]) -> int | None:
+        """Return the line of the record at which another row starts, or None.
+
+        Another row is in the record if its quote was not closed. But a correct text may contain a
+        line that looks like a row. Then the cells that follow the text in the row are at the end of
+        the record. They are not before this line, so the lines before it are not a plausible row.
         """
-        if self._closing.match(lines[0].text):
-            return False
+        taken, columns, first = self._taken, len(cells), 0
+        # If a program quotes all cells, another row starts with a quote too.
+        start = '"' if self._quoted and taken[0].text.startswith('"') else ""
+        for place, cell in enumerate(cells):
+            texts = cell.split("\n")
+            starts = (
+                number
+                for number in range(1, len(texts))
+                if taken[first + number].text.startswith(start)
+                and self._starts_row(first + number, columns, columns - 1)
+            )
+            if number := next(starts, 0):
+                opened = "\n".join(texts[:number]).removesuffix("\r")
+                parts = re.split(rf'[{re.escape(self.delimiter)}"]', opened)
+                size = len(parts) - (columns - place - 1)
+                row = [" ".join(parts[:size]), *parts[size:]]
+                found = dict(zip(self.columns[place:], row, strict=False))
+                if size > 0 and self._resembles(found):
+                    return first + number
+            first += len(texts) - 1
+        return None
+
+    def _starts_row(self, number: int, columns: int, least: int) -> bool:
+        """Return whether a row starts at this line of the record.
+
+        The row may continue in lines that were not read yet, if at least ``least`` of its cells are
+        complete.
+        """
+        lines = self._taken[number : number + _LOOKAHEAD]
         try:
-            cells = next(self._read(line.text for line in lines))
+            cells = next(self._read(line.text for line in lines), [])
         except csv.Error as error:
-            return lines[-1] is self._taken[-1] and str(error) == _NEVER_CLOSED
-        return len(cells) == len(self.columns)
+            if lines[-1] is not self._taken[-1] or str(error) != _NEVER_CLOSED:
+                return False
+            cells = self._open_record(lines)[:-1]
+            fits = least <= len(cells) < columns
+        else:
+            fits = len(cells) == columns
+        return fits and self._resembles(dict(zip(self.columns, cells, strict=False)))
+
+    def _open_record(self, lines: Iterable[Line]) -> list[str]:
+        """Return the cells of a record whose last cell has no closing quote."""
+        return next(self._read((line.text for line in lines), strict=False))
+
+    def _opened_at(self, number: int) -> int:
+        """Return the number of the line whose quote is still open before this line."""
+        *complete, _ = self._open_record(self._taken[:number])
+        return self._taken[0].number + sum(cell.count("\n") for cell in complete)
 
     def _header(self, name: str) -> list[str]:
-        cells: list[str] = []
         try:
-            while not cells:
-                cells = self._record()
+            cells = self._record()
         except StopIteration:
             return []
         except csv.Error as error:
             raise CommandError(f"{name} has a broken header: {_reason(error)}.") from error
+        if self._swallowed(cells) is not None:
+            raise CommandError(f"{name} has a broken header: {_reason(csv.Error(_NEVER_CLOSED))}.")
         if fault := self._fault():
-            advice = ": add --encoding, such as cp1252" if fault.endswith("not UTF-8") else ""
-            raise CommandError(f"{name} has a broken header: {fault}{advice}.")
+            raise CommandError(f"{name} has a broken header: {fault}.")
+        self._quoted = self._taken[0].text.startswith('"')
         return [cell.strip() for cell in cells]
 
 

@@ -4,13 +4,24 @@ import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from dal.errors import InvalidArgumentError
 from dal.model import Comment
 from dal.repositories.bulk_write import Outcome, compared, summed
+from server.importer.column_mapping import (
+    NO_PRESET,
+    ColumnMapping,
+    Preset,
+    make_column_mapping,
+)
+from server.importer.file_kinds import FILE_KINDS, FileKindName
+from server.importer.opening import open_file
 from server.importer.rows import Reject, RejectsFile, Row
 from server.importer.source import Counted, Source, source_of
 from server.importer.text_rows import CsvRows, read_jsonl
 
+ADVICE = ": add --encoding if the file has another encoding, such as cp1252"
 HEADER = "id,product_id,username,rating,language,title,text,created_at"
 
 
@@ -76,3 +87,22 @@ class RecordingStore:
         held = [compared(self.comments.get(one.comment_id), one) for one in comments]
         self.comments |= {comment.comment_id: comment for comment in comments}
         return summed(held)
+
+
+def read_file(
+    path: Path, kind: FileKindName = "comments", preset: Preset = NO_PRESET
+) -> tuple[list[Any], list[Reject]]:
+    """Return the objects of a file's valid rows, and the rejected rows."""
+    mapping: ColumnMapping[Any] = make_column_mapping(FILE_KINDS[kind], [], [], preset)
+    things: list[Any] = []
+    rejects: list[Reject] = []
+    with open_file(path, preset, mapping, None) as opened:
+        for one in opened.rows:
+            if isinstance(one, Reject):
+                rejects.append(one)
+                continue
+            try:
+                things.append(mapping.make(one.cells))
+            except InvalidArgumentError as error:
+                rejects.append(one.rejected(str(error)))
+    return things, rejects

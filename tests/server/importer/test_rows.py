@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from server.errors import CommandError
 from server.importer.rows import MAX_LINE_BYTES, Line, Lines, Reject, rejects_file
+from tests.server.importer.reading import ADVICE
 
 
 def read(content: bytes) -> list[Line]:
@@ -35,7 +36,7 @@ def test_lines_have_their_numbers(content: bytes, lines: list[str] | None) -> No
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        (b"caf\xe9\n", "byte 4 of the line is not UTF-8"),
+        (b"caf\xe9\n", f"byte 4 of the line is not UTF-8{ADVICE}"),
         (b"a\0b\n", "the line contains a NUL byte"),
         (b"x" * 3_000_000, "the line is 3,000,000 bytes long; the maximum is 1,000,000"),
         (b"x" * 5_000_000 + b"\n", "the line is 5,000,001 bytes long; the maximum is 1,000,000"),
