@@ -37,7 +37,7 @@ from typing import Generic, Literal, get_args
 from dal.errors import InvalidArgumentError
 from dal.model import rules
 from server.errors import CommandError
-from server.importer.field_parsers import DateUnit, date_reader, instant, refused
+from server.importer.field_parsers import MAY_BE_BLANK, DateUnit, date_reader, instant, refused
 from server.importer.file_kinds import FILE_KINDS, Field, FileKind, FileKindName, Thing
 
 TextFormat = Literal["jsonl", "csv", "xml"]
@@ -199,7 +199,7 @@ class ColumnMapping(Generic[Thing]):
             if column is None:
                 continue
             cell = cells.get(column)
-            if isinstance(cell, str) and not rules.trimmed(cell):
+            if isinstance(cell, str) and one.parse not in MAY_BE_BLANK and not rules.trimmed(cell):
                 cell = ""
             if one.name in self.values and cell not in (None, ""):
                 cell = self._translated(one, column, cell)

@@ -67,6 +67,9 @@ email = _optional(rules.email)
 name = _optional(rules.name)
 address = _optional(rules.address)
 
+MAY_BE_BLANK = {title, explanation}
+"""The parsers that keep a text without a visible character. For other parsers, it is empty."""
+
 _language = functools.lru_cache(maxsize=1024)(rules.language)
 
 
