@@ -7,6 +7,7 @@ document's text. Apollo's manifest is ``{"format": "apollo-persisted-query-manif
 only ``id`` and ``body``, which is the text.
 """
 
+import reprlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -25,8 +26,8 @@ def read_manifests(files: Iterable[Path]) -> dict[str, str]:
         for document_id, text in _documents(file):
             if not (isinstance(document_id, str) and document_id and isinstance(text, str)):
                 raise CommandError(
-                    f"{file}: the document {document_id!r} needs an id and a text, as in Relay's "
-                    "persisted queries or Apollo's manifest."
+                    f"{file}: the document {reprlib.repr(document_id)} needs an id and a text, as "
+                    "in Relay's persisted queries or Apollo's manifest."
                 )
             if texts.setdefault(document_id, text) != text:
                 raise CommandError(

@@ -147,7 +147,10 @@ class CheckedOperation:
         values = self.compiled.coerced(inputs)
         if not isinstance(values, list):
             return values
-        return variable_errors(self._of[0], self.node, inputs) or values
+        try:
+            return variable_errors(self._of[0], self.node, inputs) or values
+        except RecursionError:  # a message contains a value with 1,000 levels
+            return [GraphQLError("The variables are nested too deeply to be read.")]
 
     @cached_property
     def costs(self) -> PredictedCosts:

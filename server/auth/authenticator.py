@@ -76,7 +76,7 @@ class Authenticator:
             )
         claims, by_secret = await self.verified(credentials.strip())
         viewer = self.rules.viewer(claims, by_secret=by_secret)
-        return replace(viewer, expires=float(claims["exp"]) + LEEWAY.total_seconds())
+        return replace(viewer, expires=claims["exp"] + LEEWAY.total_seconds())
 
     async def verified(self, encoded: str) -> tuple[dict[str, Any], bool]:
         """Return the claims of a valid JWT, and whether this server's secret signed it.
@@ -90,7 +90,10 @@ class Authenticator:
             # To return the header, PyJWT would decode all parts of the JWT, in a slow loop over
             # their characters. So pass only the header.
             header = jwt.get_unverified_header(f"{encoded.partition('.')[0]}..")
-            verification = await self._verification(str(header.get("alg")), header.get("kid"))
+            algorithm = header.get("alg")
+            verification = await self._verification(
+                algorithm if isinstance(algorithm, str) else "", header.get("kid")
+            )
             claims: dict[str, Any] = jwt.decode(
                 encoded,
                 verification.key,
@@ -98,7 +101,9 @@ class Authenticator:
                 leeway=LEEWAY,
                 options={"require": ["exp", "sub"], "verify_aud": False, "verify_iss": False},
             )
-        except jwt.PyJWTError as error:
+            claims["exp"] = float(claims["exp"])
+        # PyJWT lets some errors of Python pass, for example if the JWT is not ASCII.
+        except (jwt.PyJWTError, ArithmeticError, RecursionError, TypeError, ValueError) as error:
             raise _invalid(error) from error
         return claims, verification.algorithms == SECRET_ALGORITHMS
 
@@ -196,8 +201,8 @@ def make_token(
     return jwt.encode(claims, secret, algorithm=SECRET_ALGORITHMS[0])
 
 
-def _invalid(error: "jwt.PyJWTError") -> InvalidTokenError:
-    """Return the error for clients that corresponds to PyJWT's error."""
+def _invalid(error: Exception) -> InvalidTokenError:
+    """Return the error for clients that corresponds to an error of PyJWT."""
     import jwt  # noqa: PLC0415 - see the module's docstring
     from jwt.exceptions import InvalidSubjectError  # noqa: PLC0415 - see the module's docstring
 

@@ -34,6 +34,10 @@ DISCOVERY = "/.well-known/openid-configuration"
 """The path of the discovery document, after the issuer's URL (OpenID Connect Discovery 1.0, 4)."""
 
 
+AUTH_METHODS = "token_endpoint_auth_methods_supported"
+"""The member of the discovery document with the methods by which clients can authenticate."""
+
+
 class KeysUnavailableError(Exception):
     """The issuer's keys or its discovery document cannot be fetched now."""
 
@@ -107,9 +111,9 @@ class Issuer:
             # Fetch in a thread, because PyJWT fetches with urllib, which would block the event
             # loop.
             published = await asyncio.to_thread(client.get_jwk_set)
-        except (jwt.PyJWTError, OSError, ValueError) as error:
+        except (jwt.PyJWTError, OSError, RecursionError, ValueError) as error:
             raise self._unavailable(f"The key set of {self}", error) from error
-        keys = [key for key in published.keys if key.public_key_use in {"sig", None}]
+        keys = [key for key in published.keys if key.public_key_use in ("sig", None)]
         if not keys:
             raise self._unavailable(
                 f"The key set of {self}", ValueError("it has no key for signatures")
@@ -133,7 +137,7 @@ class Issuer:
             async with httpx.AsyncClient(timeout=_TIMEOUT) as client:
                 document: dict[str, Any] = (await client.get(address)).raise_for_status().json()
             self._check(document)
-        except (httpx.HTTPError, ValueError) as error:
+        except (httpx.HTTPError, RecursionError, ValueError) as error:
             raise self._unavailable(f"The document {address}", error) from error
         self._metadata = document
         return document
@@ -142,6 +146,8 @@ class Issuer:
         """Raise ValueError unless ``document`` is this issuer's discovery document."""
         if not isinstance(document, dict) or "jwks_uri" not in document:
             raise ValueError("it is not a discovery document with a jwks_uri")
+        if not isinstance(document.get(AUTH_METHODS, []), list):
+            raise ValueError(f"its {AUTH_METHODS} is not a list")  # noqa: TRY004
         # OpenID Connect Discovery 4.3: a document that names another issuer must not be used.
         if document.get("issuer") != self.url:
             raise ValueError(

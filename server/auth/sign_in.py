@@ -17,7 +17,7 @@ from dal.limits import MAX_JWT
 from resolvers.authorization import ROLES
 from server.auth.authenticator import Authenticator
 from server.auth.claims import InvalidTokenError, TokenFlaw
-from server.auth.issuer import Issuer, KeysUnavailableError
+from server.auth.issuer import AUTH_METHODS, Issuer, KeysUnavailableError
 
 if TYPE_CHECKING:
     from httpx_oauth.oauth2 import OAuth2
@@ -89,6 +89,7 @@ class SignIn:
         not belong to this attempt, or if the issuer or this server refuses the sign-in. Raises
         KeysUnavailableError if the issuer is unavailable or sends an invalid response.
         """
+        from httpx import InvalidURL  # noqa: PLC0415 - a slow import
         from httpx_oauth.oauth2 import GetAccessTokenError  # noqa: PLC0415 - imports httpx
 
         # If the browser sends no cookie, the attempt's state is empty. So refuse an empty
@@ -103,9 +104,13 @@ class SignIn:
                 raise KeysUnavailableError(str(error)) from error
             message = f"The issuer refused the code: {error.response.text[:500]}"
             raise InvalidTokenError(TokenFlaw.UNREADABLE, message) from error
-        except (TypeError, ValueError) as error:  # The issuer's response is malformed.
+        except (ArithmeticError, InvalidURL, RecursionError, TypeError, ValueError) as error:
+            # The issuer's response or the address of its token endpoint is malformed.
             raise KeysUnavailableError(str(error)) from error
-        claims, by_secret = await self._authenticator.verified(str(answer.get("id_token", "")))
+        encoded = answer.get("id_token")
+        claims, by_secret = await self._authenticator.verified(
+            encoded if isinstance(encoded, str) else ""
+        )
         # OpenID Connect Core 3.1.3.7, step 11: refuse the ID token of another attempt. Also refuse
         # a JWT that this server's secret has signed, because it is not from the issuer.
         if by_secret or claims.get("nonce") != attempt.nonce:
@@ -118,11 +123,11 @@ class SignIn:
         # Keep only the roles that this server uses. Some issuers put all of the user's groups into
         # the roles, and they may be too many for a cookie.
         roles = sorted(viewer.roles & ROLES)
-        encoded = self._authenticator.issue(viewer.user_id, SESSION, name=viewer.name, roles=roles)
-        if encoded is None or len(encoded) > MAX_JWT:
+        session = self._authenticator.issue(viewer.user_id, SESSION, name=viewer.name, roles=roles)
+        if session is None or len(session) > MAX_JWT:
             message = "This server has no secret, or the user's name is too long for a cookie."
             raise InvalidTokenError(TokenFlaw.UNVERIFIABLE, message)
-        return encoded
+        return session
 
     async def _client(self) -> "OAuth2":
         from httpx_oauth.oauth2 import OAuth2  # noqa: PLC0415 - imports httpx
@@ -136,7 +141,7 @@ class SignIn:
             raise KeysUnavailableError("Sign-in is unavailable: try again in a moment.")
         # If the document does not list the methods by which clients authenticate, they must use
         # HTTP Basic (OpenID Connect Discovery, section 3).
-        methods = known.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+        methods = known.get(AUTH_METHODS, ["client_secret_basic"])
         basic = "client_secret_basic" in methods
         return OAuth2(
             self._client_id,

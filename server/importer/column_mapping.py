@@ -135,7 +135,7 @@ _EXAMPLES: Mapping[str, object] = {
 def _read(name: str, content: bytes) -> Preset:
     try:
         table = tomllib.loads(content.decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (RecursionError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise CommandError(f"--preset {name} is not TOML: {error}.") from error
     keys = [one.name for one in fields(Preset) if one.name != "name"]
     for key, value in table.items():

@@ -194,9 +194,10 @@ def _signature_end(lines: list[str], words: list[str], algorithm: str) -> int:
 def _algorithm(header: str) -> str:
     """Return the algorithm in a JWT's header; empty if the header cannot be decoded."""
     try:
-        return str(orjson.loads(urlsafe_b64decode(f"{header}==")).get("alg"))
+        algorithm = orjson.loads(urlsafe_b64decode(f"{header}==")).get("alg")
     except (ValueError, AttributeError):
         return ""
+    return algorithm if isinstance(algorithm, str) else ""
 
 
 def keep(response: Response, request: Request, jwt: str) -> None:

@@ -46,6 +46,13 @@ def test_several_manifests_are_combined(tmp_path: Path) -> None:
         (APOLLO | {"operations": {}}, "has no list of 'operations'"),
         (APOLLO | {"operations": [{"id": "a"}]}, "the document 'a' needs an id"),
         (APOLLO | {"operations": [1]}, "the document None needs an id"),
+        (
+            b'{"format": "apollo-persisted-query-manifest", "version": 1, "operations": [{"id": '
+            + b"[" * 1_000
+            + b"]" * 1_000
+            + b"}]}",
+            "needs an id",
+        ),
     ],
 )
 def test_an_invalid_manifest_is_refused_with_a_message(

@@ -1,5 +1,6 @@
 """Small requests that would cost much are refused at once, with one sentence."""
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -178,6 +179,19 @@ async def test_many_values_in_variables_are_refused_before_they_are_coerced(run:
     (error,) = (await run(text, tags=tags))["errors"]
     assert error["extensions"]["code"] == "BAD_REQUEST"
     assert error["message"].startswith("The variables contain more than 1,000 values")
+
+
+@pytest.mark.parametrize("levels", [300, 990])
+@pytest.mark.parametrize("wrap", [lambda one: [one], lambda one: {"a": one}])
+async def test_deeply_nested_variables_are_refused(
+    run: Run, levels: int, wrap: Callable[[object], object]
+) -> None:
+    nested: object = 1
+    for _ in range(levels):
+        nested = wrap(nested)
+    text = 'query($r: [Int!]) { product(productId: "1") { comments(rating: $r) { nodes { id } } } }'
+    (error,) = (await run(text, r=nested))["errors"]
+    assert error["extensions"]["code"] == "BAD_REQUEST"
 
 
 async def test_the_last_error_shows_how_many_errors_are_not_listed(run: Run) -> None:

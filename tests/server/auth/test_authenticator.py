@@ -1,9 +1,8 @@
 import base64
-import http.server
 import json
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from math import inf
 from typing import Any
 
 import jwt
@@ -16,6 +15,7 @@ from resolvers.context import Viewer
 from server.auth.authenticator import Authenticator, make_token
 from server.auth.claims import InvalidTokenError
 from server.auth.issuer import Issuer, KeysUnavailableError
+from tests.server.auth.conftest import DEEP
 
 SECRET = "a secret of thirty-two bytes, or more"
 OTHER = "another secret of thirty-two bytes or more"
@@ -47,35 +47,12 @@ def signed(key: Any = SECRET, algorithm: str = "HS256", kid: Any = None, **chang
     return f"Bearer {jwt.encode(claims(**changes), key, algorithm=algorithm, headers=headers)}"
 
 
+DEEP_ALGORITHM = b'{"alg":' + b"[" * 900 + b"]" * 900 + b"}"
+
+
 @pytest.fixture
 def authenticator() -> Authenticator:
     return Authenticator(secret=lambda: SECRET)
-
-
-@pytest.fixture(scope="module")
-def serve_body() -> Iterator[Callable[[bytes], str]]:
-    """Return a function that serves a body, and returns its URL."""
-    bodies: list[bytes] = []
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(bodies[int(self.path[1:])])
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    def publish(body: bytes) -> str:
-        bodies.append(body)
-        return f"http://127.0.0.1:{server.server_port}/{len(bodies) - 1}"
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield publish
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +127,12 @@ async def test_a_jwt_is_valid_if_clocks_differ_by_less_than_ten_seconds(
         (signed(roles=[1]), "'roles' must be a list"),
         (signed(aud="elsewhere"), "another audience"),
         (signed(aud=7), "another audience"),
+        (signed(exp=[]), "cannot be read"),
+        (signed(exp=inf), "cannot be read"),
+        (signed(exp=10**400), "cannot be read"),
+        (signed(iat={}), "cannot be read"),
+        ("Bearer \ud800.e30.eA", "cannot be read"),
+        (f"Bearer {base64.urlsafe_b64encode(DEEP_ALGORITHM).decode()}.e30.eA", "cannot verify"),
         (signed("", "none"), "cannot verify a JWT signed with 'none'"),
         (signed(SECRET * 2, "HS512"), "cannot verify a JWT signed with 'HS512'"),
         (signed(RSA_KEY, "RS256", "rsa"), "cannot verify a JWT signed with 'RS256'"),
@@ -232,7 +215,20 @@ async def test_a_public_key_cannot_verify_hs256(jwks_url: str, secret: str | Non
         )
 
 
-@pytest.mark.parametrize("body", [None, b"<html>", b"\xff\xff", b"[]", b"{}", b'{"keys": []}'])
+@pytest.mark.parametrize(
+    "body",
+    [
+        None,
+        b"<html>",
+        b"\xff\xff",
+        b"[]",
+        b"{}",
+        b'{"keys": []}',
+        b'{"keys": {"kty": 5}}',
+        json.dumps({"keys": [KEY_SET["keys"][0] | {"use": ["sig"]}]}).encode(),
+        *DEEP,
+    ],
+)
 async def test_an_unreachable_key_set_is_not_a_client_error(
     serve_body: Callable[[bytes], str], caplog: pytest.LogCaptureFixture, body: bytes | None
 ) -> None:

@@ -1,6 +1,6 @@
 """Discovery and key sets of a running issuer, a small OpenID Connect server."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import httpx
 import jwt
@@ -8,6 +8,7 @@ import oidc_provider_mock
 import pytest
 
 from server.auth.issuer import Issuer, KeysUnavailableError
+from tests.server.auth.conftest import DEEP
 
 
 @pytest.fixture(scope="module")
@@ -62,3 +63,24 @@ async def test_cached_keys_are_used_while_the_issuer_is_unreachable(
     with pytest.raises(KeysUnavailableError):
         await issuer.key("unknown")
     assert await issuer.key(known.key_id) is known
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *DEEP,
+        b"<html>",
+        b"\xff",
+        b"5",
+        b"[]",
+        b'{"issuer": "HERE", "jwks_uri": "http://["}',
+        b'{"issuer": "HERE", "jwks_uri": "file:///dev/null"}',
+        b'{"issuer": "HERE", "jwks_uri": ["HERE"]}',
+        b'{"issuer": "HERE", "jwks_uri": "HERE", "token_endpoint_auth_methods_supported": null}',
+    ],
+)
+async def test_a_malformed_discovery_document_is_not_used(
+    serve_body: Callable[[bytes], str], body: bytes
+) -> None:
+    with pytest.raises(KeysUnavailableError):
+        await Issuer(serve_body(body)).key("any")

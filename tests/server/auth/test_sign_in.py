@@ -1,5 +1,6 @@
 """ID tokens of providers for the pages' sign-in, and forged ID tokens."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -7,7 +8,9 @@ from httpx_oauth.oauth2 import BaseOAuth2
 
 from resolvers.context import Viewer
 from server.auth.claims import InvalidTokenError
+from server.auth.issuer import KeysUnavailableError
 from server.auth.sign_in import Attempt, SignIn
+from tests.server.auth.conftest import DEEP
 from tests.server.auth.test_providers import OTHER_KEY, SECRET, TOKENS, provider, signed
 
 ATTEMPT = Attempt("state", "nonce", "verifier")
@@ -95,3 +98,30 @@ async def test_a_session_has_only_marginalias_roles(monkeypatch: pytest.MonkeyPa
     groups = ["moderator", *(f"group-{number}" for number in range(500))]
     viewer = await finish(monkeypatch, "cognito", {"cognito:groups": groups})
     assert viewer.roles == {"moderator"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *DEEP,
+        b"<html>",
+        b"\xff",
+        b"5",
+        b"[]",
+        b'{"expires_in": 1e999}',
+        b'{"expires_at": {}}',
+        b'{"id_token": ' + DEEP[2] + b"}",
+        b'{"id_token": "\\ud800.e30.eA"}',
+        None,
+    ],
+)
+async def test_a_malformed_response_to_the_code_does_not_sign_in(
+    serve_body: Callable[[bytes], str], body: bytes | None
+) -> None:
+    checked = provider("keycloak")
+    assert checked.issuer is not None
+    url = "http://é..é/" if body is None else serve_body(body)
+    checked.issuer._metadata = {"authorization_endpoint": url, "token_endpoint": url}
+    sign_in = SignIn(checked, checked.issuer, CLIENT, "secret")
+    with pytest.raises((InvalidTokenError, KeysUnavailableError)):
+        await sign_in.finish(ATTEMPT, "state", "code", "https://shop.example/sign-in/callback")

@@ -272,6 +272,7 @@ def test_a_preset_of_an_operator_is_read_from_its_file(tmp_path: Path) -> None:
     [
         ("format = ", "is not TOML: Invalid value"),
         (b"about = '\xff'", "is not TOML: 'utf-8' codec can't decode"),
+        ("about = " + "[" * 1_000, "is not TOML: maximum recursion depth"),
         ("colour = 1", ": colour is unknown; a preset has about, format, kind, encoding"),
         ("format = 'xls'", ": format is 'xls'; it must be one of jsonl, csv, xml, parquet."),
         (

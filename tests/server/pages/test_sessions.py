@@ -52,6 +52,15 @@ async def test_a_jwt_that_a_terminal_broke_into_lines_signs_in(
     assert answer.status_code == 303
 
 
+async def test_a_broken_jwt_with_a_nested_algorithm_does_not_sign_in(
+    client: httpx.AsyncClient,
+) -> None:
+    header = base64.urlsafe_b64encode(b'{"alg":' + b"[" * 1_000 + b"]" * 1_000 + b"}").decode()
+    broken = f"{header.rstrip('=')}.e30.eA\nabc"
+    answer = await client.post("/sign-in", data={"jwt": broken}, headers={"Origin": SITE})
+    assert answer.status_code == 422
+
+
 @pytest.mark.parametrize("width", [7, 43, 80])
 @pytest.mark.parametrize(
     ("algorithm", "size"),

@@ -1,0 +1,44 @@
+"""An HTTP server with any response, as a key set, a discovery document or a token endpoint."""
+
+import http.server
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+DEEP = (b"[" * 100_000, b'{"keys":' * 100_000, b"[" * 990 + b"]" * 990)
+"""JSON with more levels than Python's recursion limit, or nearly as many."""
+
+
+@pytest.fixture(scope="module")
+def serve_body() -> Iterator[Callable[[bytes], str]]:
+    """Return a function that serves a body, and returns its URL.
+
+    The body is also at all paths below the URL. ``HERE`` in the body becomes the URL.
+    """
+    bodies: list[bytes] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(bodies[int(self.path.split("/")[1])])
+
+        do_POST = do_GET  # noqa: N815 - the name that http.server calls
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    def publish(body: bytes) -> str:
+        url = f"http://127.0.0.1:{server.server_port}/{len(bodies)}"
+        bodies.append(body.replace(b"HERE", url.encode()))
+        return url
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield publish
+        server.shutdown()
+        thread.join()
