@@ -65,10 +65,11 @@ _AMOUNT, _CURRENCY = r"(?P<amount>[0-9]{1,12}(?:\.[0-9]{1,4})?)", r"(?P<currency
 _MONEY = (re.compile(f"{_AMOUNT} {_CURRENCY}"), re.compile(f"{_CURRENCY} {_AMOUNT}"))
 _PATH, _HTTPS = (
     re.compile(r"/(?![/\\])[!#-&(-;=?-\[\]_a-z~]*"),
-    re.compile(r"https://[!#-&(-;=?-\[\]_a-z~]+"),
+    re.compile(r"https://[A-Za-z0-9._:\[\]-]+(?:[/?#][!#-&(-;=?-\[\]_a-z~]*)?"),
 )
 """Patterns of a path on this server, and of an https URL. Both accept the characters that RFC 3986
-allows in a URL, except the single quote. All other characters must be percent-encoded."""
+allows in a URL, except the single quote. All other characters must be percent-encoded. The host of
+a URL is never percent-encoded, because browsers decode it, and comparisons of hosts do not."""
 
 _PRIVATE_USE = re.compile("q[a-t][a-z]")
 """The language codes that ISO 639-2 reserves for private use."""
@@ -347,7 +348,7 @@ def _is_https(value: str) -> bool:
         return False
     try:
         parts = urlsplit(value)
-        return bool(parts.hostname) and "@" not in parts.netloc and parts.port != 0
+        return bool(parts.hostname) and parts.port != 0
     except ValueError:  # the port is above 65535, or a bracket is not closed
         return False
 

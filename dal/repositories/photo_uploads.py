@@ -147,10 +147,14 @@ class PhotoUploads:
         )
 
     def _may_be_upload(self, url: str) -> bool:
-        """Return whether a URL may point to an upload, even if its path is percent-encoded.
+        """Return whether a URL may point to an upload, in any spelling of its host and path.
 
         A photo with such a URL must be refused, because its author could replace the file after a
         moderator has approved the photo.
         """
-        given, ours = urlsplit(url), urlsplit(self.url)
-        return given.hostname == ours.hostname and "/uploads/" in unquote(given.path)
+        # A dot at the end of a host name makes no difference.
+        host, *ours = (
+            (urlsplit(one).hostname or "").removesuffix(".")
+            for one in (url, self.url, self.form_url)
+        )
+        return host in ours and "/uploads/" in unquote(urlsplit(url).path)

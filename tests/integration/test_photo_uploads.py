@@ -125,9 +125,15 @@ async def test_only_the_users_own_uploads_become_photos(shop: Shop) -> None:
     await shop.send(theirs, b"x")
     (sent,) = await shop.forms("image/webp")
     await shop.send(sent, b"x")
+    assert shop.uploads is not None
     other_spellings = (
         sent["photoUrl"].replace(URL, URL.upper().replace("HTTPS", "https")),
         sent["photoUrl"].replace(URL, f"{URL}:443"),
+        sent["photoUrl"].replace(URL, f"{URL}.:"),
+        sent["photoUrl"].replace("https://p", "https://%70"),
+        sent["photoUrl"].replace("https://p", "https://%EF%BD%90"),  # a full-width letter
+        sent["photoUrl"].replace("https://p", "https://p%C2%AD"),
+        shop.uploads.form_url.replace("http://", "https://") + sent["photoUrl"][len(URL) :],
         sent["photoUrl"].replace("/uploads", "/%75ploads"),
         sent["photoUrl"].replace("/uploads", "/photos/../uploads"),
     )
