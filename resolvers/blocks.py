@@ -12,7 +12,7 @@ from resolvers.authorization import require_moderator, require_viewer
 from resolvers.mutations import Rule, UserError, checked, reported
 from resolvers.selection import Info, slice_of
 
-_WHO: Mapping[str, Rule] = {"username": rules.identifier}
+_WHO: Mapping[str, Rule] = {"username": rules.account}
 _BLOCK = {**_WHO, "reason": rules.stated_title}
 
 

@@ -185,7 +185,7 @@ _LINE: Mapping[str, Rule] = {
     "unit_price": _money,
 }
 _NEW: Mapping[str, Rule] = {
-    "username": rules.identifier,
+    "username": rules.account,
     "name": rules.name,
     "lines": _lines,
     "idempotency_key": rules.identifier,

@@ -312,7 +312,7 @@ def _types(argument: str, users: Sequence[OrganizationUserInput]) -> dict[str, U
     return dict(zip(names, (one.type for one in users), strict=True))
 
 
-_USER: Mapping[str, Rule] = {"username": rules.identifier}
+_USER: Mapping[str, Rule] = {"username": rules.account}
 _NAMED: Mapping[str, Rule] = {"organization_name": rules.identifier, **_USER}
 _PLAN: Mapping[str, Rule] = {
     "organization_name": rules.identifier,

@@ -39,6 +39,7 @@ from dal.errors import ConditionFailedError, ConflictError, NotFoundError, Store
 from dal.maintenance.personal_data import NAMED_IN_DATA, Kind, find, kind_in, scan
 from dal.model import Comment
 from dal.model.key_parts import format_instant, unescape
+from dal.model.owners import erased_owner
 from dal.repositories.cases import correct_case
 from dal.repositories.comment_writes import Stored
 from dal.repositories.reactions import remove_reactions
@@ -261,11 +262,13 @@ class Erasure:
         try:
             if kind is Kind.TICKET and self._choices.tickets == "rename":
                 ticket = TICKET.encode(
-                    replace(TICKET.decode(item), username=_new_name(), name=None)
+                    replace(TICKET.decode(item), username=erased_owner(), name=None)
                 )
                 return [{"Put": {"Item": ticket, **TICKET.unchanged(item)}}]
             if kind is Kind.ORDER and self._choices.orders == "rename":
-                order = ORDER.encode(replace(ORDER.decode(item), username=_new_name(), name=None))
+                order = ORDER.encode(
+                    replace(ORDER.decode(item), username=erased_owner(), name=None)
+                )
                 return [
                     {"Put": {"Item": order, **ABSENT}},
                     {"Delete": {"Key": key_of(item), **ORDER.unchanged(item)}},
@@ -305,8 +308,10 @@ class Erasure:
             if deletes:
                 return CommentChange(there, idempotency.tombstone(there, digest=False))
             if isinstance(one, Comment):
-                return CommentChange(there, encode(one._replace(username=_new_name(), name=None)))
-            return CommentChange(there, encode(replace(one, username=_new_name(), name=None)))
+                return CommentChange(
+                    there, encode(one._replace(username=erased_owner(), name=None))
+                )
+            return CommentChange(there, encode(replace(one, username=erased_owner(), name=None)))
 
         if deletes:
             await remove_reactions(self._table, comment_id)
@@ -320,14 +325,6 @@ class Erasure:
             f"Other programs keep writing data of {self._name}: stop the loads of this data, "
             "end the user's sessions, then run the same command again."
         )
-
-
-def _new_name() -> str:
-    """Return a random name.
-
-    Each item gets a different name, so that readers cannot see which items have the same author.
-    """
-    return f"erased-{secrets.token_hex(4)}"
 
 
 def _plain(counts: Counter[Kind]) -> dict[str, int]:

@@ -35,6 +35,7 @@ from dal.limits import (
 from dal.model import RATINGS, Money, OrderLine
 from dal.model.folding import INVISIBLE
 from dal.model.key_parts import LAST_CHARACTER, escape
+from dal.model.owners import has_account
 
 Value = TypeVar("Value")
 
@@ -99,6 +100,16 @@ def identifier(argument: str, value: str) -> str:
     if (visible := trimmed(value)) != value:
         fault = "begins or ends with a blank: remove the blank" if visible else "is blank"
         raise InvalidArgumentError(argument, f"{argument} {value[:40]!r} {fault}.")
+    return value
+
+
+def account(argument: str, value: str) -> str:
+    """Return ``value`` if it is valid as the id of a user who signs in."""
+    if not has_account(identifier(argument, value)):
+        raise InvalidArgumentError(
+            argument,
+            f"{argument} {value!r} is the id of an imported or erased author, who has no account.",
+        )
     return value
 
 

@@ -73,7 +73,7 @@ class ClaimRules:
         rules_in_force._check_issuer(claims)
         rules_in_force._check_audience(claims)
         return Viewer(
-            user_id=_valid(rules.identifier, "sub", claims["sub"]),
+            user_id=_valid(rules.account, "sub", claims["sub"]),
             name=rules_in_force._name(claims, by_secret=by_secret),
             roles=rules_in_force._roles(claims),
         )

@@ -9,6 +9,7 @@ A preset is a TOML file that describes the files of one program. Operators can w
     delimiter = ";"                     # only for CSV; default: found in the header
     row = "Feed/Review"                 # only for XML: the path of the elements that are rows
     id_from = ["customer", "sku"]       # hash these columns into an id if the file has no ids
+    author_from = ["reviewer"]          # columns with an id that the author has only in the program
     date_unit = "ms"                    # the unit of Unix times: s, ms or us
     date_format = "%d.%m.%Y"            # format for strptime, if dates are not ISO 8601
 
@@ -36,6 +37,7 @@ from typing import Generic, Literal, get_args
 
 from dal.errors import InvalidArgumentError
 from dal.model import rules
+from dal.model.owners import imported_owner
 from server.errors import CommandError
 from server.importer.field_parsers import MAY_BE_BLANK, DateUnit, date_reader, instant, refused
 from server.importer.file_kinds import FILE_KINDS, Field, FileKind, FileKindName, Thing
@@ -60,6 +62,7 @@ class Preset:
     delimiter: str | None = None
     row: str | None = None
     id_from: Sequence[str] = ()
+    author_from: Sequence[str] = ()
     date_unit: DateUnit | None = None
     date_format: str | None = None
     map: Mapping[str, str] = field(default_factory=dict)
@@ -74,7 +77,7 @@ class Preset:
         """Return every column that the preset names."""
         places = [column for columns in self.no_place.values() for column in columns]
         rows = (*self.keep, *self.leave_out)
-        return frozenset([*self.map.values(), *self.id_from, *rows, *places])
+        return frozenset([*self.map.values(), *self.id_from, *self.author_from, *rows, *places])
 
 
 NO_PRESET = Preset()
@@ -121,6 +124,7 @@ _CHOICES: Mapping[str, Sequence[str]] = {
 }
 _EXAMPLES: Mapping[str, object] = {
     "id_from": ["column"],
+    "author_from": ["column"],
     "map": {"field": "column"},
     "set": {"field": "value"},
     "default": {"field": "value"},
@@ -162,7 +166,7 @@ def _has_form(value: object, example: object) -> bool:
 
 
 _LISTED = 20
-_ID = "id"
+_ID, _OWNER, _NAME = "id", "username", "author_name"
 _ID_BYTES = 16
 
 
@@ -183,6 +187,9 @@ class ColumnMapping(Generic[Thing]):
     row is rejected."""
     id_from: Sequence[str] = ()
     """The columns whose cells are hashed into the id. Empty if a column contains the id."""
+    author_from: Sequence[str] = ()
+    """The columns that identify a comment's author outside the shop. Their cells are hashed into
+    the id of an owner without an account."""
     named: frozenset[str] = frozenset()
     """The fields that --map names. The file must have their columns, even if the fields are
     optional."""
@@ -205,16 +212,27 @@ class ColumnMapping(Generic[Thing]):
                 cell = self._translated(one, column, cell)
             if cell is None or cell == "":
                 cell = self.defaults.get(one.name, cell)
-            if cell is not None and (cell != "" or one.required):
+            required = one.required and not one.or_else
+            if cell is not None and (cell != "" or required):
                 values[one.name] = one.parse(one.name, cell)
             elif one.kept and column in cells:
                 values[one.name] = None
-            elif one.required:
+            elif required:
                 where = "" if column == one.name else f" (column {column!r})"
                 raise InvalidArgumentError(one.name, f"{one.name}{where} is missing.")
         if self.id_from:
             values[_ID] = hashed_id([cells.get(column) for column in self.id_from])
-        return self.kind.make(values)
+        return self.kind.make(values | self._author(cells, values))
+
+    def _author(
+        self, cells: Mapping[str, object], values: Mapping[str, object]
+    ) -> dict[str, object]:
+        """Return the owner and the name of an author whom the columns ``author_from`` identify."""
+        author = _texts([cells.get(column) for column in self.author_from])
+        if not any(author):
+            return {}
+        shown = values.get(_NAME) or rules.name(_NAME, " ".join(author))
+        return {_OWNER: imported_owner("author", *author), _NAME: shown}
 
     def _translated(self, one: Field, column: str, cell: object) -> object:
         """Return the preset's value for a cell, or None if the preset has no value for it.
@@ -229,11 +247,16 @@ class ColumnMapping(Generic[Thing]):
 
     def missing(self, columns: Sequence[str]) -> list[tuple[str, str]]:
         """Return a pair of field and column for each required column that ``columns`` lacks."""
+        found = {name for name, column in self.columns.items() if column in columns}
+        found |= {*self.defaults, *self.constants}
         needed = [
             (one.name, self.columns[one.name])
             for one in self.kind.fields
             if one.name in self.columns
-            and (one.name in self.named or (one.required and one.name not in self.defaults))
+            and (
+                one.name in self.named
+                or (one.required and found.isdisjoint({one.name, one.or_else}))
+            )
         ]
         needed += [(_ID, column) for column in self.id_from]
         return [(name, column) for name, column in needed if column not in columns]
@@ -244,11 +267,13 @@ class ColumnMapping(Generic[Thing]):
             instead = f"or fill it with `--set {field_name}=VALUE`"
             if field_name == self.kind.fields[0].name:
                 instead = "or make it from several columns with `--id-from COLUMN,COLUMN`"
+            elif field_name == _OWNER and self.kind.name == "comments":
+                instead = "or, if the file has only names, with `--map author_name=COLUMN`"
             raise CommandError(
                 f"{name} has no column {column!r} for {field_name}, only {listed(header)}: "
                 f"name one with `--map {field_name}=COLUMN` {instead}."
             )
-        for column in sorted({*self.columns.values(), *self.id_from}):
+        for column in sorted({*self.columns.values(), *self.id_from, *self.author_from}):
             if header.count(column) > 1:
                 raise CommandError(f"{name} has the column {column!r} twice: rename one of them.")
 
@@ -259,11 +284,15 @@ def hashed_id(cells: Sequence[object]) -> str:
     Equal cells result in the same id in every file. Blanks at the ends of cells make no difference.
     Raises InvalidArgumentError if all cells are empty.
     """
-    texts = ["" if cell is None else rules.trimmed(str(cell)) for cell in cells]
+    texts = _texts(cells)
     if not any(texts):
         raise InvalidArgumentError(_ID, "id cannot be made: all columns of --id-from are empty.")
     digest = hashlib.sha256(json.dumps(texts).encode())
     return digest.hexdigest()[: 2 * _ID_BYTES]
+
+
+def _texts(cells: Sequence[object]) -> list[str]:
+    return ["" if cell is None else rules.trimmed(str(cell)) for cell in cells]
 
 
 def make_column_mapping(
@@ -302,8 +331,18 @@ def make_column_mapping(
         )
     if id_from and identity != _ID:
         raise CommandError(f"{kind.name} have a {identity} instead of an id: remove --id-from.")
+    author_from = () if {_OWNER} & {*mapped, *constants} else preset.author_from
+    if author_from and kind.name != "comments":
+        raise CommandError(
+            f"--preset {preset.name}: author_from is only for comments, not for {kind.name}."
+        )
+    if _OWNER in preset.default:
+        raise CommandError(
+            f"--preset {preset.name}: [default] username would give comments of different people "
+            "to one user: remove it, and write a default of author_name."
+        )
     fixed = {name: one for name, one in preset.set.items() if name not in mapped} | constants
-    made = {*fixed, _ID} if id_from else {*fixed}
+    made = {*fixed, *([_ID] if id_from else []), *([_OWNER] if author_from else [])}
     columns = {name: name for name in known} | dict(preset.map) | mapped
     return ColumnMapping(
         kind,
@@ -315,6 +354,7 @@ def make_column_mapping(
             for name, cells in preset.values.items()
         },
         id_from,
+        author_from,
         frozenset(mapped),
     )
 

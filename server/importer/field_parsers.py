@@ -87,6 +87,11 @@ def identifier(field: str, cell: object) -> str:
     return rules.identifier(field, str(cell) if digits else rules.trimmed(text(field, cell)))
 
 
+def account(field: str, cell: object) -> str:
+    """Return the id of a user who signs in, from a cell like those of ``identifier``."""
+    return rules.account(field, identifier(field, cell))
+
+
 def rating(field: str, cell: object) -> int:
     """Return a rating. The cells ``5``, ``5.0``, ``"5"`` and ``"5.0"`` all mean 5."""
     written = str(cell).strip()
@@ -290,7 +295,7 @@ def users(field: str, cell: object) -> dict[str, UserType]:
         place = f"{field}.{number}"
         if not isinstance(entry, dict):
             raise refused(place, entry, "an object with username and type")
-        username = identifier(f"{place}.username", entry.get("username"))
+        username = account(f"{place}.username", entry.get("username"))
         if username in types:
             raise InvalidArgumentError(
                 place, f"{place} repeats the username {username!r}: keep one entry for each user."

@@ -29,6 +29,7 @@ from dal.model import (
 from dal.model.key_parts import escape
 from dal.model.loaded import DECISION, CommentRow, CommentState, LoadedComment, loaded, state_of
 from dal.model.moderation import ReviewCause, Verdict
+from dal.model.owners import imported_owner
 from dal.model.reports import Report, ReportReason
 from dal.model.votes import Vote
 from dal.repositories.bulk_write import Outcome
@@ -58,6 +59,8 @@ class Field:
     """Whether a load keeps the stored value if the file lacks the column. If the file has the
     column, an empty cell removes the stored value. The field ``state`` is an exception: with an
     empty cell, the stored state is kept."""
+    or_else: str = ""
+    """The field that a row may have instead of this required field."""
     strict: bool = False
     """Whether a row is rejected if its cell is not in the preset's ``values`` for this field. If
     ``strict`` is false, such a cell counts as empty."""
@@ -123,6 +126,13 @@ _make_comment = _owned(Comment, "comment_id", "author_name", title="")
 _OF_THE_STATE = ("state", *DECISION)
 
 
+def _imported_owner(values: Mapping[str, Any]) -> str:
+    """Return the id of an author whom the file identifies only by a name."""
+    if not values.get("author_name"):
+        raise InvalidArgumentError("username", "username is missing, and so is author_name.")
+    return imported_owner("comment", values["id"])
+
+
 def _comment_row(values: Mapping[str, Any]) -> CommentRow:
     """Return the comment of a row.
 
@@ -130,10 +140,12 @@ def _comment_row(values: Mapping[str, Any]) -> CommentRow:
     ``reply``, ``helpful_before`` (votes from the shop's earlier software) and ``photos`` if the
     file lacks their columns. So if the row has a state, or if the file has one of these columns,
     the result is a LoadedComment, which lists the values that replace the stored values. Otherwise
-    the result is a Comment. Raises InvalidArgumentError if the row has a field that its state does
-    not allow, or if a reply has a date but no text.
+    the result is a Comment. A comment without a username belongs to an owner without an account.
+    Raises InvalidArgumentError if the row has neither a username nor a name, if it has a field that
+    its state does not allow, or if a reply has a date but no text.
     """
     fields = {name: value for name, value in values.items() if name not in _OF_THE_STATE}
+    fields["username"] = values.get("username") or _imported_owner(values)
     text, at = fields.pop("reply", None), fields.pop("replied_at", None)
     votes = fields.pop("helpful_before", None) or 0
     if text is None and at is not None:
@@ -201,7 +213,7 @@ COMMENTS: FileKind[Any] = FileKind(
     fields=(
         Field("id", field_parsers.identifier),
         Field("product_id", field_parsers.identifier),
-        Field("username", field_parsers.identifier),
+        Field("username", field_parsers.identifier, or_else="author_name"),
         Field("rating", field_parsers.rating, parquet="INTEGER"),
         Field("language", field_parsers.language),
         Field("title", field_parsers.title, required=False),
@@ -318,7 +330,7 @@ def _put_profiles(table: Table) -> Put[tuple[str, Profile]]:
 PROFILES = FileKind(
     name="profiles",
     fields=(
-        Field("username", field_parsers.identifier),
+        Field("username", field_parsers.account),
         Field("full_name", field_parsers.title, required=False),
         Field("email", field_parsers.email, required=False),
     ),
@@ -384,7 +396,7 @@ REPORTS = FileKind(
     fields=(
         Field("comment_id", field_parsers.identifier),
         Field("product_id", field_parsers.identifier),
-        Field("username", field_parsers.identifier),
+        Field("username", field_parsers.account),
         Field("reason", field_parsers.choice(ReportReason)),
         Field("text", field_parsers.explanation, required=False),
         Field("reported_at", field_parsers.instant, parquet=_INSTANT),
@@ -454,7 +466,7 @@ VOTES = FileKind(
     fields=(
         Field("comment_id", field_parsers.identifier),
         Field("product_id", field_parsers.identifier),
-        Field("username", field_parsers.identifier),
+        Field("username", field_parsers.account),
     ),
     make=lambda values: Vote(**values),
     cells=lambda one: one,

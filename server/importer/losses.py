@@ -81,7 +81,7 @@ class Losses:
         self._nouns = {
             column: noun for noun, columns in preset.no_place.items() for column in columns
         }
-        hashed = {column for column in mapping.id_from if column not in self._nouns}
+        hashed = {*mapping.id_from, *mapping.author_from} - self._nouns.keys()
         self._read = {*mapping.columns.values(), *preset.keep, *preset.leave_out, *hashed}
         self._values: Counter[str] = Counter()
         self._left_out: Counter[tuple[str, str]] = Counter()

@@ -39,7 +39,7 @@ async def block(
 
     Published comments stay. The block also works on a server with --moderation off.
     """
-    name, reason = rules.identifier("NAME", name), rules.stated_title("--reason", reason)
+    name, reason = rules.account("NAME", name), rules.stated_title("--reason", reason)
     async with open_table(settings, share=True) as table:
         await Stores(table).standings.block(name, reason, by=None)
     typer.echo(f"User {name} is blocked: new comments and edits wait for a moderator.")
@@ -48,7 +48,7 @@ async def block(
 @takes(*STORE)
 async def unblock(name: Name, *, settings: Settings) -> None:
     """Unblock a user. Comments that already wait for a moderator stay in the queue."""
-    name = rules.identifier("NAME", name)
+    name = rules.account("NAME", name)
     async with open_table(settings, share=True) as table:
         await Stores(table).standings.unblock(name)
     typer.echo(f"User {name} is not blocked.")

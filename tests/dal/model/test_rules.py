@@ -12,6 +12,7 @@ from dal.errors import InvalidArgumentError
 from dal.limits import KEPT_TAGS, MAX_ADDRESS, MAX_IDENTIFIER_BYTES
 from dal.model import Money, OrderLine, rules
 from dal.model.key_parts import escape
+from dal.model.owners import imported_owner
 from tests.strategies import MORE, identifiers
 
 MOST = MAX_IDENTIFIER_BYTES
@@ -77,6 +78,13 @@ def test_well_formed_identifiers_stay_as_they_are(value: str) -> None:
 )
 def test_malformed_identifiers_are_refused(value: str, why: str) -> None:
     assert why in complaint(rules.identifier, value)
+
+
+def test_an_imported_author_has_no_account() -> None:
+    assert rules.account("username", "John") == "John"
+    owner = imported_owner("comment", "1")
+    assert "who has no account" in complaint(rules.account, owner)
+    assert rules.identifier("username", owner) == owner
 
 
 @MORE

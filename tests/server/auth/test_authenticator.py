@@ -118,6 +118,7 @@ async def test_a_jwt_is_valid_if_clocks_differ_by_less_than_ten_seconds(
         (signed(sub=""), "sub is empty"),
         (signed(sub="\u3000"), "'sub' is not valid: sub '\\\\u3000' is blank"),
         (signed(sub="a\nb"), "control character"),
+        (signed(sub="erased-1a2b3c4d"), "'sub' is not valid: .* has no account"),
         (signed(sub="a" * 513), "'sub' is not valid: sub is longer than 512 bytes"),
         (signed(name=" "), "lacks the claim 'name'"),
         (signed(name="\u200b"), "'name' is not valid"),

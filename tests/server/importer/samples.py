@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 _START = datetime(2014, 3, 1, 12, tzinfo=UTC)
 _WORDS = ["it", "works", "well", "was", "here", "fast", "my", "cat", "likes", "too", "small"]
-_NAMES = ["Ana M.", "Bo", "Chloé", "D. O'Hara", "Ёлка", "fünf"]
+NAMES = ["Ana M.", "Bo", "Chloé", "D. O'Hara", "Ёлка", "fünf"]
 _LONG_TITLE = "so " * 80
 
 
@@ -54,7 +54,7 @@ def amazon_2014() -> bytes:
             {
                 "reviewerID": f"A{_code(rng, 13)}",
                 "asin": f"B00{number % 4:07}",
-                "reviewerName": rng.choice(_NAMES),
+                "reviewerName": rng.choice(NAMES),
                 "helpful": rng.choice([[0, 0], [1, 1], [2, 3]]),
                 "reviewText": "" if number == 5 else _text(rng),
                 "overall": float(rng.randint(1, 5)),
@@ -82,7 +82,7 @@ def amazon_2018() -> bytes:
             "reviewTime": f"{moment:%m} {moment.day}, {moment:%Y}",
             "reviewerID": f"A{_code(rng, 13)}",
             "asin": f"B01{number % 4:07}",
-            "reviewerName": rng.choice(_NAMES),
+            "reviewerName": rng.choice(NAMES),
             "reviewText": _text(rng),
             "summary": _text(rng, 3),
             "unixReviewTime": int(moment.timestamp()),
@@ -154,7 +154,7 @@ def judgeme() -> bytes:
                 "review_date": f"{_moment(rng):%Y-%m-%d %H:%M:%S} UTC",
                 "source": rng.choice(["web", "email"]),
                 "curated": {4: "spam", 11: "spam", 2: "not-yet"}.get(number, "ok"),
-                "reviewer_name": "" if number == 8 else rng.choice(_NAMES),
+                "reviewer_name": "" if number == 8 else rng.choice(NAMES),
                 "reviewer_email": f"buyer{number}@mail.example",
                 "product_id": "" if number == 15 else 7_000_000_000_000 + number % 3,
                 "product_handle": "" if number == 15 else f"mug-{number % 3}",
@@ -186,7 +186,7 @@ def yotpo() -> bytes:
                 "Review Title": _text(rng, 3),
                 "Review Content": _text(rng),
                 "Review Creation Date": f"{_moment(rng):%Y-%m-%dT%H:%M:%S.000Z}",
-                "Reviewer Display Name": "" if number == 6 else rng.choice(_NAMES),
+                "Reviewer Display Name": "" if number == 6 else rng.choice(NAMES),
                 "Reviewer Email": f"buyer{number}@mail.example",
                 "Reviewer Type": rng.choice(["verified_buyer", "anonymous_user"]),
                 "Product ID": 900 + number % 3,
@@ -224,7 +224,7 @@ def bazaarvoice() -> bytes:
 
 
 def _bazaarvoice_review(rng: random.Random, number: int) -> str:
-    name = "" if number == 6 else escape(rng.choice(_NAMES))
+    name = "" if number == 6 else escape(rng.choice(NAMES))
     words = "" if number == 4 else f"<ReviewText><![CDATA[{_text(rng)} <3]]></ReviewText>"
     photo = '<Photos><Photo id="p1"><Caption>On my desk</Caption></Photo></Photos>'
     answer = (
@@ -257,7 +257,7 @@ def wix() -> bytes:
     for number in range(12):
         moment = f"{_moment(rng):%Y-%m-%dT%H:%M:%S.000Z}"
         photos = [{"image": "https://static.example/1.jpg"}] * (number % 4 == 0)
-        author = {"authorName": rng.choice(_NAMES), "contactId": f"{_code(rng, 8)}-{number}"}
+        author = {"authorName": rng.choice(NAMES), "contactId": f"{_code(rng, 8)}-{number}"}
         rows.append(
             {
                 "namespace": "stores",

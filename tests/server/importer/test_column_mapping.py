@@ -7,6 +7,7 @@ import pytest
 
 from dal.errors import InvalidArgumentError
 from dal.model import Comment
+from dal.model.owners import has_account
 from server.errors import CommandError
 from server.importer import column_mapping as module
 from server.importer.column_mapping import (
@@ -68,11 +69,13 @@ def test_a_missing_field_is_named(field: str) -> None:
         mapping.make({**row(), field: None})
 
 
-@pytest.mark.parametrize("field", ["id", "product_id", "username"])
-def test_a_blank_cell_is_empty(field: str) -> None:
+@pytest.mark.parametrize(
+    ("field", "fault"), [("id", "empty"), ("product_id", "empty"), ("username", "missing")]
+)
+def test_a_blank_cell_is_empty(field: str, fault: str) -> None:
     mapping = make_column_mapping(COMMENTS, [], [])
     for blank in (" ", "\u3000", "\u200b"):
-        with pytest.raises(InvalidArgumentError, match=f"{field} is empty"):
+        with pytest.raises(InvalidArgumentError, match=f"{field} is {fault}"):
             mapping.make({**row(), field: blank})
 
 
@@ -155,7 +158,7 @@ SHOP = Preset(
     name="shop",
     map={"id": "Id", "text": "Body", "verified_purchase": "Type", "title": "Head"},
     set={"language": "de", "rating": 4},
-    default={"text": "", "username": "Anonymous"},
+    default={"text": "", "author_name": "Anonymous"},
     values={"verified_purchase": {"buyer": True}},
 )
 
@@ -164,7 +167,7 @@ def test_a_preset_sets_columns_constants_defaults_and_values() -> None:
     mapping = make_column_mapping(COMMENTS, [], [], SHOP)
     cells = {"Id": "7", "product_id": "p", "created_at": 0, "Type": "buyer", "username": ""}
     made = mapping.make(cells)
-    assert (made.comment_id, made.text, made.username) == ("7", "", "Anonymous")
+    assert (made.comment_id, made.text, made.author_name) == ("7", "", "Anonymous")
     assert (made.language, made.rating, made.verified_purchase) == ("de", 4, True)
     assert not mapping.make({**cells, "Type": "somebody"}).verified_purchase
 
@@ -205,6 +208,34 @@ def test_an_id_of_several_columns_is_the_same_in_every_format() -> None:
         mapping.make({**written, "customer": "", "sku": None})
 
 
+def test_an_author_of_other_software_is_one_owner_without_an_account() -> None:
+    mapping = make_column_mapping(COMMENTS, [], [], Preset(author_from=["reviewer"]))
+
+    def made(number: int, reviewer: str | None, **changes: object) -> Comment:
+        cells = {**row(str(number), author_name="Jo"), "reviewer": reviewer, **changes}
+        comment: Comment = mapping.make(cells)
+        return comment
+
+    seven, eight, unknown = made(1, "7"), made(2, "8"), made(3, None)
+    assert seven.username == made(4, " 7 ").username
+    assert len({seven.username, eight.username, unknown.username, made(5, " ").username}) == 4
+    assert not any(has_account(one.username) for one in (seven, eight, unknown))
+    assert (seven.author_name, made(6, "7", author_name="").author_name) == ("Jo", "7")
+    with pytest.raises(InvalidArgumentError, match="username is missing, and so is author_name"):
+        made(7, "", author_name="")
+    shops = make_column_mapping(COMMENTS, ["username=user"], [], Preset(author_from=["reviewer"]))
+    assert shops.make({**row(), "user": "ana", "reviewer": "7"}).username == "ana"
+
+
+def test_a_file_needs_user_ids_or_names() -> None:
+    mapping = make_column_mapping(COMMENTS, [], [])
+    header = HEADER.replace("username,", "").split(",")
+    mapping.check_header("f.csv", [*header, "author_name"])
+    with pytest.raises(CommandError, match="or, if the file has only names, with `--map author_"):
+        mapping.check_header("f.csv", header)
+    assert mapping.missing([*header, "author_name"]) == []
+
+
 def test_a_column_of_ids_takes_precedence_over_a_hash() -> None:
     mapping = make_column_mapping(COMMENTS, ["id=Id"], [], Preset(id_from=["customer"]))
     assert mapping.make({**row(), "Id": "7"}).comment_id == "7"
@@ -220,6 +251,7 @@ def test_a_column_of_ids_takes_precedence_over_a_hash() -> None:
         ),
         (Preset(name="x", default={"rating": 9}), "--preset x: [default] is refused: rating is 9;"),
         (Preset(name="x", set={"id": "1"}), "--set id would give all rows the same id"),
+        (Preset(name="x", default={"username": "Guest"}), "--preset x: [default] username would"),
     ],
 )
 def test_presets_with_contradictions_are_refused(preset: Preset, message: str) -> None:
@@ -231,6 +263,8 @@ def test_presets_with_contradictions_are_refused(preset: Preset, message: str) -
 def test_kinds_with_a_name_instead_of_an_id_accept_no_hashed_id() -> None:
     with pytest.raises(CommandError, match="organizations have a name instead of an id"):
         make_column_mapping(ORGANIZATIONS, [], [], Preset(id_from=["a"]))
+    with pytest.raises(CommandError, match="author_from is only for comments, not for organiz"):
+        make_column_mapping(ORGANIZATIONS, [], [], Preset(name="x", author_from=["a"]))
 
 
 def test_marginalias_presets_are_valid() -> None:
@@ -264,7 +298,7 @@ def test_a_preset_of_an_operator_is_read_from_its_file(tmp_path: Path) -> None:
     preset = find_preset(str(path))
     assert (preset.name, preset.delimiter, preset.date_unit) == (str(path), ";", "us")
     assert preset.id_from == ["customer", "sku"]
-    assert preset.known() == {"customer", "sku"}
+    assert preset.known() == {"customer", "sku", "reviewer"}
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,15 @@ from dal.maintenance.export import export_pages
 from dal.model import Comment
 from dal.model.loaded import CommentState, state_of
 from dal.model.moderation import ReviewCause
+from dal.model.owners import has_account
 from dal.query.pagination import Slice
-from dal.repositories.comments import CommentRepository
+from dal.repositories.comments import CommentRepository, Selection
+from dal.statistics.mode import MaintenanceStore, OnePerPerson
 from dal.stores import Stores
 from server.importer.column_mapping import hashed_id, preset_names
 from tests.engines import ROOT
 from tests.server.cli.commands.loading import load
-from tests.server.importer.samples import SAMPLES
+from tests.server.importer.samples import NAMES, SAMPLES
 
 PAGE = ROOT / "docs" / "loading.md"
 REPORTS = ROOT / "tests" / "fixtures" / "preset_reports.txt"
@@ -91,7 +93,7 @@ async def test_a_review_of_yotpo_is_loaded(
     tmp_path: Path, store: list[str], comments: CommentRepository
 ) -> None:
     comment = await loaded("yotpo", tmp_path, store, comments, "410000006")
-    assert comment.username == "Anonymous"
+    assert comment.author_name == "Anonymous"
     assert comment.product_id == "900"
     assert (await comments.get("410000003"), await comments.get("410000009")) == (None, None)
     states = {one.verified_purchase for one in (await comments.get_many(IDS)).values()}
@@ -101,14 +103,44 @@ async def test_a_review_of_yotpo_is_loaded(
 IDS = [str(410_000_000 + number) for number in range(16)]
 
 
-@pytest.mark.parametrize("preset", ["amazon-2014", "amazon-2018", "bazaarvoice"])
-async def test_reviewers_keep_their_id_and_their_name(tmp_path: Path, preset: str) -> None:
+@pytest.mark.parametrize("preset", SAMPLES)
+def test_only_ids_of_the_shop_belong_to_accounts(tmp_path: Path, preset: str) -> None:
     load_options = ["--data-dir", str(tmp_path / "data")]
     path = written(preset, tmp_path)
     _, output, _ = load(path, load_options, "--preset", preset, "--dry-run")
     shown = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
-    assert {one["username"][0] for one in shown} <= {"A", "u"}
-    assert all(one["author_name"] not in {None, one["username"]} for one in shown)
+    assert {has_account(one["username"]) for one in shown} == {preset == "bazaarvoice"}
+    assert len({one["username"] for one in shown}) == 3
+    names = {one["author_name"] for one in shown}
+    assert None not in names
+    if preset in {"amazon-2023", "yelp"}:  # these exports have no names
+        assert {name[0] for name in names} <= {"A", "_"}
+    else:
+        assert names <= {*NAMES, "Anonymous"}
+
+
+async def test_people_with_the_same_name_are_different_owners(
+    tmp_path: Path, store: list[str], table: Table
+) -> None:
+    rows = [("John", "2"), ("John", "3"), ("", "4"), ("", "5"), ("Anonymous", "6")]
+    cells = [f"5,Good.,2024-01-0{day} 10:00:00 UTC,ok,{name},7,mug" for name, day in rows]
+    header = "rating,body,review_date,curated,reviewer_name,product_id,product_handle"
+    path = tmp_path / "reviews.csv"
+    path.write_text("\n".join([header, *cells]))
+    modes = MaintenanceStore(table)
+    await modes.announce(await modes.read(), one_per_person=OnePerPerson.ON)
+    loads = [load(path, store, "--preset", "judgeme")[1].splitlines()[0] for _ in range(2)]
+    path.write_text(path.read_text().replace(",mug", ",renamed-mug"))
+    loads.append(load(path, store, "--preset", "judgeme")[1].splitlines()[0])
+    tallies = [one.partition(": ")[2] for one in loads]
+    assert tallies == [
+        "5 new, 0 changed, 0 unchanged, 0 rejected.",
+        *["0 new, 0 changed, 5 unchanged, 0 rejected."] * 2,
+    ]
+    page = await Stores(table).comments.page(Selection("7"), Slice(9))
+    assert len({one.username for one in page.nodes}) == 5
+    assert not any(has_account(one.username) for one in page.nodes)
+    assert sorted(one.author_name for one in page.nodes) == [*["Anonymous"] * 3, "John", "John"]
 
 
 @pytest.mark.parametrize("preset", ["bazaarvoice", "judgeme", "wix", "yotpo"])
@@ -175,7 +207,7 @@ async def test_the_documented_preset_works(
     comment = await comments.get(hashed_id(["Jörg", "42"]))
     assert comment is not None
     assert comment.verified_purchase
-    assert (comment.username, comment.text, comment.created_at.isoformat()) == (
+    assert (comment.author_name, comment.text, comment.created_at.isoformat()) == (
         "Jörg",
         "Schön",
         "2023-02-01T00:00:00+00:00",
