@@ -6,7 +6,7 @@ fails.
 """
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -47,6 +47,11 @@ from dal.table.ranges import Range
 KEPT_SEGMENTS = 20_000
 """Maximum number of segments in the cache of access paths. Each needs about 1 kB of memory."""
 
+MIN_REFILL, MAX_REFILL = 8, 10_000
+"""Minimum and maximum limit of a refill of a plan with a residual filter. Eight usual rows have
+about 4 KB, for which DynamoDB charges as much as for one row. 10,000 rows have more than the 1 MB
+of a response."""
+
 _position = itemgetter(0)
 
 
@@ -79,6 +84,11 @@ class Merge:
         that the merge has read from it."""
         self._waiting: list[Row] = []
         """Rows that cannot be returned yet, because a source may still have an earlier row."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the merge has returned all rows."""
+        return not (self._dry or self._open)
 
     async def more(self) -> Sequence[Row]:
         """Return the next rows in order; no row at the end.
@@ -115,6 +125,8 @@ class PageProgress:
     missing: int
     rows: list[Row] = field(default_factory=list)
     reads: list[RangeRead] = field(default_factory=list)
+    filtered: list[Row] = field(default_factory=list)
+    """The rows to which the residual filter of the current plan was applied."""
 
 
 class SegmentReader:
@@ -128,6 +140,9 @@ class SegmentReader:
     one standard deviation. Each further refill doubles the limit. The maximum is the number of rows
     that the whole page must still read. If the segment's share of the page is unknown, the limit is
     always this maximum.
+
+    With a residual filter, these numbers are estimates that can be too low by any factor. So each
+    further refill has four times the limit, and the maximum is about one response of 1 MB.
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.Pagination.html
     """
 
@@ -191,13 +206,20 @@ class SegmentReader:
     def _refill(self) -> int:
         """Return the limit of the next refill."""
         plan, share, missing = self._plan, self._segment.share, self._progress.missing
-        most = math.ceil(missing / plan.selectivity)
-        if share is None:
-            return most
-        mean, deviation = spread(missing, share, plan.selectivity)
-        # If one refill was not enough, the segment has more of the page's rows than expected. So
-        # each further refill doubles the limit.
-        return min(most, max(1, math.ceil(mean + deviation)) << (self._read.requests - 1))
+        expected = most = math.ceil(missing / plan.selectivity)
+        if share is not None:
+            mean, deviation = spread(missing, share, plan.selectivity)
+            expected = min(most, max(1, math.ceil(mean + deviation)))
+        # If one refill was not enough, the segment has more of the page's rows than expected, or
+        # the residual filter drops more rows than expected. So further refills are larger.
+        further = self._read.requests - 1
+        if plan.residual:
+            # The segments together read no more rows than the page may drop before it is planned
+            # again.
+            droppable = (plan.discard_limit + missing) / len(plan.segments)
+            grown = max(expected, MIN_REFILL) << min(2 * further, 20)
+            return max(MIN_REFILL, math.ceil(min(grown, droppable, MAX_REFILL)))
+        return most if share is None else min(most, expected << further)
 
 
 class StatisticsProvider(Protocol):
@@ -229,6 +251,9 @@ class Executor:
     run: RunQuery
     indexes: Sequence[Index]
     statistics: StatisticsProvider | None = None
+    corrected: Callable[[TableStatistics], None] = lambda _known: None
+    """Receives the statistics that the rows of a plan have corrected, before the rest of the page
+    is planned. It can raise an error, which ends the read."""
     _paths: LRUCache[Query, Sequence[AccessPath]] = field(
         default_factory=partial(LRUCache, KEPT_SEGMENTS, _segments)
     )
@@ -250,16 +275,23 @@ class Executor:
         """
         paths = self._paths_of(query)
         page = PageSpan(query.bounded(span), count, descending)
-        plan = await self._plan(paths, page, stats, plan_by)
+        known = await self._known(paths[0], page, stats, plan_by)
+        plan = await self._plan(paths, page, stats, known, plan_by)
         stats.begin(plan)
         progress = PageProgress(count)
-        reached = await self._collect(plan, stats, progress)
-        if reached is not None:
-            rest = page.span.beyond(reached, descending=descending)
-            plan = optimize(paths, PageSpan(rest, progress.missing, descending), None)
-            stats.step(Purpose.REST, plan)
-            if await self._collect(plan, stats, progress) is not None:
+        replanned = False
+        while (reached := await self._collect(plan, stats, progress)) is not None:
+            if replanned and paths[0].instead_of:
                 raise too_many_segments(paths[0].instead_of)
+            rest = page.span.beyond(reached, descending=descending)
+            page = PageSpan(rest, progress.missing, descending)
+            if known is not None:
+                if plan.residual:
+                    known = known.corrected(plan, progress.filtered)
+                    self.corrected(known)
+                known = known._replace(locations=None)
+            plan, replanned = optimize(paths, page, known), True
+            stats.step(Purpose.REST, plan)
         if self.statistics is not None:
             self.statistics.observe(query, progress.reads)
         return progress.rows
@@ -282,21 +314,32 @@ class Executor:
             paths = self._paths[query] = access_paths(self.indexes, query)
         return paths
 
+    async def _known(
+        self,
+        path: AccessPath,
+        page: PageSpan,
+        stats: ExecutionStatistics,
+        plan_by: PlanBasis | None,
+    ) -> TableStatistics | None:
+        """Return statistics, but only if they can change the plan. ``path`` is the first path."""
+        decided = path.size <= 1 and not path.residual
+        decided = decided or plan_by in WITHOUT_STATISTICS
+        if self.statistics is None or decided or page.limit == 0 or page.span.empty:
+            return None
+        known = await self.statistics.inexact(path.query, stats)
+        if known is not None and plan_by is PlanBasis.COUNTS:
+            known = known._replace(locations=None)
+        return known
+
     async def _plan(
         self,
         paths: Sequence[AccessPath],
         page: PageSpan,
         stats: ExecutionStatistics,
+        known: TableStatistics | None,
         plan_by: PlanBasis | None,
     ) -> Plan:
-        """Return the page's plan. Read statistics only if they can change the plan."""
-        query, decided = paths[0].query, paths[0].size <= 1 and not paths[0].residual
-        decided = decided or plan_by in WITHOUT_STATISTICS
-        known: TableStatistics | None = None
-        if self.statistics is not None and not (decided or page.limit == 0 or page.span.empty):
-            known = await self.statistics.inexact(query, stats)
-        if known is not None and plan_by is PlanBasis.COUNTS:
-            known = known._replace(locations=None)
+        """Return the page's plan."""
         if plan_by is PlanBasis.FULL_PAGES:
             plan = whole_pages(paths[0], page)
         else:
@@ -307,7 +350,7 @@ class Executor:
         if self.statistics is None or not worth_proving(plan):
             return plan
         keys = [segment.key for segment in plan.segments]
-        return prove(plan, await self.statistics.empty(query, keys, stats))
+        return prove(plan, await self.statistics.empty(paths[0].query, keys, stats))
 
     async def _collect(
         self, plan: Plan, stats: ExecutionStatistics, progress: PageProgress
@@ -334,7 +377,7 @@ class Executor:
         - The residual filter has dropped more rows than the discard limit.
         - The plan has an expected end (``until``), and the page is not full there.
         """
-        discardable = plan.discard_limit
+        discardable, progress.filtered = plan.discard_limit, []
         readers = [SegmentReader(self.run, plan, one, stats, progress) for one in plan.segments]
         merged = Merge(readers, descending=plan.descending)
         while progress.missing:
@@ -349,6 +392,8 @@ class Executor:
                         return None
                 else:
                     discardable -= 1
-                    if discardable < 0:
-                        return row.position
+            if plan.residual:
+                progress.filtered += batch
+            if discardable < 0 and not merged.ended:
+                return batch[-1].position
         return None

@@ -22,10 +22,11 @@ of them on the next page.
 """
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from dal.entities.entity import Row
 from dal.limits import MAX_DROPPED
 from dal.model.key_parts import INSTANT_LENGTH, parse_instant
 from dal.query.cost import (
@@ -48,8 +49,7 @@ thousand needs a refill."""
 
 DISCARD_RATIO = 2
 """Maximum number of dropped rows, as a multiple of the number of rows that the page is expected to
-read. Above the maximum, the executor plans the rest of the page again. The maximum applies only if
-the new plan drops no rows."""
+read. Above the maximum, the executor plans the rest of the page again."""
 
 _PROOF = 1.0 + REQUEST
 """The cost of reading exact statistics, in RCU."""
@@ -73,15 +73,47 @@ class TableStatistics(NamedTuple):
     They may be some seconds old, so they cannot prove that a segment is empty.
     """
 
-    cardinality: Callable[[Filters], int]
-    """A function that returns the number of rows that pass the given filters. The number comes from
-    the counts. If a filter's field is not counted, the number is an estimate from a few rows."""
+    counts: Callable[[Filters], int]
+    """A function that returns the number of rows that pass the given filters, from the counts. It
+    ignores filters by uncounted fields."""
     row_bytes: float
     """The mean size of a row, in bytes."""
     locations: RowLocations | None = None
     oldest: str = ""
     newest: str = ""
     """The positions of the oldest and the newest row, if the query has dates."""
+    shares: Mapping[str, float] = {}
+    """For each uncounted field, the estimated share of the rows with the value ``true``."""
+    matching: float = math.inf
+    """The number of rows that pass all filters of the query, estimated from the rows that a plan
+    has read; infinite before the first estimate."""
+
+    def cardinality(self, filters: Filters) -> int:
+        """Return the number of rows that pass the given filters.
+
+        If a filter's field is not counted, the number is an estimate.
+        """
+        share = 1.0
+        for name in self.shares.keys() & filters.keys():
+            share *= self.shares[name] if "true" in filters[name] else 1.0 - self.shares[name]
+        return math.ceil(self.counts(filters) * share)
+
+    def corrected(self, plan: Plan, rows: Sequence[Row]) -> "TableStatistics":
+        """Return the statistics, corrected by the rows that a plan with a residual filter has read.
+
+        They have no row locations, because the rows are not where these expected them. The
+        correction never assumes that no row passes, because a few rows cannot prove it.
+        """
+        shares = dict(self.shares)
+        for name in shares.keys() & plan.residual.keys():
+            passing = _share(sum([plan.passes(row.item, [name]) for row in rows]), len(rows))
+            shares[name] = passing if "true" in plan.residual[name] else 1.0 - passing
+        known = self._replace(locations=None, shares=shares)
+        held = sum(
+            {one.key: known.cardinality(filters_of(one.key)) for one in plan.segments}.values()
+        )
+        passing = _share(sum([plan.passes(row.item) for row in rows]), len(rows))
+        return known._replace(matching=min(self.matching, held * passing))
 
     def fraction(self, within: Range) -> float:
         """Return the expected fraction of the rows that is within a range of positions.
@@ -104,6 +136,14 @@ class TableStatistics(NamedTuple):
         if self.locations is None:
             return None
         return self.locations.page(keys, page.span, descending=page.descending, count=page.limit)
+
+
+def _share(some: int, of: int) -> float:
+    """Estimate the share of rows with a value, of which ``of`` rows are a sample.
+
+    The share is never 0 or 1, because a few rows cannot prove that no row or every row has it.
+    """
+    return (some + 0.5) / (of + 1)
 
 
 def _seconds(position: str) -> float:
@@ -152,9 +192,7 @@ def optimize(
     limits = [
         (read.limit, held / total) for read, held in zip(cheapest.reads, cheapest.rows, strict=True)
     ]
-    # The plan for the rest of a page is made without statistics, so it uses the first path. If the
-    # first path has no residual filter, it drops no rows, so planning again is useful.
-    replans = cheapest.path.residual and not paths[0].residual
+    replans = cheapest.path.residual
     most = DISCARD_RATIO * page.limit / cheapest.selectivity if replans else math.inf
     return _plan(
         cheapest.path,
@@ -225,7 +263,8 @@ def _estimate_by_counts(
         rows = [math.ceil(held) for held in rows]
     total, selectivity = sum(rows), 1.0
     if path.residual and total:
-        selectivity = statistics.cardinality(path.query.filters) * part / total
+        matching = min(statistics.cardinality(path.query.filters), statistics.matching)
+        selectivity = matching * part / total
     if selectivity == 0:  # No row is expected to pass, so this path would read all rows.
         reads = [
             ReadEstimate(page.limit, math.inf, expected_capacity(held, statistics.row_bytes))

@@ -5,7 +5,7 @@ DynamoDB, which reads one key range of one partition.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -172,7 +172,7 @@ class Plan:
     """The fraction of the rows read that is expected to pass the residual filter."""
     discard_limit: float = float("inf")
     """When the residual filter has dropped more rows than this, the rest of the page is planned
-    again, without statistics."""
+    again, with the selectivity of the rows read."""
     unproven: int = 0
     """The number of segments that are expected to be empty, according to inexact statistics. Exact
     statistics can prove that they are empty."""
@@ -205,9 +205,13 @@ class Plan:
         *others, last = branches
         return "\n".join([root, *(f"├─ {one}" for one in others), f"└─ {last}"])
 
-    def passes(self, item: Item) -> bool:
-        """Return whether a row passes the residual filter."""
-        for name, wanted in self.residual.items():
+    def passes(self, item: Item, names: Iterable[str] | None = None) -> bool:
+        """Return whether a row passes the residual filter.
+
+        ``names`` are the fields to filter by; None for all fields of the residual filter.
+        """
+        for name in self.residual if names is None else names:
+            wanted = self.residual[name]
             unpack = self.index.packs.get(name)
             (value,) = item[name].values() if unpack is None else (unpack(item),)
             if value not in wanted:
@@ -327,9 +331,11 @@ def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]
     """Return the access paths of a query.
 
     The path with the fewest fields in its residual filter comes first. Of paths with the same
-    number of fields, the path with the fewest segments comes first. Paths with more than
-    ``MAX_SEGMENTS`` segments are left out. If every path without a residual filter is left out,
-    pages have to drop rows. If a page drops too many rows, the executor raises
+    number of fields, the path with the fewest segments comes first. But paths whose residual filter
+    has a field of a sparse index come later, because very few rows may pass this filter.
+
+    Paths with more than ``MAX_SEGMENTS`` segments are left out. If every path without a residual
+    filter is left out, pages have to drop rows. If a page drops too many rows, the executor raises
     TooManySegmentsError.
 
     Raises NoIndexError if no index can answer the query, and TooManySegmentsError if every path has
@@ -341,7 +347,8 @@ def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]
             f"No index answers a filter by {', '.join(sorted(query.filters))}: "
             "declare one in dal/entities."
         )
-    paths.sort(key=lambda path: (len(path.residual), path.size))
+    sparse = {name for path in paths for name in path.index.covers}
+    paths.sort(key=lambda path: (len(path.residual.keys() & sparse), len(path.residual), path.size))
     fitting = [path for path in paths if path.size <= MAX_SEGMENTS]
     if not fitting:
         raise too_many_segments(paths[0].size)

@@ -27,7 +27,7 @@ other way.
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -138,9 +138,8 @@ class _HelpfulStatistics:
         known = await self.of.inexact(query, spent)
         if known is None:
             return None
-        return TableStatistics(
-            lambda filters: known.cardinality(_without_votes(filters)), known.row_bytes
-        )
+        shares = {name: share for name, share in known.shares.items() if name != "voted"}
+        return TableStatistics(known.counts, known.row_bytes, shares=shares)
 
     async def empty(
         self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
@@ -178,35 +177,66 @@ class StageReader:
         because the counts may be out of date. Raises NoIndexError if sorting by helpful votes would
         read too many rows.
         """
-        dated, voted = self._by_date, self._helpful
+        dated, voted, in_memory = self._by_date, self._helpful, False
         if query.order is Order.MOST_HELPFUL:
             run = _limited(dated.run)
             dated, voted = replace(dated, run=run), replace(voted, run=run)
-            if await self._in_memory(query, count, stats, plan_by):
-                rows = await _sorted(dated, query, stats, plan_by)
-                found = [row for row in rows if not (span & Range(row[0], row[0])).empty]
-                return (found if descending else found[::-1])[:count]
+            voted = replace(voted, corrected=partial(_check_stages, query, count))
+            in_memory = await self._in_memory(query, count, stats, plan_by)
+        try:
+            if not in_memory:
+                return await self._staged(
+                    query,
+                    span,
+                    stats,
+                    dated,
+                    voted,
+                    descending=descending,
+                    count=count,
+                    plan_by=plan_by,
+                )
+        except _FewRowsPassError:
+            pass
+        rows = await _sorted(dated, query, stats, plan_by)
+        found = [row for row in rows if not (span & Range(row[0], row[0])).empty]
+        return (found if descending else found[::-1])[:count]
+
+    async def _staged(
+        self,
+        query: Query,
+        span: Range,
+        stats: ExecutionStatistics,
+        dated: Executor,
+        voted: Executor,
+        *,
+        descending: bool,
+        count: int,
+        plan_by: PlanBasis | None,
+    ) -> list[Row]:
+        """Return the first ``count`` rows of ``query`` within ``span``, stage by stage."""
         left = _parts(query, span, descending=descending)
         shown: dict[str, Row] = {}
         missing, together = count, 1
         while left:
             batch, left = left[:together], left[together:]
             costs = [_statistics(stage.query, stats) for stage, _ in batch]
-            read = await in_parallel(
-                [
-                    (voted if stage.prefix == _VOTED else dated).first(
-                        stage.query,
-                        part,
-                        cost,
-                        descending=descending,
-                        count=missing,
-                        plan_by=plan_by,
-                    )
-                    for (stage, part), cost in zip(batch, costs, strict=True)
-                ]
-            )
-            for (stage, _), cost in zip(batch, costs, strict=True):
-                stats.add(cost, stage.place)
+            try:
+                read = await in_parallel(
+                    [
+                        (voted if stage.prefix == _VOTED else dated).first(
+                            stage.query,
+                            part,
+                            cost,
+                            descending=descending,
+                            count=missing,
+                            plan_by=plan_by,
+                        )
+                        for (stage, part), cost in zip(batch, costs, strict=True)
+                    ]
+                )
+            finally:
+                for (stage, _), cost in zip(batch, costs, strict=True):
+                    stats.add(cost, stage.place)
             for number, ((stage, part), rows) in enumerate(zip(batch, read, strict=True)):
                 for row in rows:
                     shown.setdefault(row.position.rpartition("#")[2], stage.place(row))
@@ -273,14 +303,7 @@ class StageReader:
         if not dated and query.filters.keys() == {"product"}:
             return False
         known = await self._known(query, stats, plan_by)
-        if known is None:
-            return dated
-        every = known.cardinality({"product": query.filters["product"]})
-        matching = known.cardinality(query.filters) * known.fraction(query.within)
-        in_stages = math.inf if dated else count * every / max(1, matching)
-        if min(matching, in_stages) > MAX_SORTED_ROWS:
-            raise NoIndexError(_TOO_MANY)
-        return matching <= in_stages
+        return dated if known is None else _is_better_in_memory(query, count, known)
 
     async def _known(
         self, query: Query, stats: ExecutionStatistics, plan_by: PlanBasis | None
@@ -288,6 +311,32 @@ class StageReader:
         if self._by_date.statistics is None or plan_by in WITHOUT_STATISTICS:
             return None
         return await self._by_date.statistics.inexact(query, stats)
+
+
+class _FewRowsPassError(Exception):
+    """So few comments with votes pass the filters that the list must be sorted in memory."""
+
+
+def _check_stages(query: Query, count: int, known: TableStatistics) -> None:
+    """Raise _FewRowsPassError if sorting in memory reads fewer rows, according to ``known``."""
+    if _is_better_in_memory(query, count, known):
+        raise _FewRowsPassError
+
+
+def _is_better_in_memory(query: Query, count: int, known: TableStatistics) -> bool:
+    """Return whether sorting in memory reads fewer rows than reading stages.
+
+    Raises NoIndexError if both would read too many rows.
+    """
+    every = known.cardinality({"product": query.filters["product"]})
+    matching = known.cardinality(query.filters) * known.fraction(query.within)
+    matching = min(matching, known.matching)
+    in_stages = math.inf
+    if query.within == UNBOUNDED:
+        in_stages = count * every / max(1, matching)
+    if min(matching, in_stages) > MAX_SORTED_ROWS:
+        raise NoIndexError(_TOO_MANY)
+    return matching <= in_stages
 
 
 async def _sorted(
@@ -317,7 +366,8 @@ def _limited(run: RunQuery) -> RunQuery:
 
     async def limited(request: QueryRequest) -> QueryResponse:
         nonlocal read
-        response = await run(request)
+        left = 2 * MAX_SORTED_ROWS - read + 1
+        response = await run(replace(request, limit=min(request.limit, left)))
         read += len(response.items)
         if read > 2 * MAX_SORTED_ROWS:
             raise NoIndexError(_TOO_MANY)

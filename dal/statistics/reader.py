@@ -13,9 +13,8 @@ exact if the query filters by counted fields only, and if
 Exact statistics count every comment whose write was acknowledged before the request.
 """
 
-import math
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -53,6 +52,10 @@ KEPT_LOCATIONS = 200_000
 _SAMPLE = 8
 """The number of a product's newest rows that are read to estimate the mean size of its rows."""
 
+_MOST_SAMPLED = 40
+"""Maximum weight of the earlier rows, in rows, when new rows correct the share of a field's value.
+With a maximum, the shares follow the rows that clients read lately."""
+
 _WEIGHT = 0.2
 """The weight of a page's mean row size in the moving average of a product's row sizes."""
 
@@ -67,11 +70,26 @@ class _Measured:
 
     row_bytes: float
     """The moving average of the rows' sizes."""
-    shares: Mapping[str, float] = field(default_factory=dict)
-    """For each field by which comments are not counted: the share of comments with the value
-    ``true`` in this field."""
+    shares: dict[str, float] = field(default_factory=dict)
+    """For each field by which comments are not counted: the estimated share of comments with the
+    value ``true`` in this field. Empty until rows have been read that no such field selected."""
+    sampled: int = 0
+    """The number of rows from which the shares are estimated, at most ``_MOST_SAMPLED``."""
     extent: tuple[str, str] = ("", "")
     """The positions of the oldest and the newest row, if a query with dates needed them."""
+
+    def share(self, rows: Sequence[Row]) -> None:
+        """Correct the shares by rows that no uncounted field selected.
+
+        A share is never 0 or 1, because a few rows cannot prove that no row or every row has the
+        value.
+        """
+        known, new = self.sampled, len(rows)
+        for name, of in ALL.packs.items():
+            true = sum([of(row.item) == "true" for row in rows])
+            before = self.shares[name] * (known + 1) if known else 0.5
+            self.shares[name] = (before + true) / (known + new + 1)
+        self.sampled = min(known + new, _MOST_SAMPLED)
 
 
 @dataclass(slots=True)
@@ -177,12 +195,13 @@ class ProductStatisticsProvider:
         if not product or not counts[product].total:
             return None
         measured = self._measured.get(product)
-        if measured is None:
+        uncounted = query.filters.keys() & ALL.packs.keys()
+        if measured is None or (uncounted and not measured.shares):
             newest = await self._sample(product, spent, _SAMPLE, descending=True)
             measured = self._weigh(product, [_bytes(row, product) for row in newest])
             if measured is None:  # the counts are wrong: the sample found no row
                 return None
-            measured.shares = _shares(newest)
+            measured.share(newest)
         if query.within != UNBOUNDED and not measured.extent[0]:
             first = await self._sample(product, spent, 1, descending=True)
             oldest = await self._sample(product, spent, 1, descending=False)
@@ -191,16 +210,12 @@ class ProductStatisticsProvider:
         # Row locations are remembered only for filters by counted fields.
         located = len(products) == 1 and query.filters.keys() <= COUNTED_FIELDS
         locations = self.locations.get(product) if located else None
-        shares = measured.shares
 
-        def cardinality(filters: Filters) -> int:
-            held = sum([counts[one].cardinality(filters) for one in filters["product"]])
-            share = 1.0
-            for name in shares.keys() & filters.keys():
-                share *= shares[name] if "true" in filters[name] else 1.0 - shares[name]
-            return math.ceil(held * share)
+        def held(filters: Filters) -> int:
+            return sum([counts[one].cardinality(filters) for one in filters["product"]])
 
-        return TableStatistics(cardinality, measured.row_bytes, locations, *measured.extent)
+        shares = dict(measured.shares)
+        return TableStatistics(held, measured.row_bytes, locations, *measured.extent, shares)
 
     async def empty(
         self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
@@ -225,7 +240,7 @@ class ProductStatisticsProvider:
 
     def _observe(self, product: str, reads: Sequence[RangeRead]) -> None:
         locations = self.locations.get(product) or RowLocations()
-        sizes = list[int]()
+        sizes, some = list[int](), list[Row]()
         for read in reads:
             known = locations.among(read.key, read.range)
             if known is not None and known[0] == sorted([row.position for row in read.rows]):
@@ -235,8 +250,11 @@ class ProductStatisticsProvider:
             sizes += [row.size for row in rows]
             if _counted(read.key):
                 locations.note(read.key, read.range, rows)
+                some += read.rows
         self.locations[product] = locations
         measured = self._weigh(product, sizes)
+        if measured is not None and some:
+            measured.share(some)
         if measured is not None and measured.extent[0]:  # rows may be newer than the sample
             ends = [row.position for read in reads for row in (*read.rows[:1], *read.rows[-1:])]
             ends += measured.extent
@@ -261,17 +279,6 @@ class ProductStatisticsProvider:
         answer = await self._run(request)
         spent.spend_planning(answer.capacity)
         return [Row(item[ALL.sort_key]["S"], item, {"product": product}) for item in answer.items]
-
-
-def _shares(newest: Sequence[Row]) -> Mapping[str, float]:
-    """Estimate, for each uncounted field, the share of rows with the value ``true``.
-
-    A share is never 0 or 1, because a few rows cannot prove that no row or every row has the value.
-    """
-    return {
-        name: (sum(of(row.item) == "true" for row in newest) + 0.5) / (len(newest) + 1)
-        for name, of in ALL.packs.items()
-    }
 
 
 def _counted(key: EqualityKey) -> bool:

@@ -120,14 +120,14 @@ def _statistics(asked: Mapping[str, str]) -> TableStatistics | None:
         language: RatingCounts(tuple(map(int, one.split("/"))))
         for language, one in languages.items()
     }
-    extent = [
-        format_instant(datetime.fromisoformat(one).replace(tzinfo=UTC))
-        for one in filter(None, asked.get("extent", "").split(".."))
-    ]
+    oldest, newest = (
+        one and format_instant(datetime.fromisoformat(one).replace(tzinfo=UTC))
+        for one in asked.get("extent", "..").split("..")
+    )
     overall = sum(counts.values(), RatingCounts())
     size = float(asked.get("bytes", "400"))
     known = CommentStatistics(overall, counts)
-    return TableStatistics(known.cardinality, size, None, *extent)
+    return TableStatistics(known.cardinality, size, None, oldest, newest)
 
 
 def _read_before(asked: Mapping[str, str]) -> TableStatistics:

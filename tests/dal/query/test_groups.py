@@ -37,11 +37,11 @@ async def test_three_ratings_of_thirty_variants_are_read_from_the_index_of_all_r
 async def test_a_filter_of_too_many_partitions_that_few_rows_pass_is_refused(
     monkeypatch: pytest.MonkeyPatch, plan_by: PlanBasis | None
 ) -> None:
-    data, group = of_variants(21, 12)
+    data, group = of_variants(21, 60)
     absent = replace(group, languages=frozenset({"xx", "yy", "zz"}))
     known = KnownProduct(COMMENT, data)
     assert (await known.read(absent.query(), Slice(20, plan_by=plan_by))).nodes == []
-    monkeypatch.setattr("dal.query.optimizer.MAX_DROPPED", 100)
+    monkeypatch.setattr("dal.query.optimizer.MAX_DROPPED", 20)
     for cut in (Slice(20, plan_by=plan_by), Slice(0, next_page=True, before="0")):
         with pytest.raises(TooManySegmentsError, match="63 partitions"):
             await known.read(absent.query(), cut)

@@ -1,0 +1,133 @@
+"""Pages with filters that few rows pass are right, and take few Queries.
+
+Verified purchases, photos and votes are not counted. So the optimizer can only estimate how many
+rows pass a filter by these fields, and the estimate can be wrong.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from functools import cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dal.entities.comment import COMMENT
+from dal.model import Comment, Photo
+from dal.query.pagination import Page, Slice
+from dal.query.plan import Order, PlanBasis
+from dal.query.trace import Purpose
+from dal.repositories.comments import Selection
+from tests import oracle
+from tests.dal.known import KnownProduct
+
+FURTHER = 4
+"""Maximum Queries of a plan in addition to one for each segment."""
+
+PHOTO = (Photo("https://shop.example/kettle.jpg", "On my stove"),)
+ALL = Selection("42")
+
+PATTERNS: dict[str, Callable[[int, int], bool]] = {
+    "none": lambda _, __: False,
+    "newest": lambda number, count: number == count - 1,
+    "oldest": lambda number, _: number == 0,
+    "newest eight": lambda number, count: number >= count - 8,
+    "a tenth": lambda number, _: number % 10 == 3,
+    "a half": lambda number, _: number % 2 == 0,
+    "other half": lambda number, _: number % 2 == 1,
+    "all": lambda _, __: True,
+}
+"""Functions that return whether the comment with a number, the oldest first, has a flag."""
+
+
+@cache
+def rows_of(count: int, verified: str, photos: str, votes: str) -> Sequence[Comment]:
+    return [
+        one._replace(
+            verified_purchase=PATTERNS[verified](number, count),
+            photos=PHOTO if PATTERNS[photos](number, count) else (),
+            votes_before=(1 + number % 3) if PATTERNS[votes](number, count) else 0,
+        )
+        for number, one in enumerate(oracle.make_comments("42", count, seed=count))
+    ]
+
+
+def planned(page: Page[Comment], further: int = 0) -> int:
+    """Return the number of Queries of the page's plans, and ``further`` for each plan.
+
+    A list with an order has a plan for each stage. Plans for the rest of a page are not included.
+    """
+    trace = page.stats.trace
+    assert trace is not None
+    plans = [step.segments for step in trace.steps if step.purpose is not Purpose.REST]
+    return sum(plans) + further * len(plans)
+
+
+flags = st.sampled_from(sorted(PATTERNS))
+dates = st.integers(-2, 300).map(lambda hours: oracle.START + timedelta(hours=hours))
+selections = st.builds(
+    Selection,
+    st.just("42"),
+    st.none() | st.frozensets(st.sampled_from([1, 2, 5]), min_size=1),
+    st.sampled_from(oracle.LANGUAGE_CHOICES),
+    st.none() | dates,
+    st.none() | dates,
+    verified_only=st.booleans(),
+    has_photos=st.booleans(),
+    order=st.sampled_from([None, None, *Order]),
+)
+sizes = st.sampled_from([1, 1, 2, 7, 20])
+
+
+@given(
+    data=st.tuples(st.sampled_from([30, 300]), flags, flags, flags),
+    earlier=st.lists(st.tuples(selections, sizes, st.booleans()), max_size=3),
+    selection=selections,
+    size=sizes,
+    backward=st.booleans(),
+    from_row=st.none() | st.integers(0, 299),
+    plan_by=st.sampled_from([None, None, *PlanBasis]),
+)
+async def test_a_page_is_right_and_takes_few_queries_after_any_earlier_reads(
+    data: tuple[int, str, str, str],
+    earlier: list[tuple[Selection, int, bool]],
+    selection: Selection,
+    size: int,
+    backward: bool,
+    from_row: int | None,
+    plan_by: PlanBasis | None,
+) -> None:
+    rows = rows_of(*data)
+    product = KnownProduct(COMMENT, rows)
+    for before, count, reverse in [(ALL, 20, False), *earlier]:
+        await product.read(before.query(), Slice(count, reverse, next_page=True))
+    start = None
+    if from_row is not None:
+        start = oracle.position_in(selection.order, rows[from_row % len(rows)])
+    cut = Slice(size, backward, explain=True, plan_by=plan_by)
+    cut = replace(cut, before=start) if backward else replace(cut, after=start)
+    cut = replace(cut, next_page=not backward, previous_page=backward)
+    product.engine.requests.clear()
+    page = await product.read(selection.query(), cut)
+    assert page.nodes == oracle.page(rows, selection, cut)
+    assert page.stats.requests <= planned(page, FURTHER)
+
+
+@pytest.mark.parametrize(
+    "filtered", [replace(ALL, verified_only=True), replace(ALL, has_photos=True)]
+)
+@pytest.mark.parametrize("order", [None, *Order])
+@pytest.mark.parametrize("size", [1, 20])
+async def test_after_a_view_of_the_whole_list_an_index_without_rows_takes_one_query(
+    filtered: Selection, order: Order | None, size: int
+) -> None:
+    rows = [
+        one._replace(verified_purchase=False) for one in oracle.make_comments("42", 900, seed=1)
+    ]
+    product = KnownProduct(COMMENT, rows)
+    await product.read(ALL.query(), Slice(20, next_page=True))
+    selection = replace(filtered, order=order)
+    page = await product.read(selection.query(), Slice(size, next_page=True, explain=True))
+    assert page.nodes == []
+    assert page.stats.requests == planned(page)
