@@ -11,6 +11,7 @@ from server.importer.xml_rows import MAX_PATH_CHARACTERS, MAX_ROW_CHARACTERS, Xm
 from tests.server.importer.reading import source
 
 PATH = "Feed/Product/Review"
+NOT_UTF_8 = "which are not UTF-8: add --encoding, such as cp1252"
 
 
 def read(content: str | bytes, path: str = PATH) -> list[Row | Reject]:
@@ -96,7 +97,11 @@ def test_a_document_type_is_refused_before_its_entities_are_read() -> None:
         ),
         ("<Feed>\n</Product>", "sample is broken XML at line 2, column 3 (mismatched tag): fix"),
         ("<Feed>&a;</Feed>", "sample is broken XML at line 1, column 7 (undefined entity): fix"),
-        (b"<Feed>\xff</Feed>", "sample is broken XML at line 1, column 7 (not well-formed"),
+        (b"<Feed>\xff</Feed>", f"sample has broken bytes at line 1, column 7, {NOT_UTF_8}"),
+        (
+            b"<Feed>\n<a>" + b"\xc3\xa9" * 70_000 + b"\xe9</a></Feed>",
+            f"sample has broken bytes at line 2, column 70004, {NOT_UTF_8}",
+        ),
         ("", "sample is incomplete and ends at line 1, column 1: get"),
     ],
 )
