@@ -60,10 +60,14 @@ def test_the_line_of_a_row_is_that_of_its_start() -> None:
 
 def test_a_too_long_row_is_rejected_and_the_next_row_is_read() -> None:
     long = "x" * (MAX_ROW_CHARACTERS + 1)
-    first, second = read(f"<Feed><Product><Review>{long}</Review><Review/></Product></Feed>")
+    first, second = read(
+        f"<Feed><Product><Review>{long}</Review></Product>"
+        '<Product id="p"><Name>Mug</Name><Review/></Product></Feed>'
+    )
     assert isinstance(first, Reject)
     assert (first.reason, first.cut) == ("the row is longer than 1,000,000 characters", True)
     assert isinstance(second, Row)
+    assert second.cells == {"/Feed/Product/@id": "p", "/Feed/Product/Name": "Mug"}
 
 
 def test_attributes_count_for_the_length_of_a_row() -> None:
