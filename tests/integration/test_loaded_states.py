@@ -257,7 +257,7 @@ async def test_photos_change_only_by_files_with_photos(table: Table) -> None:
         ),
         (
             {"replied_at": "2021-01-01"},
-            "reply is empty, but replied_at is not: fill both.",
+            "reply is missing, but replied_at is not: add a reply.",
         ),
         (
             {"reply": "x" * 2_001},
