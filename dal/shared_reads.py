@@ -27,7 +27,8 @@ class SharedReads(Generic[Result]):
     """
 
     def __init__(self) -> None:
-        self._in_progress: dict[Hashable, asyncio.Future[Result | None]] = {}
+        self._in_progress: dict[Hashable, asyncio.Future[tuple[Result] | None]] = {}
+        """For each key, the result of the read in a tuple; None if the read has failed."""
 
     async def read(self, key: Hashable, read: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
         """Return the result of a read in progress for ``key``; if there is none, call ``read``."""
@@ -36,18 +37,18 @@ class SharedReads(Generic[Result]):
             if first.cancelled():
                 continue
             if first.done() and (shared := first.result()) is not None:
-                return shared
+                return shared[0]
             break
-        result: Result | None = None
+        done: tuple[Result] | None = None
         mine = self._in_progress[key] = asyncio.get_running_loop().create_future()
         try:
-            result = await read()
+            done = (await read(),)
         except asyncio.CancelledError:
             mine.cancel()
             raise
         finally:
             if not mine.done():
-                mine.set_result(result)
+                mine.set_result(done)
             if self._in_progress.get(key) is mine:
                 del self._in_progress[key]
-        return result
+        return done[0]

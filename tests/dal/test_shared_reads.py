@@ -66,6 +66,22 @@ async def test_if_a_shared_read_fails_the_other_requests_read_themselves() -> No
     assert sorted(await asyncio.gather(*others)) == [2, 3]
 
 
+async def test_a_shared_result_may_be_none() -> None:
+    reads, go = 0, asyncio.Event()
+
+    async def nothing() -> None:
+        nonlocal reads
+        reads += 1
+        await go.wait()
+
+    shared = SharedReads[None]()
+    tasks = [asyncio.create_task(shared.read("a", nothing)) for _ in range(3)]
+    await asyncio.sleep(0)
+    go.set()
+    await asyncio.gather(*tasks)
+    assert reads == 1
+
+
 async def test_if_the_first_of_fifty_requests_leaves_one_other_reads() -> None:
     slow, shared = Slow(), SharedReads[int]()
     first, *others = (asyncio.create_task(shared.read("a", slow)) for _ in range(50))
