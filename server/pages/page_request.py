@@ -44,6 +44,7 @@ NOTICES = {
     "rejected": gettext_noop("The rejection is saved. It may take a moment to appear in lists."),
     "voted": gettext_noop("Your vote is saved. It may take a moment to appear in lists."),
     "not-voted": gettext_noop("Your vote could not be saved. Please try again."),
+    "vote-refused": gettext_noop("This vote is not possible. The comment may have been deleted."),
     "deleted": gettext_noop(
         "The comment is deleted. It may take a moment to disappear from lists."
     ),

@@ -27,14 +27,14 @@ async def vote(request: PageRequest) -> Response:
         return request.to(with_query("/sign-in", next=here))
     name = "mark" if "mark" in fields else "unmark"
     comment_id = fields.get(name, "")
-    status = 200
+    status, refused = 200, "vote-refused"
     try:
         count = await _count_after(request, fields, name, comment_id)
     except PageFault as fault:
-        count, status = None, fault.status
+        count, status, refused = None, fault.status, "not-voted"
     if "application/json" in request.http.headers.get("accept", ""):
         return JSONResponse({"count": count}, status)
-    notice = "not-voted" if count is None else "voted"
+    notice = "voted" if count is not None else refused
     return request.to(f"{_noticed(here, notice)}#vote-{quote(comment_id)}")
 
 

@@ -36,6 +36,12 @@ async def test_a_vote_is_shown_at_once_and_removed_if_it_is_not_saved(
     await expect(helpful).to_have_attribute("aria-pressed", "false")
     await expect(number).to_have_text("Your vote could not be saved. Please try again.")
     await expect(helpful).to_be_focused()
+    await page.unroute("**/votes")
+    await page.route("**/votes", lambda route: route.fulfill(json={"count": None}))
+    await helpful.press("Enter")
+    await expect(number).to_have_text(
+        "This vote is not possible. The comment may have been deleted."
+    )
     witness.complaints.clear()
     await page.unroute("**/votes")
 

@@ -26,8 +26,8 @@ async function send(form, button, body) {
     if (answer.redirected) return location.assign(answer.url); // to the sign-in page
     if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
     const { count } = await answer.json();
-    if (count === null) throw new Error("The comment is not there any more.");
-    show(form, button, helpful, count);
+    if (count === null) show(form, button, !helpful, before, form.dataset.refused);
+    else show(form, button, helpful, count);
   } catch (error) {
     console.error(error);
     show(form, button, !helpful, before, form.dataset.failed);

@@ -97,12 +97,18 @@ async def test_scripts_receive_the_number_of_votes_and_errors_as_json(
 
 
 @pytest.mark.parametrize("comment", ["gone", "bobs"])
-async def test_a_vote_that_is_not_saved_leads_back_to_the_page(
-    bob: httpx.AsyncClient, comment: str
-) -> None:
+async def test_a_refused_vote_leads_back_to_the_page(bob: httpx.AsyncClient, comment: str) -> None:
     answer = await send(bob, "/products/voted", mark=comment)
     back = answer.headers["location"]
-    assert back == f"/products/voted?notice=not-voted#vote-{comment}"
+    assert back == f"/products/voted?notice=vote-refused#vote-{comment}"
+    page = await opened(bob, back)
+    assert "This vote is not possible. The comment may have been deleted." in page.text
+
+
+async def test_a_vote_that_is_not_saved_can_be_sent_again(bob: httpx.AsyncClient) -> None:
+    answer = await send(bob, "/products/voted", mark=ODD, form_key="another session's")
+    back = answer.headers["location"]
+    assert back == "/products/voted?notice=not-voted#vote-lid%20%26%20spout/2"
     assert "Your vote could not be saved. Please try again." in (await opened(bob, back)).text
 
 
