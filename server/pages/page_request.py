@@ -227,9 +227,9 @@ def endpoint(view: GraphQLView, handler: Handler, demo: DemoAccount | None = Non
     """
 
     async def answer(http: Request) -> Response:
-        address = len(http.scope["raw_path"]) + len(http.scope["query_string"])
-        # ``>=`` and not ``>``, because ``address`` does not count the question mark.
-        too_long = address >= MAX_PAGE_ADDRESS
+        query = http.scope["query_string"]
+        address = len(http.scope["raw_path"]) + (len(query) + 1 if query else 0)
+        too_long = address > MAX_PAGE_ADDRESS
         if too_long and "text/html" not in http.headers.get("accept", ""):
             return failure(
                 414, f"The address is longer than {MAX_PAGE_ADDRESS:,} bytes: shorten it."

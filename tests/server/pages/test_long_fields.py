@@ -98,7 +98,8 @@ async def test_a_too_long_address_is_refused(
 ) -> None:
     path = "/products/long?rating=5"
     longest = path.ljust(MAX_PAGE_ADDRESS, "5")
-    assert (await client.get(longest)).status_code == 400
+    for one in (longest, "/products/".ljust(MAX_PAGE_ADDRESS, "5")):
+        assert (await client.get(one)).status_code == 400
     answer = await client.get(longest + "5")
     assert answer.status_code == 414
     assert "longer than 8,000 bytes" in answer.json()["errors"][0]["message"]
