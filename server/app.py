@@ -143,10 +143,8 @@ def create_app(  # noqa: PLR0913 - all parts of a server
     app = DeadlineMiddleware(app, seconds=settings.deadline)
     if settings.rate_limit != NO_RATE_LIMIT:
         app = RateLimitMiddleware(app, settings.rate_limit, settings.trusted_proxies)
-    app = CrossOriginMiddleware(
-        FailureMiddleware(app), origins=settings.cors_origins, local=settings.demo
-    )
-    app = HostMiddleware(app, AllowedHosts(settings))
+    app = HostMiddleware(FailureMiddleware(app), AllowedHosts(settings))
+    app = CrossOriginMiddleware(app, origins=settings.cors_origins, local=settings.demo)
     return signals.around(RequestIdMiddleware(app), wants_events)
 
 

@@ -23,7 +23,7 @@ ANY_ORIGIN = "*"
 NO_RATE_LIMIT, RATE_LIMIT = "off", "100/s"
 
 _BUCKET_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
-_HOST_NAME = re.compile(r"[\w.-]+")
+_HOST_NAME = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?")
 
 Check = tuple[Callable[[str], bool], str]
 """A function that returns whether a value is valid, and the end of the message for an invalid
@@ -99,8 +99,10 @@ def _is_network(text: str) -> bool:
 
 def _is_host(pattern: str) -> bool:
     """Return whether a text is a host name, an IP address, ``*``, or ``*.`` and a host name."""
+    bare = pattern[1:-1] if pattern.startswith("[") and pattern.endswith("]") else pattern
+    address = "/" not in bare and "%" not in bare and _is_network(bare)
     name = pattern.removeprefix("*.")
-    return pattern == "*" or _is_network(name.strip("[]")) or _HOST_NAME.fullmatch(name) is not None
+    return pattern == "*" or address or _HOST_NAME.fullmatch(name) is not None
 
 
 def _is_rate(text: str) -> bool:

@@ -115,7 +115,7 @@ class AllowedHosts:
         self.by_address = not named and not is_loopback(settings.host)
         """Whether the Host header may contain the server's own IP address in the connection."""
         patterns = [one.lower().strip("[]") for one in (named or [settings.host])]
-        self._names = {one for one in patterns if not one.startswith("*")}
+        self._names = {_spelled(one) for one in patterns if not one.startswith("*")}
         self._endings = tuple(one[1:] for one in patterns if one.startswith("*."))
         self._any = "*" in patterns
         self._is_named = lru_cache(_CACHED_HOSTS)(self._is_named_uncached)
@@ -136,7 +136,7 @@ class AllowedHosts:
 
     def _is_named_uncached(self, host: str) -> bool:
         name = _name(host)
-        return is_loopback(name) or name in self._names or name.endswith(self._endings)
+        return is_loopback(name) or _spelled(name) in self._names or name.endswith(self._endings)
 
 
 def is_loopback(name: str) -> bool:
@@ -158,6 +158,11 @@ def _name(host: str) -> str:
     except ValueError:
         return ""
     return parts.hostname or "" if parts.netloc == host and parts.username is None else ""
+
+
+def _spelled(name: str) -> str:
+    """Return a host name, or an address in its standard form: an address has several forms."""
+    return str(_address(name) or name)
 
 
 def _address(name: str) -> Address | None:
@@ -219,8 +224,8 @@ class CrossOriginMiddleware:
     """Adds CORS headers to the API's responses, so that pages of ``origins`` can call the API.
 
     The origin ``*`` means all origins. With ``local``, pages from this machine can call the API,
-    too. ``RateLimitMiddleware`` and ``FailureMiddleware`` must be inside this middleware. Otherwise
-    the scripts of a page could not read their error responses. Cookies are not allowed, because the
+    too. The middleware whose responses are errors must be inside this middleware. Otherwise the
+    scripts of a page could not read these responses. Cookies are not allowed, because the
     API reads only the Authorization header. All other headers are allowed, because client libraries
     and tracing add headers. Only responses of the path ``/graphql`` get CORS headers here.
     """

@@ -107,6 +107,7 @@ def fail() -> str:
         (405, ANYBODY, {}, b"{}"),
         (413, ANYBODY, {}, b" " * (MAX_BODY + 1)),
         (415, ANYBODY, {"Content-Type": "text/plain"}, b"{}"),
+        (421, ANYBODY, {"Host": "evil.example"}, b"{}"),
         (500, Authenticator(secret=fail), bearer("ada"), b"{}"),
         (
             503,

@@ -58,7 +58,7 @@ def test_other_hosts_are_refused(host: str, settings: Any) -> None:
 def test_configured_hosts_are_allowed_on_any_port() -> None:
     named: Any = {
         "public_url": PUBLIC,
-        "allowed_hosts": ["B.example", "*.c.example", "2001:db8::1"],
+        "allowed_hosts": ["B.example", "*.c.example", "2001:DB8:0::1", "[2001:db8::2]"],
     }
     for host in (
         "shop.example",
@@ -66,6 +66,7 @@ def test_configured_hosts_are_allowed_on_any_port() -> None:
         "b.example",
         "x.y.c.example",
         "[2001:DB8::1]",
+        "[2001:db8:0:0::2]:8443",
     ):
         assert allowed(host, **named), host
     for host in ("c.example", "xc.example", "192.0.2.1"):
@@ -81,7 +82,23 @@ def test_a_server_beyond_loopback_accepts_the_address_of_the_connection_as_host(
     assert not allowed("192.0.2.1:8000", "192.0.2.1")
 
 
-@pytest.mark.parametrize("host", ["https://a.example", "a.example:80", "a/b", "", "*a.example"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "https://a.example",
+        "a.example:80",
+        "a/b",
+        "",
+        "*a.example",
+        "10.0.0.0/8",
+        "2001:db8::/32",
+        "münchen.example",
+        "[a.example]",
+        "[::1",
+        "a..b",
+        "fe80::1%eth0",
+    ],
+)
 def test_an_invalid_host_is_refused_at_the_start(host: str) -> None:
     with pytest.raises(CommandError, match=r"is not a host such as shop\.example"):
         Settings(allowed_hosts=[host])
