@@ -105,9 +105,9 @@ MAX_EVENT_REQUESTS = 5
 read from the table."""
 
 MAX_ANSWER_VALUES = 12_000
-"""Maximum expected values in an operation's response. Each value costs some microseconds of CPU
-time. The introspection queries of GraphiQL and of code generators are expected to return about
-10,000 values."""
+"""Maximum values in an operation's result. Each value costs some microseconds of CPU time. An
+operation is refused if its usual result has more values, and ends when its result has more. The
+introspection queries of GraphiQL and of code generators return about 10,000 values."""
 
 MAX_QUESTIONS = 10
 """Maximum questions to the analytics store in one operation. Each question reads all rows of a
@@ -172,6 +172,10 @@ MAX_LANGUAGE = 35
 """Maximum characters of a language tag. BCP 47 (RFC 5646, section 4.4.1) requires programs to
 accept tags of this length."""
 
+MAX_LANGUAGES = 100
+"""Maximum languages in the statistics of a product or a group: the most frequent ones. Users choose
+the language of their comments, so a product can have thousands."""
+
 KEPT_TAGS = 10_000
 """Maximum language tags in the cache of canonical forms. A full cache is emptied."""
 
@@ -205,8 +209,10 @@ limits, a response could be very long, because graphql-core repeats the client's
 messages."""
 
 MAX_RESPONSE = 9_000_000
-"""Maximum bytes of a response. The largest page has 7.8 MB: 100 comments, each with a text of
-10,000 characters, a reply of 2,000 characters and 10 photos, at four bytes per character."""
+"""Maximum bytes of a response, of a subscription's event and of an HTML page. The bytes of a result
+are counted while an operation runs. The largest page of comments has 7.8 MB: 100 comments, each
+with a text of 10,000 characters, a reply of 2,000 characters and 10 photos, at four bytes per
+character."""
 
 # Forms and headers
 

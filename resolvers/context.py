@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,13 +23,9 @@ from dal.stores import Stores
 
 Read = TypeVar("Read")
 
-Row = TypeVar("Row")
+Text = TypeVar("Text", str, str | None)
 
 NO_DETAILS = ProductDetails()
-
-LARGE = 300
-"""Maximum number of values in a list (rows times fields) that the server resolves and converts in
-one turn of the event loop. 300 values take a few milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,44 +108,36 @@ class PrefetchedPages:
         return page
 
 
-class Pace:
-    """Lets the server process other requests while it completes a large result.
+class Built:
+    """Texts that are built from an object once per request, even if several fields return them."""
 
-    To complete a row is to resolve its fields and to convert their values. Completing a thousand
-    rows in one turn of the event loop would delay all other requests. Each turn costs time too, so
-    results are completed in one turn until ``slow_down`` is called.
+    def __init__(self) -> None:
+        self._texts: dict[int, tuple[object, Any]] = {}
+
+    def once(self, source: object, build: Callable[[], Text]) -> Text:
+        """Return the text that ``build`` built from ``source``; call it only the first time.
+
+        ``source`` is kept, too, because Python reuses the ``id`` of a deleted object.
+        """
+        if id(source) not in self._texts:
+            self._texts[id(source)] = source, build()
+        text: Text = self._texts[id(source)][1]
+        return text
+
+
+class Pace:
+    """Gives turns of the event loop to all large results of a process, one after another.
+
+    Completing a thousand rows in one turn of the event loop would delay all other requests.
     """
 
     def __init__(self) -> None:
-        self._turn: asyncio.Lock | None = None
-
-    @property
-    def slow(self) -> bool:
-        """Whether resolvers of lists must call ``rows``."""
-        return self._turn is not None
-
-    def slow_down(self) -> None:
-        """From now on, complete lists in several turns of the event loop."""
         self._turn = asyncio.Lock()
 
-    def rows(
-        self, rows: Sequence[Row], weight: int
-    ) -> Sequence[Awaitable[Row]] | Awaitable[Sequence[Row]]:
-        """Return the rows as awaitables that complete in later turns of the event loop.
-
-        ``weight`` is the number of values in a row. If the list has more than LARGE values, the
-        result is a list with an awaitable for each row, and each row has a separate turn. Otherwise
-        the result is one awaitable of all rows.
-        """
-        if len(rows) * weight > LARGE:
-            return [self._wait(row) for row in rows]
-        return self._wait(rows)
-
-    async def _wait(self, awaited: Row) -> Row:
-        assert self._turn is not None  # noqa: S101 - slow_down was called
+    async def turn(self) -> None:
+        """Wait until the event loop has run other tasks, and earlier waiters had their turns."""
         async with self._turn:
             await asyncio.sleep(0)
-        return awaited
 
 
 class ProductReads:
@@ -247,6 +235,7 @@ class Context:
     """The server's moderation rule: which comments wait for a moderator."""
     cache: RequestCache = field(default_factory=RequestCache)
     prefetched: PrefetchedPages = field(default_factory=PrefetchedPages)
+    built: Built = field(default_factory=Built)
     pace: Pace = field(default_factory=Pace)
     broker: Broker | None = None
     """The broker of comment events; None if this server does not offer subscriptions."""

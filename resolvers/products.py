@@ -22,7 +22,6 @@ from dal.query.pagination import CursorKind, Page
 from dal.query.plan import PlanBasis
 from dal.repositories.comments import Selection
 from dal.statistics.counts import CommentFacets, CommentStatistics
-from dal.statistics.counts import facets as facets_of
 from resolvers.authorization import require_staff, require_viewer
 from resolvers.context import NO_DETAILS
 from resolvers.mutations import UserError, changed, reported
@@ -257,7 +256,7 @@ def facets(
     A rating's number includes only comments in the selected languages. A language's number
     includes only comments with the selected ratings.
     """
-    return facets_of(
+    return CommentFacets(
         root,
         None if rating is None else rules.ratings("rating", rating),
         None if language is None else rules.languages("language", language),

@@ -26,7 +26,7 @@ from graphql import (
 
 from dal.errors import InvalidArgumentError, InvalidCursorError
 from dal.limits import MAX_ROWS
-from dal.query.pagination import CursorKind, Page, Slice, decode_cursor
+from dal.query.pagination import CursorKind, Slice, decode_cursor
 from dal.query.plan import Order, PlanBasis
 from resolvers.context import Context
 
@@ -189,37 +189,6 @@ def _position(argument: str, cursor: str | None, kind: CursorKind) -> str | None
         return decode_cursor(cursor, kind)
     except InvalidCursorError as error:
         raise InvalidCursorError(f"{argument}: {error}") from None
-
-
-def edges(root: strawberry.Parent[Page[Any]], info: Info) -> Any:
-    """Return the page's rows with their cursors."""
-    return _paced(info, root.edges)
-
-
-def nodes(root: strawberry.Parent[Page[Any]], info: Info) -> Any:
-    """Return the page's rows."""
-    return _paced(info, root.nodes)
-
-
-def _paced(info: Info, rows: Sequence[Any]) -> Any:
-    pace = info.context.pace
-    return pace.rows(rows, _weight(info)) if pace.slow else rows
-
-
-def _weight(info: Info) -> int:
-    """Return how many fields the request selects below the current field, at all depths."""
-    raw = _raw(info)
-    memo: dict[object, int] = getattr(raw, "memo", {})
-    if _weight not in memo:
-        memo[_weight] = sum(_fields_below(node, raw.fragments) for node in raw.field_nodes)
-    return memo[_weight]
-
-
-def _fields_below(node: FieldNode, fragments: dict[str, FragmentDefinitionNode]) -> int:
-    if node.selection_set is None:
-        return 0
-    fields = _fields(node.selection_set, fragments)
-    return sum(1 + _fields_below(field, fragments) for field in fields)
 
 
 @dataclass(frozen=True, slots=True)

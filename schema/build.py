@@ -16,9 +16,19 @@ from graphql import (
 )
 from strawberry.schema.config import StrawberryConfig
 
-from dal.limits import TICKET_ORGANIZATIONS
+from dal.limits import (
+    MAX_ANSWER_VALUES,
+    MAX_LANGUAGES,
+    MAX_LINES,
+    MAX_MEMBERS,
+    MAX_PHOTOS,
+    MAX_POINTS,
+    MAX_SEGMENTS,
+    MAX_VALUES,
+    TICKET_ORGANIZATIONS,
+)
 from dal.model.moderation import QueueKind
-from dal.model.reports import MOST_READ
+from dal.model.reports import MOST_READ, ReportReason
 from dal.repositories.leaderboard import RANKS_BYTES
 from dal.repositories.moderation import MOST_COUNTED, QUEUE_REQUESTS
 from dal.repositories.orders import OPEN_PAGE_REQUESTS
@@ -170,8 +180,8 @@ _QUESTION = Reads(0, questions=1)
 _NOTHING = Reads(0)
 
 
-def _rows(count: float) -> Reads:
-    return Reads(0, rows=count)
+def _rows(count: float, most: float = 0) -> Reads:
+    return Reads(0, rows=count, most=most)
 
 
 READS: Mapping[str, Reads] = {
@@ -202,7 +212,7 @@ READS: Mapping[str, Reads] = {
     "Product.statistics": _OF_PRODUCT,
     # Reads the group, in addition to the product's details.
     "Product.group": Reads(together=True),
-    "ProductGroup.products": _rows(USUAL_MEMBERS),
+    "ProductGroup.products": _rows(USUAL_MEMBERS, MAX_MEMBERS),
     "ProductGroup.comments": Reads(USUAL_MEMBERS, 0.5, paged=True),
     "ProductGroup.comments.totalCount": Reads(USUAL_MEMBERS),
     "ProductGroup.comments.jsonLd": Reads(USUAL_MEMBERS),
@@ -271,27 +281,27 @@ READS: Mapping[str, Reads] = {
     "Mutation.setSubscriptionPlan": _WRITE,
     "Mutation.createTicket": _WRITE,
     "Mutation.closeTicket": _WRITE,
-    "CommentFacets.languages": _rows(5),
+    "CommentFacets.languages": _rows(5, MAX_LANGUAGES + MAX_VALUES),
     "CommentFacets.ratings": _rows(5),
     "CommentStatistics.histogram": _rows(5),
-    "CommentStatistics.languages": _rows(5),
-    "Comment.photos": _rows(2),
+    "CommentStatistics.languages": _rows(5, MAX_LANGUAGES),
+    "Comment.photos": _rows(2, MAX_PHOTOS),
     "CreatePhotoUploadsPayload.uploads": _rows(10),
     "PhotoUpload.fields": _rows(8),
-    "CommentReports.reasons": _rows(2),
-    "CommentReports.reports": _rows(5),
-    "Order.lines": _rows(5),
-    "PlanAlternative.segments": _rows(5),
-    "QueryPlan.alternatives": _rows(4),
-    "QueryPlan.segments": _rows(5),
-    "QueryPlan.steps": _rows(2),
-    "Submission.photos": _rows(2),
-    "Trend.points": _rows(60),
+    "CommentReports.reasons": _rows(2, len(ReportReason)),
+    "CommentReports.reports": _rows(5, MOST_READ),
+    "Order.lines": _rows(5, MAX_LINES),
+    "PlanAlternative.segments": _rows(5, MAX_SEGMENTS),
+    "QueryPlan.alternatives": _rows(4, MAX_SEGMENTS),
+    "QueryPlan.segments": _rows(5, MAX_ANSWER_VALUES),
+    "QueryPlan.steps": _rows(2, MAX_ANSWER_VALUES),
+    "Submission.photos": _rows(2, MAX_PHOTOS),
+    "Trend.points": _rows(60, MAX_POINTS),
     "TrendPoint.ratings": _rows(5),
 }
-"""The usual reads of each field and, if its value is a list, the list's usual length. The server
-predicts the cost of operations from this table. It predicts no reads for a field that is not in the
-table.
+"""The usual reads of each field and, if its value is a list, its usual and maximum length. The
+server predicts the cost of operations from this table. It predicts no reads for a field that is not
+in the table.
 
 The key of a field is ``Type.field``. If the field ``second`` is selected directly below
 ``Type.first``, an entry ``Type.first.second`` replaces the usual entry of ``second``."""

@@ -90,8 +90,8 @@ class CommentFacets:
     )
     ratings: list[RatingFacet] = strawberry.field(description="All five ratings, 5 first.")
     languages: list[LanguageFacet] = strawberry.field(
-        description="Languages with comments, most frequent first, followed by selected "
-        "languages without comments. The filters do not change the order."
+        description="The 100 most frequent languages with comments, most frequent first, followed "
+        "by other selected languages. The filters do not change the order."
     )
 
 
@@ -106,7 +106,7 @@ class CommentStatistics:
     average: float | None = strawberry.field(description="Mean rating; null without comments.")
     histogram: list[RatingCount] = strawberry.field(description="All five ratings, 5 first.")
     languages: list[LanguageCount] = strawberry.field(
-        description="Languages that have comments, most frequent first."
+        description="Languages that have comments, most frequent first. Maximum 100."
     )
     facets: Counted | None = strawberry.field(
         resolver=products.facets,

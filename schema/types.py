@@ -21,7 +21,7 @@ from strawberry.schema.types.base_scalars import DateTimeDefinition, DecimalDefi
 from strawberry.types.scalar import ScalarDefinition
 
 from dal.query import trace
-from resolvers import node_ids, selection
+from resolvers import node_ids
 from resolvers.mutations import UserErrorCode
 from resolvers.orders import CurrencyCode
 from resolvers.selection import EXPLAINED, DateOrder
@@ -164,12 +164,8 @@ class Edge(Generic[Row]):
 class Connection(Generic[Row]):
     """The GraphQL type of ``dal.query.pagination.Page``."""
 
-    edges: list[Edge[Row]] = strawberry.field(
-        resolver=selection.edges, description="Rows of the page with their cursors."
-    )
-    nodes: list[Row] = strawberry.field(
-        resolver=selection.nodes, description="Rows of the page without cursors."
-    )
+    edges: list[Edge[Row]] = strawberry.field(description="Rows of the page with their cursors.")
+    nodes: list[Row] = strawberry.field(description="Rows of the page without cursors.")
     page_info: PageInfo = strawberry.field(
         description="Pagination flags and cursors. The server computes a flag only if the query "
         "selects it."

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from dal.entities.entity import Entity, Row, packed, unpacked
+from dal.limits import MAX_PHOTOS
 from dal.model import Comment, Photo, Reply
 from dal.model.key_parts import INSTANT_LENGTH, escape, format_instant, parse_instant, unescape
 from dal.table.index import BY_DATE, BY_HELPFUL, Index
@@ -202,7 +203,7 @@ def _decode(row: Row) -> Comment:
         Reply(reply["text"], parse_instant(reply["at"])) if reply else None,
         data.get("helpful", 0),
         data.get("helpfulBefore", 0),
-        tuple([Photo(one["url"], one["alt"]) for one in data["photos"]])
+        tuple([Photo(one["url"], one["alt"]) for one in data["photos"][:MAX_PHOTOS]])
         if "photos" in data
         else (),
     )

@@ -6,12 +6,12 @@ the stream's follower all use it. All functions here are pure.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 from typing import NamedTuple, TypeAlias
 
 from dal.errors import NoIndexError
-from dal.limits import MAX_IDENTIFIER_BYTES
+from dal.limits import MAX_IDENTIFIER_BYTES, MAX_LANGUAGES
 from dal.model import RATINGS, Comment
 from dal.model.key_parts import escape
 from dal.query.plan import Filters, Query
@@ -128,7 +128,7 @@ class LanguageCount:
     """Whether the filter includes this language."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CommentStatistics:
     """The counts of one or several products, in all or some languages.
 
@@ -209,56 +209,67 @@ class CommentStatistics:
         """The counts of all five ratings, rating 5 first."""
         return [RatingCount(rating, self.overall.of([rating])) for rating in reversed(RATINGS)]
 
-    @property
+    # Cached, because a client can select the languages of the same statistics many times.
+    @cached_property
     def languages(self) -> list[LanguageCount]:
-        """The languages that have comments, the most frequent first."""
+        """The languages that have comments, the most frequent first, at most MAX_LANGUAGES."""
         counts = [LanguageCount(name, counts.of()) for name, counts in self.by_language.items()]
         counts.sort(key=lambda one: (-one.count, one.language))
-        return [one for one in counts if one.count]
+        return [one for one in counts[:MAX_LANGUAGES] if one.count]
 
 
 @dataclass(frozen=True, slots=True)
 class CommentFacets:
-    """The number of comments for each rating and each language that a filter can select."""
-
-    total: int
-    average: float | None
-    ratings: list[RatingCount]
-    languages: list[LanguageCount]
-
-
-def facets(
-    statistics: CommentStatistics,
-    ratings: Collection[int] | None,
-    languages: Collection[str] | None,
-) -> CommentFacets:
-    """Return the facets of a filter.
+    """The number of comments for each rating and each language that a filter can select.
 
     None selects every value, and an empty collection selects no value. The count of a rating
     includes only the selected languages. The count of a language includes only the selected
     ratings.
     """
-    of_languages = statistics.of(languages).overall
-    of_both = of_languages
-    if ratings is not None:
-        counts = (of_languages.of([one]) if one in ratings else 0 for one in RATINGS)
-        of_both = RatingCounts(tuple(counts))
-    shown = CommentStatistics(of_both, {})
-    listed = [one.language for one in statistics.languages]
-    listed += sorted(set(languages or ()).difference(listed))
-    return CommentFacets(
-        shown.total,
-        shown.average,
-        [
-            RatingCount(rating, of_languages.of([rating]), rating in (ratings or ()))
-            for rating in reversed(RATINGS)
-        ],
-        [
+
+    statistics: CommentStatistics
+    selected_ratings: Collection[int] | None
+    selected_languages: Collection[str] | None
+
+    @property
+    def _of_languages(self) -> RatingCounts:
+        return self.statistics.of(self.selected_languages).overall
+
+    @property
+    def _of_both(self) -> CommentStatistics:
+        counts, ratings = self._of_languages, self.selected_ratings
+        if ratings is not None:
+            chosen = (counts.of([one]) if one in ratings else 0 for one in RATINGS)
+            counts = RatingCounts(tuple(chosen))
+        return CommentStatistics(counts, {})
+
+    @property
+    def total(self) -> int:
+        """The number of comments that match both filters."""
+        return self._of_both.total
+
+    @property
+    def average(self) -> float | None:
+        """The mean rating of these comments; None without comments."""
+        return self._of_both.average
+
+    @property
+    def ratings(self) -> list[RatingCount]:
+        """The counts of all five ratings, rating 5 first."""
+        counts, selected = self._of_languages, self.selected_ratings or ()
+        return [RatingCount(one, counts.of([one]), one in selected) for one in reversed(RATINGS)]
+
+    @property
+    def languages(self) -> list[LanguageCount]:
+        """The languages of ``CommentStatistics.languages``, then other selected languages."""
+        statistics, selected = self.statistics, self.selected_languages or ()
+        listed = [one.language for one in statistics.languages]
+        listed += sorted(set(selected).difference(listed))
+        return [
             LanguageCount(
                 one,
-                statistics.by_language.get(one, RatingCounts()).of(ratings),
-                one in (languages or ()),
+                statistics.by_language.get(one, RatingCounts()).of(self.selected_ratings),
+                one in selected,
             )
             for one in listed
-        ],
-    )
+        ]

@@ -20,6 +20,7 @@ from graphql import (
     GraphQLInterfaceType,
     GraphQLNamedType,
     GraphQLObjectType,
+    GraphQLOutputType,
     GraphQLSchema,
     ListValueNode,
     OperationDefinitionNode,
@@ -27,6 +28,9 @@ from graphql import (
     Undefined,
     VariableNode,
     get_named_type,
+    get_nullable_type,
+    is_abstract_type,
+    is_list_type,
     value_from_ast_untyped,
 )
 
@@ -37,6 +41,7 @@ from dal.limits import (
     MAX_REQUESTS,
     MAX_ROWS,
     MAX_SEGMENTS,
+    MAX_VARIABLE_VALUES,
 )
 from dal.query.plan import WITHOUT_STATISTICS, Order
 from resolvers.selection import DEFAULT_SIZE
@@ -90,6 +95,7 @@ class Reads:
     - ``questions``: number of queries to the analytics store.
     - ``together``: whether one request reads all fields of the object that have this mark.
     - ``rows``: usual length of a list that no argument limits.
+    - ``most``: maximum length of this list, if it is longer than ``rows``.
     - ``looks_up``: value of an argument, such as REPORTED. With this value, the field looks up a
       further item for each row, which costs ``unit`` RCU per row.
     """
@@ -101,6 +107,7 @@ class Reads:
     questions: int = 0
     together: bool = False
     rows: float | None = None
+    most: float = 0
     looks_up: str | None = None
 
 
@@ -109,13 +116,14 @@ class Cost:
     """The expected cost of an operation.
 
     ``requests`` is the number of requests to DynamoDB, and ``rcu`` the read capacity units that
-    they consume. ``values`` is the number of values in the result. ``questions`` is the number of
-    queries to the analytics store.
+    they consume. ``values`` is the maximum number of values in the result, and ``usual_values`` the
+    usual number. ``questions`` is the number of queries to the analytics store.
     """
 
     requests: float = 0
     rcu: float = 0
     values: float = 0
+    usual_values: float = 0
     questions: float = 0
 
     def rounded(self) -> dict[str, float]:
@@ -130,11 +138,12 @@ class Cost:
     def check(self) -> None:
         """Raise QueryTooCostlyError for too many requests, values or questions.
 
-        RCU have no maximum.
+        RCU have no maximum. An operation with a larger maximum of values than usual values may
+        run: if its result has too many values, it ends.
         """
         for amount, most, of in (
             (self.requests, MAX_REQUESTS, "requests to DynamoDB"),
-            (self.values, MAX_ANSWER_VALUES, "values in the result"),
+            (self.usual_values, MAX_ANSWER_VALUES, "values in the result"),
             (self.questions, MAX_QUESTIONS, "queries to the analytics store"),
         ):
             if amount > most:
@@ -217,20 +226,23 @@ def predicted(
     root = schema.get_root_type(operation.operation)
     if root is not None:
         prediction.add(root, operation.selection_set.selections, _Within())
-    return prediction.cost
+    cost = prediction.cost
+    cost.values = max(cost.usual_values, min(cost.values, MAX_ANSWER_VALUES))
+    return cost
 
 
 @dataclass(frozen=True, slots=True)
 class _Within:
     """The place of a selection in the operation.
 
-    ``field`` is the field above, as ``Type.field``, and ``times`` is the number of this field's
-    objects in the result. For a connection, ``size`` is the number of requested rows, and ``read``
-    the number of rows that are read.
+    ``field`` is the field above, as ``Type.field``. ``times`` is the usual number of this field's
+    objects in the result, and ``most`` the maximum number. For a connection, ``size`` is the number
+    of requested rows, and ``read`` the number of rows that are read.
     """
 
     field: str = ""
     times: float = 1
+    most: float = 1
     size: int = 1
     read: int = _ROWS_READ
 
@@ -267,25 +279,29 @@ class _Prediction:
             if reads is not None and reads.together and not read_together:
                 read_together = True
                 self._read(Reads(), {}, within.times, 1)
-            self._add(name, reads, selected, get_named_type(declared.type), within)
+            self._add(name, reads, selected, declared.type, within)
 
     def _add(
         self,
         name: str,
         reads: Reads | None,
         selected: FieldNode,
-        of: GraphQLNamedType,
+        of: GraphQLOutputType,
         within: _Within,
     ) -> None:
         """Add the cost of a field, and of all fields below it."""
         arguments = self._arguments(selected)
-        times, size = within.times * self._rows(name, arguments, within), _size(arguments)
+        rows, most = self._rows(name, arguments, within, of)
+        times, size = within.times * rows, _size(arguments)
         if reads is not None:
             self._read(reads, arguments, times, size)
-        self.cost.values += times
+        # An empty list is a value, too.
+        self.cost.usual_values += max(times, within.times)
+        self.cost.values += within.most * max(most, 1)
         if selected.selection_set is not None:
-            below = _Within(name, times, size, _full_pages(arguments) or within.read)
-            self.add(of, selected.selection_set.selections, below)
+            read = _full_pages(arguments) or within.read
+            below = _Within(name, times, within.most * most, size, read)
+            self.add(get_named_type(of), selected.selection_set.selections, below)
 
     def _read(self, reads: Reads, arguments: Mapping[str, Any], times: float, size: int) -> None:
         requests, units = reads.requests, reads.requests
@@ -301,21 +317,30 @@ class _Prediction:
             self.cost.rcu += times * size * reads.unit
         self.cost.questions += times * reads.questions
 
-    def _rows(self, name: str, arguments: Mapping[str, Any], within: _Within) -> float:
-        """Return how many objects a field returns for each object of its parent type."""
+    def _rows(
+        self, name: str, arguments: Mapping[str, Any], within: _Within, of: GraphQLOutputType
+    ) -> tuple[float, float]:
+        """Return how many objects a field returns for each object of its parent type.
+
+        The first number is the usual number, the second the maximum.
+        """
         if name.endswith(("Connection.nodes", "Connection.edges")) or name == "Movers.products":
-            return within.size
+            return within.size, within.size
         if name == "QueryPlan.rows":
-            return within.read
+            return within.read, MAX_ANSWER_VALUES
         if name in _LOOK_UPS:
             objects = arguments.get(_LOOK_UPS[name], [])
             # A single value counts as a list of one:
             # https://spec.graphql.org/October2021/#sec-List.Input-Coercion
-            return len(objects) if isinstance(objects, list) else 1
+            count = len(objects) if isinstance(objects, list) else 1
+            return count, count
         reads = self._reads.get(name)
         if reads is not None and reads.rows is not None:
-            return reads.rows
-        return introspected_rows(self._schema).get(name, 1)
+            return reads.rows, max(reads.rows, reads.most)
+        if name in (introspected := introspected_rows(self._schema)):
+            return introspected[name]
+        # Other lists have an item for each value of a request, such as an error in the value.
+        return 1, MAX_VARIABLE_VALUES if is_list_type(get_nullable_type(of)) else 1
 
     def _arguments(self, field: FieldNode) -> dict[str, Any]:
         """Return the arguments that are not null."""
@@ -366,29 +391,33 @@ a type returns the wrapped type in ``ofType``."""
 
 
 @lru_cache(maxsize=2)
-def introspected_rows(schema: GraphQLSchema) -> Mapping[str, float]:
-    """Return the average length of each list in the result of introspection, by ``Type.field``.
+def introspected_rows(schema: GraphQLSchema) -> Mapping[str, tuple[float, float]]:
+    """Return the average and maximum length of each list of introspection, by ``Type.field``.
 
-    ``__Type.ofType`` is not a list. Its value is the fraction of types for which the field is not
+    ``__Type.ofType`` is not a list. Its average is the fraction of types for which the field is not
     null.
     """
     types = schema.type_map.values()
     owners = [
         type_ for type_ in types if isinstance(type_, GraphQLObjectType | GraphQLInterfaceType)
     ]
-    fields = [field for owner in owners for field in owner.fields.values()]
-    inputs = sum(len(type_.fields) for type_ in types if isinstance(type_, GraphQLInputObjectType))
-    names = sum(len(type_.values) for type_ in types if isinstance(type_, GraphQLEnumType))
-    interfaces = sum(len(owner.interfaces) for owner in owners)
+    fields = [len(owner.fields) for owner in owners]
+    arguments = [len(field.args) for owner in owners for field in owner.fields.values()]
+    inputs = [len(type_.fields) for type_ in types if isinstance(type_, GraphQLInputObjectType)]
+    names = [len(type_.values) for type_ in types if isinstance(type_, GraphQLEnumType)]
+    interfaces = [len(owner.interfaces) for owner in owners]
+    possible = [len(schema.get_possible_types(type_)) for type_ in types if is_abstract_type(type_)]
+    whole, directives = len(types), len(schema.directives)
     return {
-        "__Schema.types": len(types),
-        "__Schema.directives": len(schema.directives),
-        "__Directive.args": 1,
-        "__Type.fields": len(fields) / len(types),
-        "__Field.args": sum(len(field.args) for field in fields) / len(fields),
-        "__Type.inputFields": inputs / len(types),
-        "__Type.enumValues": names / len(types),
-        "__Type.interfaces": interfaces / len(types),
-        "__Type.possibleTypes": interfaces / len(types),
-        "__Type.ofType": _WRAPPED,
+        "__Schema.types": (whole, whole),
+        "__Schema.directives": (directives, directives),
+        "__Directive.args": (1, max(len(one.args) for one in schema.directives)),
+        "__Directive.locations": (1, max(len(one.locations) for one in schema.directives)),
+        "__Type.fields": (sum(fields) / whole, max(fields)),
+        "__Field.args": (sum(arguments) / sum(fields), max(arguments)),
+        "__Type.inputFields": (sum(inputs) / whole, max(inputs)),
+        "__Type.enumValues": (sum(names) / whole, max(names)),
+        "__Type.interfaces": (sum(interfaces) / whole, max(interfaces)),
+        "__Type.possibleTypes": (sum(interfaces) / whole, max(possible)),
+        "__Type.ofType": (_WRAPPED, 1),
     }

@@ -23,12 +23,13 @@ from strawberry.types.graphql import OperationType
 from dal.account import Account, opened
 from dal.deadline import Deadline, deadline
 from dal.errors import QueryTooCostlyError
-from dal.limits import MAX_EVENT_REQUESTS
+from dal.limits import MAX_EVENT_REQUESTS, MAX_RESPONSE
 from dal.live.changes import CommentEvent
 from dal.live.log import Listener, SlowListenerError
 from resolvers.authorization import is_staff
 from resolvers.context import Context
 from resolvers.selection import EXPLAINED
+from schema.execution.compiled.answer_size import PACED_VALUES, AnswerSize
 from schema.execution.cost import Cost, Reads
 from schema.execution.documents import (
     CheckedOperation,
@@ -38,20 +39,15 @@ from schema.execution.documents import (
 )
 from schema.execution.errors import client_errors, log_faults
 
-PACED_VALUES = 2_000
-"""If a result is predicted to have more values than this, the server processes other requests while
-it completes the result."""
-
 
 @dataclass
-class SizedResult(ExecutionResult):
-    """A result, with its predicted number of values and the operation.
+class OperationResult(ExecutionResult):
+    """A result with its operation.
 
-    ``values`` is None if no cost was predicted. ``operation`` is None if the document cannot be
-    parsed, or does not have the requested operation.
+    ``operation`` is None if the document cannot be parsed, or does not have the requested
+    operation.
     """
 
-    values: float | None = None
     operation: CheckedOperation | None = None
 
 
@@ -219,6 +215,13 @@ def _public(field: StrawberryField) -> StrawberryField:
     return field
 
 
+def _answer_size(cost: Cost, context: Context | None) -> AnswerSize:
+    """Return what counts the result of an operation with this predicted cost."""
+    turn = None if context is None else context.pace.turn
+    paced = cost.usual_values > PACED_VALUES
+    return AnswerSize(cost.values, MAX_RESPONSE, QueryTooCostlyError, paced=paced, turn=turn)
+
+
 async def _executed_for_event(
     operation: CheckedOperation,
     values: VariableValues,
@@ -226,12 +229,15 @@ async def _executed_for_event(
     context: Context,
     seconds: float,
 ) -> CoreResult:
+    # A change wakes all its subscriptions at once. Each result begins in its own turn.
+    await context.pace.turn()
+    answer = _answer_size(operation.costs.cost(values.coerced), context)
     end = Deadline()
     end.restart(seconds)
     try:
         with deadline(end):
             found = await operation.compiled.execute(
-                values, root_value=event, context_value=context
+                values, root_value=event, context_value=context, answer=answer
             )
     except SlowListenerError:
         raise
@@ -278,8 +284,7 @@ class _Execution:
             found = CoreResult(None, [GraphQLError(str(error), original_error=error)])
         if found.errors:
             log_faults(found.errors)
-        values = None if self._cost is None else self._cost.values
-        return SizedResult(found.data, found.errors, self._shown_cost(), values, self._operation)
+        return OperationResult(found.data, found.errors, self._shown_cost(), self._operation)
 
     async def _executed(
         self, text: str, name: str | None, allowed: Iterable[OperationType]
@@ -304,8 +309,6 @@ class _Execution:
                 self._cost.check()
             except QueryTooCostlyError as error:
                 raise GraphQLError(str(error), original_error=error) from None
-            if self._cost.values > PACED_VALUES and self._context is not None:
-                self._context.pace.slow_down()
             # Compile the operation in this block, so that its client is charged for the CPU time.
             operation.compiled.selection(values)
         with opened() as self._account:
@@ -314,6 +317,7 @@ class _Execution:
                 root_value=self._root_value,
                 context_value=self._context,
                 operation_extensions=self._extensions,
+                answer=_answer_size(self._cost, self._context),
             )
 
     def _shown_cost(self) -> dict[str, Any]:

@@ -26,12 +26,12 @@ from dal.limits import MAX_RESPONSE
 from dal.live.log import Broker
 from dal.repositories.photo_uploads import PhotoUploads
 from dal.stores import Stores
-from resolvers.context import Context
+from resolvers.context import Context, Pace
 from schema.execution.executable_schema import (
     EventResult,
     ExecutableSchema,
+    OperationResult,
     RefusedSubscriptionError,
-    SizedResult,
 )
 from server.auth.authenticator import Authenticator
 from server.auth.claims import InvalidTokenError
@@ -68,11 +68,6 @@ _SHARED_VARY = b"Accept, Authorization, Origin"
 requests with equal values of these headers. So a signed-in user never gets another user's response,
 and pages of each origin get their own CORS headers. GraphQL's responses do not depend on
 cookies."""
-
-_FEW_VALUES = 500
-"""A result with at most this number of values is encoded immediately. For a larger result, the
-server first adds up the lengths of its texts. If the sum is larger than ``MAX_RESPONSE``, the
-server does not encode the result, because it could not send it."""
 
 _TOO_LARGE = GraphQLError(
     f"The operation has run, but its response is larger than {MAX_RESPONSE:,} bytes, so it is not "
@@ -124,28 +119,10 @@ def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLRespons
     # The status is 400 because clients and the specification's tests expect it, not 422.
     if is_request_error and media_type == GRAPHQL:
         status = 500 if errors[0].get("extensions", {})["code"] == "INTERNAL" else 400
-    values = result.values if isinstance(result, SizedResult) else None
-    few = values is not None and values <= _FEW_VALUES
-    encoded = orjson.dumps(body) if few or not _is_too_large(body) else b""
-    if not encoded or len(encoded) > MAX_RESPONSE:
+    encoded = orjson.dumps(body)
+    if len(encoded) > MAX_RESPONSE:
         return GraphQLResponse(_TOO_LARGE_BODY, status, media_type, failed=True)
     return GraphQLResponse(encoded, status, media_type, failed=bool(errors))
-
-
-def _is_too_large(body: Any) -> bool:
-    """Return whether the texts in this body are together too long for a response."""
-    values, left = [body], MAX_RESPONSE
-    for value in values:  # The loop appends the contents of lists and objects to ``values``.
-        kind = type(value)
-        if kind is str:
-            left -= len(value)
-            if left < 0:
-                return True
-        elif kind is dict:
-            values += value.values()
-        elif kind is list:
-            values += value
-    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +170,7 @@ def _is_shareable(scope: Scope, document: Document, result: ExecutionResult) -> 
     """Return whether all clients get the same response, so that a shared cache may store it."""
     if not document.trusted or any(name in _CREDENTIALS for name, _ in scope["headers"]):
         return False
-    if not isinstance(result, SizedResult) or result.operation is None:
+    if not isinstance(result, OperationResult) or result.operation is None:
         return False
     return not result.errors and not result.extensions and result.operation.public
 
@@ -245,6 +222,7 @@ class GraphQLView:
             broker=broker if settings.live else None,
             analytics=analytics,
             uploads=uploads,
+            pace=Pace(),
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -21,7 +21,7 @@ from dal.account import WRITES, consumed
 from dal.instrumentation import STORE_INSTRUMENTS, Send
 from dal.query.plan import Plan, Segment
 from dal.query.trace import READ_INSTRUMENTS, Result, SegmentStatistics
-from schema.execution.executable_schema import ExecutableSchema, SizedResult
+from schema.execution.executable_schema import ExecutableSchema, OperationResult
 
 if TYPE_CHECKING:  # an extra
     from prometheus_client import Counter
@@ -242,7 +242,7 @@ class ObservedSchema(ExecutableSchema):
 
         Both are ``none`` if no operation was executed.
         """
-        operation = result.operation if isinstance(result, SizedResult) else None
+        operation = result.operation if isinstance(result, OperationResult) else None
         if operation is None:
             return "none", "none"
         name = operation.node.name

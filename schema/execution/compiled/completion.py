@@ -28,6 +28,7 @@ from strawberry.schema.schema_converter import GraphQLCoreConverter
 from strawberry.types.base import StrawberryContainer, StrawberryMaybe
 from strawberry.types.field import StrawberryField
 
+from schema.execution.compiled.answer_size import LONG, bytes_of
 from schema.execution.compiled.coercion import arguments_of, exact_class
 from schema.execution.compiled.fields import (
     PLAIN,
@@ -181,6 +182,8 @@ class LeafCompletion(ForeignCompletion):
     def complete(self, executor: Executor[Any], value: Any, path: PlainPath) -> Any:
         """Return the result of a value. A value of the type's ``exact_class`` is its own result."""
         if type(value) is self._exact:
+            if type(value) is str and len(value) > LONG:
+                executor.answer.add(0, bytes_of(value))  # type: ignore[attr-defined] # LateExecutor
             return value
         return super().complete(executor, value, path)
 
@@ -258,12 +261,14 @@ class ListCompletion(ForeignCompletion):
         super().__init__(field, type_)
         self._items = Slot(item_type, field.details)
         self._items.complete = item
+        self._leaves = is_leaf_type(get_nullable_type(item_type))
         self._last_class: type = str
 
     def complete(self, executor: Executor[Any], value: Any, path: PlainPath) -> Any:
         """Return the results of the items, or an awaitable of them."""
         if type(value) is not list and type(value) is not tuple:
             return super().complete(executor, value, path)
+        value = executor.answer.listed(value, leaves=self._leaves)  # type: ignore[attr-defined] # as above
         results: list[Any] = []
         awaited: dict[int, Any] = {}
         last_class, complete = self._last_class, self._items.complete

@@ -7,7 +7,7 @@ in the order of the document. It handles errors and awaitables in the same way a
 ``Executor.execute_field``.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
 from types import CodeType
@@ -23,6 +23,7 @@ from graphql.execution import Executor
 from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
 from graphql.pyutils import Path
 
+from schema.execution.compiled.answer_size import LONG, bytes_of
 from schema.execution.compiled.coercion import Leaf, exact_class, usual_value
 
 PLAIN: frozenset[type] = frozenset({dict, list, str, int, float, bool, type(None)})
@@ -225,6 +226,10 @@ _LEAVES = """
 _LEAF = """
         v{n} = source.{attribute}
         if not {usual}: v{n} = leaf{n}(v{n})"""
+_SIZE = """
+    size = {fixed}{lengths}
+    if size > {long}: size = {fixed} + bytes_of({texts})
+    executor.answer.add({count}, size)"""
 _FIELD = """
         v{n} = field{n}(executor, source, path)
         if type(v{n}) not in PLAIN and executor.is_awaitable(v{n}): awaited[{key!r}] = v{n}"""
@@ -237,6 +242,8 @@ _DIRECT = """
                 v{n} = completed{n}(executor, v{n}, (path, {key!r}, {typename!r}))
                 if type(v{n}) not in PLAIN and executor.is_awaitable(v{n}):
                     awaited[{key!r}] = v{n}"""
+_DIRECT_TEXT = """
+            elif len(v{n}) > {long}: executor.answer.add(0, bytes_of(v{n}))"""
 _FIELDS = """
     awaited = {{}}
     try:{fields}
@@ -262,7 +269,12 @@ def selection_of(
         before = None if path is None else path_of(path)
         return executor.execute_fields(object_type, source, before, grouped, None)
 
-    bound = {"PLAIN": PLAIN, "of_awaited": of_awaited, "by_executor": by_executor}
+    bound = {
+        "PLAIN": PLAIN,
+        "of_awaited": of_awaited,
+        "by_executor": by_executor,
+        "bytes_of": bytes_of,
+    }
     leaves = fields = results = ""
     for n, (key, item) in enumerate(zip(grouped, selected, strict=True)):
         results += f"{key!r}: {item!r}, " if isinstance(item, str) else f"{key!r}: v{n}, "
@@ -281,16 +293,49 @@ def selection_of(
                 exact=item.exact,
                 expression=item.expression.replace("function", f"function{n}"),
             )
+            if item.exact == "str":
+                fields += _DIRECT_TEXT.format(n=n, long=LONG)
         elif not isinstance(item, str):
             bound[f"field{n}"] = item.execute if isinstance(item, Field) else item
             fields += _FIELD.format(n=n, key=key)
     text = "def selection(executor, source, path):"
     if leaves:
         text += _LEAVES.format(leaves=leaves)
+    text += _counting(grouped, selected)
     if fields:
         text += _FIELDS.format(fields=fields, results=f"{{{results}}}")
     exec(_code(f"{text}\n    return {{{results}}}\n"), bound)  # noqa: S102 - the text contains only names
     return cast("Selection", bound["selection"])
+
+
+def _counting(keys: Iterable[str], selected: Sequence[Selected]) -> str:
+    """Return statements that count the values and bytes of a selection set.
+
+    ``executor.execute_field`` counts the fields that are functions. ``_DIRECT_TEXT`` and
+    ``LeafCompletion`` count texts that are not attributes.
+    """
+    named = zip(keys, selected, strict=True)
+    sizes = [bytes_of_key(key) for key, item in named if isinstance(item, str | Leaf | Field)]
+    texts = [
+        f"v{n}"
+        for n, item in enumerate(selected)
+        if isinstance(item, Leaf) and exact_class(item.declared) is str
+    ]
+    count, fixed = len(sizes), sum(sizes)
+    if not texts:
+        return f"\n    executor.answer.add({count}, {fixed})"
+    return _SIZE.format(
+        count=count,
+        fixed=fixed,
+        lengths="".join(f" + len({text} or '')" for text in texts),
+        long=fixed + LONG,
+        texts=", ".join(texts),
+    )
+
+
+def bytes_of_key(key: str) -> int:
+    """Return the minimum bytes of a response key with its value: ``"key":0,``."""
+    return len(key) + 5
 
 
 @lru_cache(maxsize=500)

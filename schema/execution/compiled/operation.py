@@ -4,7 +4,7 @@ The results are the same as those of graphql-core. graphql-core itself executes 
 the compiler does not support.
 """
 
-from collections.abc import AsyncIterable, Mapping, Sequence
+from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
 from inspect import iscoroutinefunction
 from typing import Any
 
@@ -14,8 +14,10 @@ from graphql import (
     ExecutionResult,
     FragmentDefinitionNode,
     GraphQLError,
+    GraphQLLeafType,
     GraphQLObjectType,
     GraphQLOutputType,
+    GraphQLResolveInfo,
     GraphQLSchema,
     OperationDefinitionNode,
     OperationType,
@@ -28,6 +30,7 @@ from graphql import (
     is_leaf_type,
     is_list_type,
     is_object_type,
+    located_error,
 )
 from graphql.execution import Executor, get_variable_values
 from graphql.execution.collect_fields import (
@@ -43,6 +46,7 @@ from graphql.pyutils import Path
 from strawberry.execution.is_awaitable import optimized_is_awaitable
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 
+from schema.execution.compiled.answer_size import LONG, AnswerSize, bytes_of
 from schema.execution.compiled.coercion import (
     NO_VARIABLES,
     Leaf,
@@ -66,6 +70,7 @@ from schema.execution.compiled.fields import (
     PlainPath,
     Selected,
     Selection,
+    bytes_of_key,
     observed,
     path_of,
     selection_of,
@@ -160,8 +165,12 @@ class CompiledOperation:
         root_value: Any = None,
         context_value: Any = None,
         operation_extensions: Mapping[str, Any] | None = None,
+        answer: AnswerSize | None = None,
     ) -> ExecutionResult:
-        """Execute the operation with the variables from ``coerced``, and return the result."""
+        """Execute the operation with the variables from ``coerced``, and return the result.
+
+        ``answer`` counts the result, and ends the operation if the result is too large.
+        """
         executor = _LateExecutor(
             self._schema,
             self._fragments,
@@ -170,6 +179,7 @@ class CompiledOperation:
             root_value,
             context_value,
             operation_extensions,
+            answer,
         )
         selection = self.selection(values)
         if selection is None:
@@ -242,7 +252,9 @@ class _LateExecutor(StrawberryGraphQLCoreExecutionContext):
         root_value: Any,
         context_value: Any,
         operation_extensions: Mapping[str, Any] | None,
+        answer: AnswerSize | None = None,
     ) -> None:
+        self.answer = answer or AnswerSize()
         self.schema = schema
         self.fragments = fragments
         self.operation = operation
@@ -262,12 +274,54 @@ class _LateExecutor(StrawberryGraphQLCoreExecutionContext):
         position_context: Any,
     ) -> Any:
         """Return the result of a field that is not compiled, or an awaitable of it."""
+        self.answer.add(1, bytes_of_key(str(path.key)))
         result = super().execute_field(
             parent_type, source, field_details_list, path, position_context
         )
         if self.is_awaitable(result):
             return observed(parent_type.name, field_details_list[0].node.name.value, result)
         return result
+
+    def complete_iterable_value(
+        self,
+        item_type: GraphQLOutputType,
+        field_details_list: FieldDetailsList,
+        info: GraphQLResolveInfo[Any],
+        path: Path,
+        items: Iterable[Any],
+        position_context: Any,
+    ) -> Any:
+        """Return the results of a list's items, or an awaitable of them."""
+        if not isinstance(items, list | tuple):
+            items = list(items)
+        leaves = is_leaf_type(get_nullable_type(item_type))
+        items = self.answer.listed(items, leaves=leaves)
+        return super().complete_iterable_value(
+            item_type, field_details_list, info, path, items, position_context
+        )
+
+    def complete_leaf_value(self, return_type: GraphQLLeafType, result: Any) -> Any:  # type: ignore[override]
+        """Return the converted value of a scalar or an enum."""
+        value = super().complete_leaf_value(return_type, result)
+        if type(value) is str and len(value) > LONG:
+            self.answer.add(0, bytes_of(value))
+        return value
+
+    def handle_field_error(
+        self,
+        raw_error: Exception,
+        return_type: GraphQLOutputType,
+        field_details_list: FieldDetailsList,
+        path: Path,
+    ) -> None:
+        """Record a field's error, or raise it if the field is non-null.
+
+        An operation that costs too much ends: the error makes all its data null.
+        """
+        if isinstance(getattr(raw_error, "original_error", raw_error), self.answer.error):
+            nodes = [details.node for details in field_details_list]
+            raise located_error(raw_error, nodes, path.as_list())
+        super().handle_field_error(raw_error, return_type, field_details_list, path)
 
     @property
     def errors(self) -> list[GraphQLError] | None:

@@ -13,13 +13,13 @@ from dal.model import RATINGS, Comment
 from dal.query.plan import Query
 from dal.repositories.comments import Selection
 from dal.statistics.counts import (
+    CommentFacets,
     CommentStatistics,
     LanguageCount,
     RatingCount,
     RatingCounts,
     StatisticsKey,
     deltas,
-    facets,
     summed,
 )
 from dal.table.ranges import Range
@@ -147,7 +147,7 @@ def test_the_count_of_a_facet_is_the_length_of_its_list(
     rows: list[Comment], chosen: Selection
 ) -> None:
     rows = [row._replace(product_id="p") for row in rows]
-    found = facets(statistics(rows), chosen.ratings, chosen.languages)
+    found = CommentFacets(statistics(rows), chosen.ratings, chosen.languages)
     shown = oracle.selected(rows, chosen)
     assert found.total == len(shown)
     assert found.average == (sum(row.rating for row in shown) / len(shown) if shown else None)
@@ -172,6 +172,6 @@ def test_a_selected_value_does_not_change_the_counts_of_its_own_facet() -> None:
         }
     )
     for ratings in (None, {1}, {5}, set[int]()):
-        found = facets(held, ratings, {"xx", "de"})
+        found = CommentFacets(held, ratings, {"xx", "de"})
         assert [one.rating for one in found.ratings] == [5, 4, 3, 2, 1]
         assert [one.language for one in found.languages] == ["en", "fr", "de", "xx"]

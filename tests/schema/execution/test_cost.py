@@ -46,7 +46,7 @@ def cost_of(text: str, **variables: object) -> tuple[float, float]:
     cost = predicted(
         SCHEMA._schema, document, operation, READS, coerced(document, operation, **variables)
     )
-    return cost.requests, cost.values
+    return cost.requests, cost.usual_values
 
 
 def coerced(
