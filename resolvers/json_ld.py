@@ -7,6 +7,7 @@ https://developers.google.com/search/docs/appearance/structured-data/review-snip
 """
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -34,10 +35,23 @@ async def of_page(root: strawberry.Parent[Page[Comment]], info: Info) -> str | N
 
     Return None if the page has no comments.
     """
+    product_ids = {comment.product_id: None for comment in root.nodes}
+    products = await asyncio.gather(*(_product(info, product_id) for product_id in product_ids))
+    return info.context.built.once(root, lambda: _of_page(root, info.context.site, products))
+
+
+async def of_comment(root: strawberry.Parent[Comment], info: Info) -> str:
+    """Return the JSON-LD of a comment: one Review with its Product."""
+    product = await _product(info, root.product_id)
+    return info.context.built.once(
+        root, lambda: _script(_review(root, info.context.site) | {"itemReviewed": product})
+    )
+
+
+def _of_page(page: Page[Comment], site: str | None, products: Sequence[Facts]) -> str | None:
     reviews = dict[str, list[Facts]]()
-    for comment in root.nodes:
-        reviews.setdefault(comment.product_id, []).append(_review(comment, info.context.site))
-    products = await asyncio.gather(*(_product(info, product_id) for product_id in reviews))
+    for comment in page.nodes:
+        reviews.setdefault(comment.product_id, []).append(_review(comment, site))
     found = [
         product | {"review": listed}
         for product, listed in zip(products, reviews.values(), strict=True)
@@ -45,43 +59,43 @@ async def of_page(root: strawberry.Parent[Page[Comment]], info: Info) -> str | N
     return _script(found[0] if len(found) == 1 else {"@graph": found}) if found else None
 
 
-async def of_comment(root: strawberry.Parent[Comment], info: Info) -> str:
-    """Return the JSON-LD of a comment: one Review with its Product."""
-    product = await _product(info, root.product_id)
-    return _script(_review(root, info.context.site) | {"itemReviewed": product})
-
-
 def _script(facts: Facts) -> str:
     """Return JSON for a script element. Escape ``<``, so that no text can end the element.
 
     https://html.spec.whatwg.org/multipage/scripting.html#restrictions-for-contents-of-script-elements
     """
-    text = orjson.dumps({"@context": _CONTEXT, **facts}).decode()
-    return text.replace("<", "\\u003c")
+    # In bytes, because a text with an emoji takes four bytes for each character.
+    return orjson.dumps({"@context": _CONTEXT, **facts}).replace(b"<", b"\\u003c").decode()
+
+
+def _filled(facts: Facts) -> Facts:
+    """Return the properties that have a value. Validators report empty texts and lists."""
+    return {name: value for name, value in facts.items() if value and value != {"@type": "Person"}}
 
 
 def _review(comment: Comment, site: str | None) -> Facts:
-    review = {
-        "@type": "Review",
-        "author": {"@type": "Person", "name": comment.author_name[:_MAX_AUTHOR]},
-        "datePublished": comment.created_at,
-        "inLanguage": comment.language,
-        "name": comment.title,
-        "reviewRating": _RATING | {"ratingValue": comment.rating},
-    }
-    if comment.text:
-        review["reviewBody"] = comment.text
-    if comment.photos:
-        review["image"] = [one.url for one in comment.photos]
-    if comment.reply:
-        shop = {"@type": "Organization"} | ({"url": f"{site}/"} if site else {})
-        review["comment"] = {
-            "@type": "Comment",
-            "author": shop,
-            "dateCreated": comment.reply.created_at,
-            "text": comment.reply.text,
+    author, reply = comment.author_name.strip()[:_MAX_AUTHOR], comment.reply
+    shop = _filled({"@type": "Organization", "url": site and f"{site}/"})
+    return _filled(
+        {
+            "@type": "Review",
+            "author": _filled({"@type": "Person", "name": author}),
+            "datePublished": comment.created_at,
+            "inLanguage": comment.language,
+            "name": comment.title.strip(),
+            "reviewRating": _RATING | {"ratingValue": comment.rating},
+            "reviewBody": comment.text.strip() and comment.text,
+            "image": [one.url for one in comment.photos if one.url],
+            "comment": reply
+            and reply.text.strip()
+            and {
+                "@type": "Comment",
+                "author": shop,
+                "dateCreated": reply.created_at,
+                "text": reply.text,
+            },
         }
-    return review
+    )
 
 
 async def _product(info: Info, product_id: str) -> Facts:
@@ -101,8 +115,7 @@ def _facts(
         "url": _absolute(details.url, site) or page,
         "image": _absolute(details.picture_url, site),
     }
-    found: Facts = {"@type": "Product", "name": details.title or product_id}
-    found |= {name: address for name, address in addresses.items() if address}
+    found = _filled({"@type": "Product", "name": details.title or product_id, **addresses})
     if statistics and statistics.total:  # Google rejects an AggregateRating without reviews
         found["aggregateRating"] = {
             **_RATING,

@@ -11,8 +11,10 @@ import pytest
 from strawberry import Schema
 
 from dal.client.table import Table
-from dal.model import ProductDetails
+from dal.model import Photo, ProductDetails, Reply
+from dal.statistics.counts import CommentStatistics
 from dal.stores import Stores
+from resolvers import json_ld
 from resolvers.context import Context, Viewer
 from tests.calls import calls_of
 from tests.strategies import comment
@@ -113,3 +115,25 @@ async def test_each_mutation_of_a_request_returns_the_count_after_it(
     data = await answered(schema, stores, f"mutation {{ one: {added} two: {added} }}")
     totals = [data[name]["comment"]["product"]["statistics"]["total"] for name in ("one", "two")]
     assert totals == [1, 2]
+
+
+async def test_json_ld_has_no_empty_property(schema: Schema, stores: Stores) -> None:
+    empty = comment("e", product_id="p3", title="", text=" ", photos=(Photo("", ""),))
+    bare = empty._replace(reply=Reply("", empty.created_at), name=" ", username="")
+    await stores.comments.put_many([bare])
+    data = await answered(schema, stores, '{ comment(commentId: "e") { jsonLd } }', site=None)
+    review = json.loads(data["comment"]["jsonLd"])
+    kept = {"@context", "@type", "datePublished", "inLanguage", "reviewRating", "itemReviewed"}
+    assert review.keys() == kept
+
+
+async def test_an_authors_name_has_at_most_99_characters(schema: Schema, stores: Stores) -> None:
+    await stores.comments.put_many([comment("a", product_id="p4", name="n" * 120)])
+    data = await answered(schema, stores, '{ comment(commentId: "a") { jsonLd } }')
+    assert json.loads(data["comment"]["jsonLd"])["author"]["name"] == "n" * 99
+
+
+def test_a_product_without_counted_comments_has_no_aggregate_rating() -> None:
+    """Google rejects an AggregateRating of no reviews. A list can be ahead of its counts."""
+    facts = json_ld._facts("p5", ProductDetails(), CommentStatistics.summed({}), None)
+    assert facts == {"@type": "Product", "name": "p5"}
