@@ -19,6 +19,10 @@ _STATUSES = {
 }
 """The HTTP status of a page for an error code of the API. Other codes have the status 400."""
 
+TOO_LARGE = gettext_noop(
+    "This page would be too large. Choose fewer comments per page, languages or ratings."
+)
+
 _CODES = {
     "BAD_CURSOR": gettext_noop(
         "This page of the list no longer exists. Go back to the first page."
@@ -27,9 +31,7 @@ _CODES = {
         "This combination of filters and order is not available. Choose fewer filters or another "
         "order."
     ),
-    "QUERY_TOO_COSTLY": gettext_noop(
-        "You have chosen too many filters. Choose fewer languages or ratings."
-    ),
+    "QUERY_TOO_COSTLY": TOO_LARGE,
     "NOT_FOUND": gettext_noop(
         "We could not find this. It may have been deleted. Please check the link."
     ),

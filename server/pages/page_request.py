@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from dal.limits import MAX_BODY, MAX_FORM_FIELDS, MAX_PAGE_ADDRESS
+from dal.limits import MAX_BODY, MAX_FORM_FIELDS, MAX_PAGE_ADDRESS, MAX_RESPONSE
 from server.auth.authenticator import DemoAccount
 from server.auth.claims import InvalidTokenError
 from server.auth.issuer import KeysUnavailableError
@@ -19,7 +19,7 @@ from server.http.graphql import GraphQLView
 from server.http.request import read_body
 from server.pages import formats, i18n, rendering, sessions
 from server.pages.addresses import origin_text
-from server.pages.faults import KEYS_AWAY, SESSION_ENDED, PageFault, flaw_message
+from server.pages.faults import KEYS_AWAY, SESSION_ENDED, TOO_LARGE, PageFault, flaw_message
 from server.pages.i18n import gettext, gettext_noop
 from server.pages.page_documents import DocumentResult, run_document
 from server.pages.sessions import Session
@@ -133,13 +133,20 @@ class PageRequest:
         return RedirectResponse(self.root + path, HTTPStatus.SEE_OTHER)
 
     def render(self, template: str, status: int = 200, **facts: Any) -> Response:
-        """Return the page that a template makes, or 304 if the client has the same page."""
+        """Return the page that a template makes, or 304 if the client has the same page.
+
+        Raise PageFault if the page would be larger than MAX_RESPONSE.
+        """
         facts = self._facts() | facts
         headers = self._headers(template, status, facts)
         tag = headers.get("ETag")
         if tag is not None and tag in self.http.headers.get("if-none-match", ""):
             return self._kept(Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers))
-        return self._kept(HTMLResponse(rendering.render(template, facts), status, headers))
+        response = HTMLResponse(rendering.render(template, facts), status, headers)
+        if len(response.body) > MAX_RESPONSE:
+            # Escaped texts can be several times as long as in the results of the page's documents.
+            raise PageFault(400, gettext(TOO_LARGE))
+        return self._kept(response)
 
     async def shared(self, page: Callable[[], Coroutine[Any, Any, Response]]) -> Response:
         """Return the response of ``page``, shared by visitors who are not signed in.

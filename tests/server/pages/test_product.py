@@ -1,14 +1,26 @@
 """The page of a product: filters, addresses, data for crawlers, and hostile texts."""
 
 import re
+from html import escape
 
 import httpx
 import pytest
 
 from dal.client.table import Table
+from dal.model import Reply
+from dal.stores import Stores
 from tests.fakes import FaultyClient
 from tests.server.applications import app_of
-from tests.server.pages.conftest import COMMENT, SITE, Parsed, client_of, numbered, opened, stored
+from tests.server.pages.conftest import (
+    COMMENT,
+    SITE,
+    START,
+    Parsed,
+    client_of,
+    numbered,
+    opened,
+    stored,
+)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -345,3 +357,25 @@ async def test_the_panel_shows_how_the_list_was_read(client: httpx.AsyncClient) 
     assert account["Access pattern"] == "AP3a"
     assert account["Queries"][0] in "01"
     assert {"Index", "Rows read", "Read capacity", "Time"} < set(account)
+
+
+@pytest.mark.parametrize("text", ["🦊" * 10_000, "<" * 10_000], ids=["answer", "page"])
+async def test_a_page_that_would_be_too_large_is_an_error_page(
+    client: httpx.AsyncClient, table: Table, text: str
+) -> None:
+    """HTML and JSON-LD escape ``<``, so the page is larger than the results of its documents."""
+    product = f"long-{ord(text[0])}"
+    long = [
+        COMMENT._replace(
+            comment_id=f"{product}-{n}",
+            product_id=product,
+            text=text,
+            reply=Reply(text[:2_000], START),
+        )
+        for n in range(100)
+    ]
+    await Stores(table).comments.put_many(long)
+    largest = await client.get(f"/products/{product}?show=100")
+    assert largest.status_code == 400
+    assert "comments per page" in largest.text
+    assert (await client.get(f"/products/{product}")).text.count(escape(text)) >= 20
