@@ -98,8 +98,10 @@ def identifier(argument: str, value: str) -> str:
     """
     value = key_part(argument, value)
     if (visible := trimmed(value)) != value:
-        fault = "begins or ends with a blank: remove the blank" if visible else "is blank"
-        raise InvalidArgumentError(argument, f"{argument} {value[:40]!r} {fault}.")
+        fault = f"{value[:40]!r} begins or ends with a blank: remove the blank"
+        raise InvalidArgumentError(
+            argument, f"{argument} {fault if visible else f'{value[:40]!a} is blank'}."
+        )
     return value
 
 
@@ -265,8 +267,13 @@ def _stated(argument: str, value: str) -> str:
 
 
 def _is_blank(value: str) -> bool:
-    drawn = INVISIBLE.sub("", value).replace(_BLANK_PATTERN, "")
-    return all(unicodedata.category(char)[0] in _SHAPELESS for char in drawn)
+    # The search ends at the first character that is drawn.
+    return all(
+        char == _BLANK_PATTERN
+        or unicodedata.category(char)[0] in _SHAPELESS
+        or INVISIBLE.match(char)
+        for char in value
+    )
 
 
 def _measured(argument: str, value: str, most: int) -> str:
