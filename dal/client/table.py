@@ -9,7 +9,7 @@ import logging
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import nan
 from typing import Any
@@ -23,7 +23,7 @@ from dal.client.streams import Streams
 from dal.client.transport import EmbeddedSdk, Sdk, Service
 from dal.client.wire import open_wire
 from dal.instrumentation import STORE_INSTRUMENTS
-from dal.table.index import QueryRequest, QueryResponse, Spend, query_arguments
+from dal.table.index import QueryRequest, QueryResponse, Spend, query_all, query_arguments
 from dal.table.items import Action, Item, key_of
 
 logger = logging.getLogger(__name__)
@@ -36,6 +36,9 @@ DynamoDB's responses, because a proxy may respond with an empty object."""
 # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
 _GET_BATCH = 100
 _WRITE_BATCH = 25
+
+_DELETED_AT_ONCE = 100
+"""Number of items that ``delete_all`` deletes in parallel."""
 
 _IDEMPOTENT: Mapping[str, str] = {"Put": "put_item", "Delete": "delete_item"}
 """The actions that can safely be repeated. Maps each action to the operation that executes the
@@ -272,6 +275,13 @@ class Table:
                 await self._put_batch(batch)
 
         await in_parallel([put(batch) for batch in batched(items, _WRITE_BATCH)])
+
+    async def delete_all(self, request: QueryRequest) -> None:
+        """Delete all items that a Query on the table returns. The Query is consistent."""
+        some = replace(request, limit=_DELETED_AT_ONCE, consistent=True)
+        async for response in query_all(self.query, some):
+            deletes = [{"Delete": {"Key": key_of(item)}} for item in response.items]
+            await in_parallel([self.write([delete]) for delete in deletes])
 
     async def _put_batch(self, batch: Sequence[Item]) -> None:
         left: list[Any] = [{"PutRequest": {"Item": item}} for item in batch]

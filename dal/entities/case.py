@@ -10,7 +10,7 @@ The queue is in the index ``GSI1``.
 """
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from dal.entities.comment import BY_AUTHOR
@@ -38,6 +38,8 @@ REPORTED = Index(
     covers={"state": frozenset({QueueKind.REPORTED})},
 )
 
+_TICK = timedelta(microseconds=1)
+
 CASE_ITEMS = Range(_CASE, _REPORT + LAST_CHARACTER)
 """The sort keys of a comment's case and reports."""
 
@@ -64,12 +66,16 @@ class Case:
 
     ``opened_at`` is None if the case is closed. An open case is ``hidden`` while its comment is not
     published. The queue of reported comments does not list hidden cases.
+
+    ``reported_at`` is the time of the latest report. Each report changes it, so two requests that
+    read the same case cannot both write.
     """
 
     comment_id: str
     opened_at: datetime | None = None
     decision: Decision | None = None
     hidden: bool = False
+    reported_at: datetime | None = None
 
     @property
     def listed(self) -> bool:
@@ -84,6 +90,18 @@ class Case:
     def undecided(self, report: Report) -> bool:
         """Return whether a report is newer than the latest decision; True without a decision."""
         return self.decision is None or report.at > self.decision.at
+
+    def next_report_at(self) -> datetime:
+        """Return the time of a report made now. It is later than all reports and the decision.
+
+        The clocks of two servers may differ, so the present time may be too early.
+        """
+        earlier = [self.reported_at, self.decision.at if self.decision else None]
+        return max([datetime.now(UTC), *(one + _TICK for one in earlier if one is not None)])
+
+    def decision_now(self, by: str, seen: datetime, reason: str | None = None) -> Decision:
+        """Return a decision made now. It is later than all reports."""
+        return Decision(by, max(datetime.now(UTC), self.reported_at or seen), seen, reason)
 
 
 def case_partition(comment_id: str) -> str:
@@ -160,6 +178,8 @@ def _attributes(case: Case) -> Item:
         opened["openedAt"] = format_instant(case.opened_at)
     if case.hidden:
         opened["hidden"] = True
+    if case.reported_at is not None:
+        opened["reportedAt"] = format_instant(case.reported_at)
     if decision is None:
         return packed(opened)
     at = format_instant(decision.at)
@@ -181,7 +201,7 @@ def _attributes(case: Case) -> Item:
 
 def _decode(row: Row) -> Case:
     data: dict[str, Any] = unpacked(row.item)
-    opened_at = data.get("openedAt")
+    opened_at, reported_at = data.get("openedAt"), data.get("reportedAt")
     decision = None
     if "decision" in data:
         at, seen = parse_instant(data["at"]), parse_instant(data["seen"])
@@ -191,6 +211,7 @@ def _decode(row: Row) -> Case:
         parse_instant(opened_at) if opened_at else None,
         decision,
         data.get("hidden", False),
+        parse_instant(reported_at) if reported_at else None,
     )
 
 

@@ -297,7 +297,8 @@ class Erasure:
     async def _erase_comment(self, item: Item) -> None:
         """Delete a comment or a submission, or replace its author's name by a random name.
 
-        A deletion first removes the comment's case, reports and votes.
+        A deletion first removes the comment's case, reports and votes. So if it is interrupted, it
+        leaves few of them, which were written meanwhile. After the deletion it removes these too.
         """
         comment_id = unescape(item["PK"]["S"].partition("#")[2])
         deletes = self._choices.comments == "delete"
@@ -319,6 +320,8 @@ class Erasure:
             await self._comments.rewrite(comment_id, step)
         except NotFoundError:  # the item cannot be decoded: no counter includes it, only delete it
             await self._table.write([{"Delete": {"Key": key_of(item), **COMMENT.unchanged(item)}}])
+        if deletes:
+            await remove_reactions(self._table, comment_id)
 
     def _conflict(self) -> ConflictError:
         return ConflictError(

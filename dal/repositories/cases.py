@@ -3,10 +3,11 @@
 The case also stores the moderators' latest decision on the comment.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import attrgetter
+from typing import Any
 
 from dal import errors
 from dal.client.concurrency import batched
@@ -16,9 +17,11 @@ from dal.entities.case import (
     CASE,
     CASE_ITEMS,
     Case,
+    Decision,
     case_in,
     case_key,
     case_partition,
+    commented_id,
     decode_report,
     is_report,
 )
@@ -26,7 +29,7 @@ from dal.entities.comment import comment_in, comment_key, is_tombstone
 from dal.entities.entity import UNREADABLE
 from dal.entities.submission import stored
 from dal.model.reports import MOST_READ, Report
-from dal.repositories.reactions import remove_reactions
+from dal.repositories.reactions import remove_reactions, same_state
 from dal.statistics.comment_changes import CommentChange
 from dal.table.index import TABLE, QueryRequest
 from dal.table.items import ABSENT, Action, Item, unchanged
@@ -53,16 +56,27 @@ class StoredCase:
         """The reports after the latest decision, oldest first."""
         return sorted(filter(self.case.undecided, self.reports), key=attrgetter("at"))
 
+    @property
+    def as_read(self) -> dict[str, Any]:
+        """The condition that the stored case has not changed since it was read."""
+        return ABSENT if self.item is None else unchanged(self.item, ("data",))
+
     def put(self, case: Case) -> Action:
         """Return an action that stores ``case`` in place of the case that was read.
 
-        The action fails if the stored case has changed since then. If ``case`` is closed and has no
-        decision, the action deletes the stored case.
+        The action fails if the stored case has changed since then. If ``case`` equals the case that
+        was read, the action only checks this. If ``case`` is closed and has no decision, the action
+        deletes the stored case.
         """
-        as_read = ABSENT if self.item is None else unchanged(self.item, ("data",))
+        if case == self.case:
+            return {"ConditionCheck": {"Key": case_key(case.comment_id), **self.as_read}}
         if case == Case(case.comment_id):
-            return {"Delete": {"Key": case_key(case.comment_id), **as_read}}
-        return {"Put": {"Item": CASE.encode(case), **as_read}}
+            return {"Delete": {"Key": case_key(case.comment_id), **self.as_read}}
+        return {"Put": {"Item": CASE.encode(case), **self.as_read}}
+
+    def decided(self, decision: Decision) -> Action:
+        """Return an action that stores a decision and closes the case: see ``put``."""
+        return self.put(Case(self.case.comment_id, None, decision))
 
     def corrected(self, *, hidden: bool) -> Case:
         """Return the case that the reports require.
@@ -71,12 +85,24 @@ class StoredCase:
         is closed if all reports of the comment were read, and stays as it is if some were not. An
         open case gets ``hidden``, which is True if the comment is not published.
         """
-        opened_at = self.case.opened_at
-        if self.undecided:
-            opened_at = opened_at or self.undecided[0].at
-        elif self.complete:
-            opened_at = None
-        return replace(self.case, opened_at=opened_at, hidden=hidden and opened_at is not None)
+        case, undecided = self.case, self.undecided
+        if undecided and case.opened_at is None:
+            case = replace(case, opened_at=undecided[0].at, reported_at=undecided[-1].at)
+        elif not undecided and self.complete:
+            case = replace(case, opened_at=None, reported_at=None)
+        return replace(case, hidden=hidden and case.opened_at is not None)
+
+
+def case_of(comment_id: str, item: Item | None) -> StoredCase:
+    """Return the case that an item stores, without reports.
+
+    The case is empty without an item, or if another program wrote the item.
+    """
+    case = Case(comment_id)
+    if item is not None:
+        with suppress(*UNREADABLE):
+            case = case_in(item)
+    return StoredCase(case, (), item, complete=False)
 
 
 async def read_case(
@@ -89,80 +115,68 @@ async def read_case(
     partition = case_partition(comment_id)
     request = QueryRequest(TABLE, partition, CASE_ITEMS, limit=limit + 1, consistent=consistent)
     response = await table.query(request)
-    case, item, reports = Case(comment_id), None, list[Report]()
+    item, reports = None, list[Report]()
     for one in response.items:
+        if not is_report(one):
+            item = one
+            continue
         with suppress(*UNREADABLE):  # skip an item that another program wrote
-            if is_report(one):
-                reports.append(decode_report(one))
-            else:
-                item = one
-                case = case_in(one)
+            reports.append(decode_report(one))
     complete = response.last_key is None and len(reports) <= limit
-    return StoredCase(case, reports[:limit], item, complete)
+    return replace(case_of(comment_id, item), reports=reports[:limit], complete=complete)
 
 
-async def write_case(table: Table, read: StoredCase, case: Case) -> None:
-    """Write a case. Raise ConflictError if it has changed since it was read."""
-    try:
-        await table.write([read.put(case)])
-    except errors.ConditionFailedError:
-        raise errors.ConflictError(CHANGING) from None
-
-
-async def correct_case(table: Table, comment_id: str, *, hidden: bool | None = None) -> int:
+async def correct_case(table: Table, comment_id: str) -> int:
     """Open, close or hide the case of a comment, as ``StoredCase.corrected`` describes.
 
-    ``hidden`` is True if the comment is not published; with None, the case keeps its ``hidden``.
-    Return 1 if the comment was added to the queue, -1 if it was removed, otherwise 0. After each
-    write, the case is read again, until it needs no correction. Raises ConflictError if other
-    requests keep changing the case.
+    Return 1 if the comment was added to the queue, -1 if it was removed, otherwise 0. Raises
+    ConflictError if other requests keep changing the case or the comment's state.
     """
-    rows = 0
 
-    async def attempt() -> None:
-        nonlocal rows
-        while True:
-            read = await read_case(table, comment_id)
-            case = read.corrected(hidden=read.case.hidden if hidden is None else hidden)
-            if case == read.case:
-                return
-            await write_case(table, read, case)
-            rows += case.listed - read.case.listed
+    async def attempt() -> int:
+        read = await read_case(table, comment_id)
+        item = await table.get(comment_key(comment_id))
+        case = read.corrected(hidden=comment_in(item) is None)
+        if case == read.case:
+            return 0
+        try:
+            await table.write([same_state(comment_id, item), read.put(case)])
+        except errors.ConditionFailedError:
+            raise errors.ConflictError(CHANGING) from None
+        return case.listed - read.case.listed
 
-    await retry_on_conflict(attempt)
-    return rows
+    return await retry_on_conflict(attempt)
 
 
 async def with_cases(table: Table, changes: Sequence[CommentChange]) -> list[CommentChange]:
-    """Return the changes, with added actions that hide or list the open cases of comments.
+    """Return the changes, with added actions that hide, list or delete the cases of comments.
 
     The queue lists an open case only while its comment is published. So if a change unpublishes or
-    publishes a comment, the returned change also hides or lists its open case. A change with
-    further actions (``beside``) is returned unchanged, because these actions already write the
-    case.
+    publishes a comment, the returned change also hides or lists its open case. Without an open
+    case, the returned change checks that no report opens one meanwhile. A change that deletes a
+    comment also deletes its case. A change with further actions (``beside``) is returned unchanged,
+    because these actions already write the case.
     """
     moved: dict[int, str] = {}
     for number, change in enumerate(changes):
         one = stored(change.old)
-        if one is None or change.beside or stored(change.image) is None:
+        if one is None or change.beside:
             continue
-        if (change.before is None) is not (change.after is None):
+        if stored(change.image) is None or (change.before is None) is not (change.after is None):
             moved[number] = one.comment_id
     items = await table.get_many([case_key(one) for one in moved.values()]) if moved else []
-    cases = {case.comment_id: StoredCase(case, (), item) for item, case in _readable(items)}
+    there = {commented_id(item): item for item in items}
     followed = list(changes)
     for number, comment_id in moved.items():
-        read, hidden = cases.get(comment_id), changes[number].after is None
-        if read is not None and read.case.opened_at is not None and read.case.hidden is not hidden:
-            action = read.put(replace(read.case, hidden=hidden))
-            followed[number] = replace(changes[number], beside=[action])
+        change, read = changes[number], case_of(comment_id, there.get(comment_id))
+        case = replace(read.case, hidden=read.case.opened_at is not None and change.after is None)
+        if stored(change.image) is None:
+            # The deletion of reports, which follows, also deletes a case that is opened meanwhile.
+            if read.item is None:
+                continue
+            case = Case(comment_id)
+        followed[number] = replace(change, beside=[read.put(case)])
     return followed
-
-
-def _readable(items: Iterable[Item]) -> Iterator[tuple[Item, Case]]:
-    for item in items:
-        with suppress(*UNREADABLE):  # skip an item that another program wrote
-            yield item, case_in(item)
 
 
 class Cases:
@@ -196,9 +210,8 @@ class Cases:
                     await remove_reactions(self._table, comment_id)
                     self.removed += 1
                 elif stored(item) is not None:
-                    hidden = comment_in(item) is None
                     # A conflict is ignored: the requests that change the case also correct it.
                     with suppress(errors.ConflictError):
-                        rows = await correct_case(self._table, comment_id, hidden=hidden)
+                        rows = await correct_case(self._table, comment_id)
                         self.opened += rows > 0
                         self.closed += rows < 0

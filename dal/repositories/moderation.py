@@ -10,7 +10,7 @@ from dal.client.concurrency import in_parallel
 from dal.client.retries import retry_on_conflict
 from dal.client.table import Table
 from dal.entities import idempotency
-from dal.entities.case import CASE, Case, Decision, case_in, case_key
+from dal.entities.case import case_key
 from dal.entities.comment import STATE, comment_key, comment_position
 from dal.entities.entity import Row
 from dal.entities.submission import HELD, QUEUE, SUBMISSION, encode, submission_in
@@ -21,11 +21,11 @@ from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.plan import Query
-from dal.repositories.cases import correct_case
+from dal.repositories.cases import CHANGING, StoredCase, case_of
 from dal.repositories.comment_writes import CommentWriter, Stored, version
 from dal.statistics.comment_changes import CommentChange
 from dal.table.index import QUEUE_SHARDS, QueryRequest
-from dal.table.items import Item, further_units, unchanged
+from dal.table.items import Action, Item, further_units, unchanged
 from dal.table.ranges import between
 
 
@@ -115,54 +115,36 @@ class ModerationRepository:
 
         async def attempt() -> Comment | None:
             there: Item | None = None
+            read = await self._case(comment_id)
+            decided = read.decided(read.case.decision_now(by, seen))
 
             def step(item: Item, one: Stored) -> CommentChange | None:
                 nonlocal there
                 there = item if isinstance(one, Comment) else None
                 if isinstance(one, Comment) or version(one) != seen:
                     return None
-                now = datetime.now(UTC)
-                comment = one.published()._replace(touched_at=now)
-                return _decided(item, comment, Decision(by, now, seen))
+                comment = one.published()._replace(touched_at=datetime.now(UTC))
+                return _decided(item, comment, decided)
 
-            one = await self._writes.rewrite(comment_id, step)
+            one = await self._rewrite(comment_id, step)
             if not isinstance(one, Comment):
                 return None
-            closed = there is None or await self._closed(
-                there, one, Decision(by, datetime.now(UTC), seen)
-            )
-            return one if closed else None
+            if there is None or read.case.opened_at is None:
+                return one
+            if version(one) != seen:
+                return None
+            as_read = unchanged(there, ("data", STATE))
+            check = {"ConditionCheck": {"Key": comment_key(comment_id), **as_read}}
+            try:
+                await self._table.write([check, decided])
+            except errors.ConditionFailedError:
+                raise errors.ConflictError(CHANGING) from None
+            return one
 
         approved = await retry_on_conflict(attempt)
         if approved is None:
             raise errors.ConflictError(_EDITED)
-        # The decision's time is earlier than the write that closed the case. A report that was
-        # stored between the two is newer than the decision, so the case must be open. But the
-        # request with the report found the case still open, and did not change it. Open the case
-        # again for such a report.
-        await correct_case(self._table, comment_id)
         return Edge(approved, comment_position(approved))
-
-    async def _closed(self, item: Item, comment: Comment, decision: Decision) -> bool:
-        """Close the case of a published comment. Return True if the case is closed now.
-
-        Return False if the case is open, and the text is no longer the version that the moderator
-        saw. Raises ConflictError if another request changes the comment before the write.
-        """
-        case = await self._table.get(case_key(comment.comment_id))
-        if case is None or case_in(case).opened_at is None:
-            return True
-        if version(comment) != decision.seen:
-            return False
-        key, as_read = comment_key(comment.comment_id), unchanged(item, ("data", STATE))
-        decided = CASE.encode(Case(comment.comment_id, None, decision))
-        try:
-            await self._table.write(
-                [{"ConditionCheck": {"Key": key, **as_read}}, {"Put": {"Item": decided}}]
-            )
-        except errors.ConditionFailedError:
-            raise errors.ConflictError(_EDITED) from None
-        return True
 
     async def reject(self, comment_id: str, seen: datetime, by: str, reason: str) -> Submission:
         """Reject a comment or a submission, and return the rejected submission.
@@ -171,24 +153,38 @@ class ModerationRepository:
         is returned unchanged. The other arguments and the errors are those of ``approve``.
         """
 
-        def step(item: Item, one: Stored) -> CommentChange | None:
-            if version(one) != seen or (isinstance(one, Submission) and one.reason == reason):
-                return None
-            now = datetime.now(UTC)
-            decision = Decision(by, now, seen, reason)
-            return _decided(item, rejected(one, reason, now), decision)
+        async def attempt() -> Stored | None:
+            read = await self._case(comment_id)
+            decision = read.case.decision_now(by, seen, reason)
 
-        there = await self._writes.rewrite(comment_id, step)
+            def step(item: Item, one: Stored) -> CommentChange | None:
+                if version(one) != seen or (isinstance(one, Submission) and one.reason == reason):
+                    return None
+                return _decided(item, rejected(one, reason, decision.at), read.decided(decision))
+
+            return await self._rewrite(comment_id, step)
+
+        there = await retry_on_conflict(attempt)
         if not isinstance(there, Submission) or there.reason != reason:
             raise errors.ConflictError(_EDITED)
         return there
 
+    async def _case(self, comment_id: str) -> StoredCase:
+        return case_of(comment_id, await self._table.get(case_key(comment_id)))
 
-def _decided(item: Item, new: Stored, decision: Decision) -> CommentChange:
+    async def _rewrite(
+        self, comment_id: str, step: Callable[[Item, Stored], CommentChange | None]
+    ) -> Stored | None:
+        """Change a comment by ``step``. Raise ConflictError if the case has changed meanwhile."""
+        try:
+            return await self._writes.rewrite(comment_id, step)
+        except errors.ConditionFailedError:
+            raise errors.ConflictError(CHANGING) from None
+
+
+def _decided(item: Item, new: Stored, decided: Action) -> CommentChange:
     """Return the change that stores ``new`` in place of ``item``, and the decision in the case."""
-    image = encode(new) | idempotency.kept_mark(item)
-    case = CASE.encode(Case(new.comment_id, None, decision))
-    return CommentChange(item, image, [{"Put": {"Item": case}}])
+    return CommentChange(item, encode(new) | idempotency.kept_mark(item), [decided])
 
 
 def _queued(row: Row) -> QueueEntry:

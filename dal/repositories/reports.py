@@ -1,22 +1,23 @@
 """Reports of comments. After enough reports, a comment is unpublished until a moderator decides.
 
-The first report opens the comment's case, which the moderators' queue lists. If a process is killed
-after it has stored a report, the report's effect on the case or the comment may be missing. The
-next report of the comment then causes this effect. If no report follows, `marginalia stats verify`
-opens the case.
+The first report opens the comment's case, which the moderators' queue lists. One transaction stores
+a report with its effects. It also checks that the comment is published, and that no other request
+has changed the case meanwhile. So a report is counted once, and the queue lists no comment that is
+not published.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from functools import partial
+from datetime import UTC, datetime
 
 from dal import errors
-from dal.client.retries import retry_on_conflict
+from dal.client import retries
+from dal.client.concurrency import KeyedLocks, batched, in_parallel
+from dal.client.retries import MAINTENANCE_DEADLINE, retry_on_conflict
 from dal.client.table import Table
 from dal.entities import idempotency
-from dal.entities.case import CASE, Case, Decision, encode_report
-from dal.entities.comment import comment_in, comment_key
+from dal.entities.case import CASE, Case, case_key, encode_report
+from dal.entities.comment import COMMENT, comment_in, comment_key
 from dal.entities.entity import Row
 from dal.entities.submission import encode, submission_in
 from dal.model import Comment
@@ -29,15 +30,20 @@ from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
 from dal.query.plan import PlanBasis, Query
 from dal.query.trace import ExecutionStatistics
-from dal.repositories.bulk_write import Outcome, overwrite
-from dal.repositories.cases import CHANGING, StoredCase, read_case, write_case
+from dal.repositories.bulk_write import NOTHING, Outcome, compared, overwrite, summed
+from dal.repositories.cases import CHANGING, StoredCase, case_of, read_case
 from dal.repositories.comment_writes import CommentWriter, Stored, version
-from dal.repositories.reactions import published
+from dal.repositories.reactions import published, same_state
 from dal.statistics.comment_changes import CommentChange
-from dal.table.items import ABSENT, Item
+from dal.table.items import ABSENT, Action, Item
 from dal.table.ranges import Range
 
 _REPORTED = {"state": frozenset({QueueKind.REPORTED.value})}
+
+_REPORT = 1
+"""The number of the action that stores the report, in each transaction with a report."""
+
+_CASES_AT_ONCE = 16
 
 _READ_ON = 20
 """Minimum rows of each read after the first, for a page of the queue. The first read may return too
@@ -51,6 +57,7 @@ class ReportRepository:
         self._table = table
         self._writes = writes
         self._executor = Executor(table.query, CASE.indexes)
+        self._comments = KeyedLocks()
 
     async def report(
         self,
@@ -72,20 +79,28 @@ class ReportRepository:
         comment is the user's own. Raises ConflictError if other requests keep changing the comment
         or its case.
         """
-        comment = await published(self._table, comment_id, username, check)
-        if comment.username == username:
-            raise errors.InvalidArgumentError(
-                "id", "id is your own comment: edit or delete the comment instead."
-            )
-        report = Report(
-            comment_id, comment.product_id, username, reason, text, at=datetime.now(UTC)
-        )
-        added: Report | None = report
-        try:
-            await self._table.write([{"Put": {"Item": encode_report(report), **ABSENT}}])
-        except errors.ConditionFailedError:  # the user's first report is stored and counts
-            added = None
-        await retry_on_conflict(partial(self._act, comment_id, review_at, added))
+        again = False
+
+        async def attempt() -> None:
+            nonlocal again
+            comment = await published(self._table, comment_id, username, check, consistent=again)
+            again = True
+            if comment.username == username:
+                raise errors.InvalidArgumentError(
+                    "id", "id is your own comment: edit or delete the comment instead."
+                )
+            stored = await read_case(self._table, comment_id, review_at)
+            if stored.case.decision is not None and not stored.complete:
+                stored = await read_case(self._table, comment_id)
+            if any(one.username == username for one in stored.reports):
+                return
+            at = stored.case.next_report_at()
+            report = Report(comment_id, comment.product_id, username, reason, text, at)
+            await self._add(comment, report, stored, review_at)
+
+        # Reports of a comment change its case, so parallel transactions would conflict.
+        async with self._comments.hold([comment_id], deadline=retries.DEADLINE):
+            await retry_on_conflict(attempt)
 
     async def reports(self, comment_id: str) -> CommentReports:
         """Return up to MOST_READ reports of a comment, oldest first (access pattern AP16)."""
@@ -115,68 +130,71 @@ class ReportRepository:
         An open case is hidden if its comment is stored and not published. The comments themselves
         do not change.
         """
-        opened = {one.comment_id: comment_key(one.comment_id) for one in cases if one.opened_at}
-        items = await self._table.get_many([*opened.values()]) if opened else []
-        held = {one.comment_id for item in items if (one := submission_in(item)) is not None}
-        hidden = [
-            replace(one, hidden=one.comment_id in held) if one.opened_at else one for one in cases
-        ]
-        return await overwrite(self._table, [[CASE.encode(one)] for one in hidden])
+        outcome = NOTHING
+        latest = {one.comment_id: one for one in cases}
+        for some in batched([*latest.values()], _CASES_AT_ONCE):
+            async with self._table.pace.turn():
+                outcomes = await in_parallel([self._put_case(one) for one in some])
+            outcome = outcome.plus(summed(outcomes))
+        return outcome
 
-    async def _act(self, comment_id: str, review_at: int, added: Report | None) -> None:
-        """Unpublish a reported comment, or open its case, as the number of reports requires.
+    async def _put_case(self, case: Case) -> Outcome:
+        async def attempt() -> Outcome:
+            comment = await self._table.get(comment_key(case.comment_id))
+            item = await self._table.get(case_key(case.comment_id))
+            stored, new = case_of(case.comment_id, item), case
+            if new.opened_at is not None:
+                hidden, reported_at = submission_in(comment) is not None, stored.case.reported_at
+                new = replace(new, hidden=hidden, reported_at=reported_at)
+            image = CASE.encode(new)
+            outcome = compared(item, image)
+            if image != item:
+                check = same_state(case.comment_id, comment)
+                try:
+                    await self._table.write([check, {"Put": {"Item": image, **stored.as_read}}])
+                except errors.ConditionFailedError as error:
+                    raise errors.ConflictError(CHANGING) from error
+            return outcome
 
-        ``added`` is the new report; None if the user has reported the comment before. Only a
-        limited number of reports is read, but ``added`` always counts. Raises ConflictError if
-        another request changes the comment or the case meanwhile.
+        return await retry_on_conflict(attempt, MAINTENANCE_DEADLINE)
+
+    async def _add(
+        self, comment: Comment, report: Report, stored: StoredCase, review_at: int
+    ) -> None:
+        """Store a new report, and open the comment's case or unpublish the comment.
+
+        If the user's first report is stored already, nothing changes: it counts. Raises
+        ConflictError if another request has changed the comment or the case since it was read.
         """
-        stored = await read_case(self._table, comment_id, review_at)
-        if stored.case.decision is not None and not stored.complete:
-            stored = await read_case(self._table, comment_id)
-        undecided = stored.undecided
-        if added is not None and all(one.username != added.username for one in undecided):
-            decision = stored.case.decision
-            if decision is not None and not stored.case.undecided(added):
-                added = await self._dated_after(decision, added)
-            undecided.append(added)
-        if not undecided:
-            return
-        case = replace(stored.case, opened_at=stored.case.opened_at or undecided[0].at)
-        if len(undecided) >= review_at and await self._sent_to_review(stored, case):
-            return
-        if case != stored.case:
-            await write_case(self._table, stored, case)
+        undecided = [*stored.undecided, report]
+        opened_at = stored.case.opened_at or undecided[0].at
+        case = replace(stored.case, opened_at=opened_at, hidden=False, reported_at=report.at)
+        put: Action = {"Put": {"Item": encode_report(report), **ABSENT}}
+        try:
+            if len(undecided) < review_at or not await self._sent_to_review(stored, case, put):
+                check = same_state(comment.comment_id, COMMENT.encode(comment))
+                await self._table.write([check, put, stored.put(case)])
+        except errors.ConditionFailedError as error:
+            if _REPORT not in error.failed:
+                raise errors.ConflictError(CHANGING) from error
 
-    async def _dated_after(self, decision: Decision, report: Report) -> Report:
-        """Store a report again with a date after the decision, and return it.
-
-        The moderator decided after the report's first date, but before the report was stored. So
-        the decision did not consider the report, and the report must count.
-        """
-        dated = replace(report, at=decision.at + timedelta(microseconds=1))
-        await self._table.write([{"Put": {"Item": encode_report(dated)}}])
-        return dated
-
-    async def _sent_to_review(self, stored: StoredCase, case: Case) -> bool:
+    async def _sent_to_review(self, stored: StoredCase, case: Case, report: Action) -> bool:
         """Unpublish a comment until a moderator decides, and store its ``case`` as hidden.
 
         If the latest decision approved the present text, nothing changes. Return True if the
-        comment is now unpublished, or if it was deleted meanwhile.
+        comment is now unpublished.
         """
 
         def step(item: Item, one: Stored) -> CommentChange | None:
-            if isinstance(one, Submission) or stored.case.approves(version(one)):
+            if isinstance(one, Submission):
+                raise errors.NotFoundError("Comment not found.")
+            if stored.case.approves(version(one)):
                 return None
             held = pending(one, ReviewCause.REPORTS, datetime.now(UTC))
             image = encode(held) | idempotency.kept_mark(item)
-            return CommentChange(item, image, [stored.put(replace(case, hidden=True))])
+            return CommentChange(item, image, [report, stored.put(replace(case, hidden=True))])
 
-        try:
-            there = await self._writes.rewrite(stored.case.comment_id, step)
-        except errors.NotFoundError:
-            return True
-        except errors.ConditionFailedError as changed:
-            raise errors.ConflictError(CHANGING) from changed
+        there = await self._writes.rewrite(stored.case.comment_id, step)
         return isinstance(there, Submission)
 
 

@@ -21,7 +21,16 @@ makes the fold.
 from time import monotonic
 
 from dal.client.table import Table
-from dal.entities.comment import ALL, COMMENT, FOLDED, HELPFUL, STATE, comment_in, comment_key
+from dal.entities.comment import (
+    ALL,
+    COMMENT,
+    FOLDED,
+    HELPFUL,
+    STATE,
+    comment_in,
+    comment_key,
+    is_tombstone,
+)
 from dal.entities.entity import packed, unpacked
 from dal.entities.vote import all_votes
 from dal.errors import ConditionFailedError
@@ -53,10 +62,13 @@ class HelpfulFolds(DeferredWork):
         return self._not_before.get(name, 0.0) <= monotonic()
 
     async def work(self, name: str) -> bool:
-        """Fold the votes of a comment."""
+        """Fold the votes of a comment. If the comment is deleted, delete its votes."""
         item = await self._table.get(comment_key(name))
         comment = comment_in(item)
-        if item is None or comment is None:
+        if item is None or is_tombstone(item):  # the vote may be newer than the deletion
+            await self._table.delete_all(all_votes(name))
+            return False
+        if comment is None:
             return False
         votes = await self._count(name)
         if votes == comment.votes:

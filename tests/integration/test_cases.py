@@ -1,24 +1,22 @@
 """Cases of reported comments: hidden and listed with their comments, open while a report is."""
 
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
 from functools import partial
 
 import pytest
 
 from dal.client.table import Table
-from dal.entities.case import case_key, commented_id, encode_report
+from dal.entities.case import case_key, commented_id
 from dal.maintenance.erasure import Choices, Erasure
 from dal.maintenance.verify import verify
 from dal.model.loaded import CommentState, LoadedComment
 from dal.model.moderation import QueueKind, ReviewCause
-from dal.model.reports import Report, ReportReason
+from dal.model.reports import ReportReason
 from dal.query.pagination import Slice
 from dal.repositories.cases import Cases, read_case
-from dal.repositories.comment_writes import version
 from dal.stores import Stores
 from tests.calls import calls_of
-from tests.fakes import Answer, FaultyClient, Operation, anybody
+from tests.fakes import FaultyClient, anybody
 from tests.integration.test_reports import check_cases, everything
 from tests.strategies import comment
 from tests.writers import at_once, ignore
@@ -161,68 +159,3 @@ async def test_the_removal_of_a_case_reads_consistently(table: Table) -> None:
     assert queries
     assert all(query["ConsistentRead"] for query in queries)
     await stores.comments._table.drain()
-
-
-class Between:
-    """A fault that runs ``step`` once, before or after the first write of a case or a report."""
-
-    def __init__(self, step: Callable[[], Awaitable[object]], *, after: bool) -> None:
-        self._step, self._after, self.done = step, after, False
-
-    async def __call__(self, real: Operation, arguments: Answer) -> Answer:
-        runs = not self.done and "CASE#one" in str(arguments) and "'Item'" in str(arguments)
-        self.done = self.done or runs
-        if runs and not self._after:
-            await self._step()
-        answer = await real(**arguments)
-        if runs and self._after:
-            await self._step()
-        return answer
-
-
-def interrupted(table: Table, between: Between) -> Stores:
-    return Stores(Table(FaultyClient(table.service, *[between] * 99), table.name))
-
-
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("waits", [False, True])
-async def test_a_report_during_an_approval_is_listed(
-    table: Table, *, waits: bool, after: bool
-) -> None:
-    """The report is written just before or just after the decision."""
-    stores = await reported(table, "bob")
-    seen = ONE.created_at
-    if waits:
-        await edited(stores)
-        held = await stores.moderation.get("one")
-        assert held is not None
-        seen = version(held)
-
-    async def report() -> None:
-        # Another server does this, because it read the comment before the edit hid it.
-        added = Report("one", "42", "cy", SPAM, "", datetime.now(UTC))
-        await table.put_many([encode_report(added)])
-        await stores.reports._act("one", 9, added)
-
-    between = Between(report, after=after)
-    await interrupted(table, between).moderation.approve("one", seen, "mo")
-    assert between.done
-    assert await listed(stores) == ["one"]
-    await check_cases(table)
-
-
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-async def test_an_approval_during_a_report_does_not_decide_on_it(
-    table: Table, *, after: bool
-) -> None:
-    stores = await reported(table, "bob")
-
-    async def approve() -> None:
-        await stores.moderation.approve("one", ONE.created_at, "mo")
-
-    between = Between(approve, after=after)
-    await interrupted(table, between).reports.report("one", "cy", SPAM, "", 9)
-    assert between.done
-    assert await listed(stores) == ["one"]
-    assert [one.username for one in (await read_case(table, "one")).undecided] == ["cy"]
-    await check_cases(table)
