@@ -22,6 +22,7 @@ from dal.entities.comment import comment_in
 from dal.maintenance.personal_data import scan
 from dal.maintenance.verify import verify
 from dal.model.key_parts import escape
+from dal.model.loaded import CommentState, LoadedComment
 from dal.model.moderation import Moderation, QueueKind, ReviewCause
 from dal.model.reports import Report, ReportReason
 from dal.model.submissions import Submission, SubmissionState
@@ -121,6 +122,37 @@ async def test_repeated_reports_of_a_person_count_once(table: Table) -> None:
     (row,) = (await stores.reports.queue(Slice(9))).nodes
     assert row.comment == ONE
     assert (await stores.reports.reports("one")).total == 1
+
+
+async def test_a_second_report_of_a_person_changes_nothing_in_any_state(table: Table) -> None:
+    stores = Stores(table)
+    await stores.comments.add(ONE)
+    people = ("bob", "Bob", "cy")  # the shop's ids of users distinguish the case of letters
+
+    async def repeat(*reporters: str) -> None:
+        before = await everything(table)
+        for person in reporters:
+            await stores.reports.report("one", person, ReportReason.OTHER, "again", 3)
+        assert await everything(table) == before
+
+    await stores.reports.report("one", "early", SPAM, "", 3)
+    await repeat("early")
+    await stores.moderation.approve("one", ONE.created_at, "mo")
+    await repeat("early")
+    for person in people:
+        await stores.reports.report("one", person, SPAM, "", 3)
+    await repeat("early", *people)
+    await stores.comments.update("one", {"text": "new"}, anybody)
+    await repeat("early", *people)
+    await stores.standings.block("bob", "Spam.", "mo")
+    await repeat("bob")
+    assert await stores.comments.get("one") is not None
+    await stores.reports.report("one", "late", SPAM, "", 3)
+    assert await stores.comments.get("one") is None
+    published = LoadedComment(ONE, {"state": CommentState.PUBLISHED})
+    await stores.comments.put_many([published])
+    await repeat("early", "late", *people)
+    assert [row.comment_id for row in (await stores.reports.queue(Slice(9))).nodes] == ["one"]
 
 
 async def test_reports_do_not_undo_a_decision_on_the_same_text(each_table: Table) -> None:
