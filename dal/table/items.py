@@ -38,8 +38,18 @@ def bytes_of(item: Item, names: Iterable[str]) -> int:
     for name in names:
         if name in item:
             (value,) = item[name].values()
-            size += len(name) + len(value if value.isascii() else value.encode())
+            size += len(name) + _size(value)
     return size
+
+
+def _size(value: Any) -> int:
+    if isinstance(value, str):
+        return len(value) if value.isascii() else len(value.encode())
+    if isinstance(value, dict):
+        return sum(len(name) + _size(one) for name, one in value.items())
+    if isinstance(value, list):
+        return sum(map(_size, value))
+    return len(value) if isinstance(value, bytes) else 1  # 1 for BOOL and NULL
 
 
 def further_units(item: Item) -> int:
