@@ -1,32 +1,48 @@
 """Cases of reported comments: hidden and listed with their comments, open while a report is."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
+from unittest.mock import AsyncMock, patch
 
 import pytest
 
+from dal import errors
 from dal.client.table import Table
-from dal.entities.case import case_key, commented_id
+from dal.entities.case import CASE, Case, case_key, commented_id, encode_report
+from dal.entities.comment import comment_key
 from dal.maintenance.erasure import Choices, Erasure
 from dal.maintenance.verify import verify
 from dal.model.loaded import CommentState, LoadedComment
 from dal.model.moderation import QueueKind, ReviewCause
-from dal.model.reports import ReportReason
-from dal.query.pagination import Slice
-from dal.repositories.cases import Cases, read_case
+from dal.model.reports import MOST_READ, Report, ReportReason
+from dal.query.pagination import Edge, Slice
+from dal.repositories import moderation
+from dal.repositories.cases import Cases, correct_case, read_case
 from dal.stores import Stores
+from dal.table.items import key_of
 from tests.calls import calls_of
-from tests.fakes import FaultyClient, anybody
+from tests.fakes import (
+    Answer,
+    FaultyClient,
+    Operation,
+    anybody,
+    client_error,
+    let_pass,
+    refuse,
+)
 from tests.integration.test_reports import check_cases, everything
 from tests.strategies import comment
 from tests.writers import at_once, ignore
 
 SPAM = ReportReason.SPAM
+DAY, HOUR = datetime(2024, 1, 1, tzinfo=UTC), timedelta(hours=1)
 ONE = comment("one", username="ann")
 
 
-async def listed(stores: Stores) -> list[str]:
-    return [row.comment_id for row in (await stores.reports.queue(Slice(99))).nodes]
+async def listed(stores: Stores, most: int = 99) -> list[str]:
+    return [row.comment_id for row in (await stores.reports.queue(Slice(most))).nodes]
 
 
 async def reported(table: Table, *reporters: str, review_at: int = 9) -> Stores:
@@ -159,3 +175,125 @@ async def test_the_removal_of_a_case_reads_consistently(table: Table) -> None:
     assert queries
     assert all(query["ConsistentRead"] for query in queries)
     await stores.comments._table.drain()
+
+
+async def test_a_case_is_opened_at_the_earliest_report(table: Table) -> None:
+    stores = await reported(table)
+    dates = {"zoe": 1, "ann b": 2, "bob": 3}  # the partition has the reports in the order of names
+    reports = [Report("one", "42", name, SPAM, "", DAY + at * HOUR) for name, at in dates.items()]
+    await stores.reports.put_many(reports)
+    assert [one.username for one in (await stores.reports.reports("one")).reports] == [*dates]
+    assert await verify(table, ignore) == []
+    (row,) = (await stores.reports.queue(Slice(9))).nodes
+    assert row.waiting_since == DAY + HOUR
+
+
+async def test_a_case_stays_open_for_reports_that_are_not_read(table: Table) -> None:
+    stores = await reported(table, "zoe")
+    await stores.moderation.approve("one", ONE.created_at, "mo")
+    reports = [Report("one", "42", f"a{n:03}", SPAM, "", DAY) for n in range(MOST_READ)]
+    await stores.reports.put_many(reports)
+    await stores.reports.report("one", "zz", SPAM, "", 9)
+    cases = Cases(table)
+    assert await verify(table, ignore, cases=cases) == []
+    assert (cases.closed, await listed(stores)) == (0, ["one"])
+
+
+CHANGED: dict[str, Callable[[Case], Case]] = {
+    "put": lambda case: replace(case, opened_at=DAY),
+    "delete": lambda case: Case(case.comment_id),
+    "check": lambda case: case,
+}
+
+
+@pytest.mark.parametrize("action", CHANGED)
+async def test_a_case_that_has_changed_since_it_was_read_is_not_written(
+    table: Table, action: str
+) -> None:
+    stores = await reported(table, "bob")
+    read = await read_case(table, "one")
+    await stores.moderation.approve("one", ONE.created_at, "mo")
+    decided = await read_case(table, "one")
+    other = {"Delete": {"Key": case_key("gone")}}
+    with pytest.raises(errors.ConditionFailedError):
+        await table.write([read.put(CHANGED[action](read.case)), other])
+    assert await read_case(table, "one") == decided
+
+
+async def test_a_correction_is_repeated_after_a_conflict(table: Table) -> None:
+    await reported(table, "bob")
+    report = Report("one", "42", "bob", SPAM, "", DAY)
+    await table.write([{"Delete": {"Key": key_of(encode_report(report))}}])
+    failed = client_error(
+        "TransactionCanceledException", reasons=("None", "ConditionalCheckFailed")
+    )
+    client = FaultyClient(table.service, let_pass, let_pass, refuse(failed))
+    assert await correct_case(Table(client, table.name), "one") == -1
+
+
+async def test_verify_leaves_a_case_that_other_requests_keep_changing(table: Table) -> None:
+    await reported(table, "bob")
+    busy = AsyncMock(side_effect=errors.ConflictError("busy"))
+    with patch("dal.repositories.cases.correct_case", busy):
+        assert await verify(table, ignore) == []
+    assert busy.call_count == 1
+
+
+async def test_verify_removes_reports_of_a_tombstone(table: Table) -> None:
+    stores = Stores(table)
+    added = await stores.comments.add(ONE, "key")
+    assert isinstance(added, Edge)
+    comment_id = added.node.comment_id
+    await stores.comments.delete(comment_id, anybody)
+    await table.drain()
+    assert await table.get(comment_key(comment_id)) is not None
+    await table.put_many([encode_report(Report(comment_id, "42", "bob", SPAM, "", DAY))])
+    cases = Cases(table)
+    assert await verify(table, ignore, cases=cases) == []
+    assert cases.removed == 1
+    assert not any(map(commented_id, await everything(table)))
+
+
+async def test_a_page_of_the_queue_reads_on_after_rows_of_deleted_comments(table: Table) -> None:
+    """The index can list cases that were deleted a moment ago."""
+    stores = await reported(table, "bob")
+    gone = [Case(f"gone{number:02}", DAY + number * HOUR) for number in range(50)]
+    await table.put_many([CASE.encode(one) for one in gone])
+    assert await listed(stores, 2) == ["one"]
+
+
+async def test_a_long_queue_is_not_counted(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    stores = await reported(table, "bob")
+    assert await stores.moderation.queue_length(QueueKind.REPORTED) == 1
+    monkeypatch.setattr(moderation, "MOST_COUNTED", 1)
+    assert await stores.moderation.queue_length(QueueKind.REPORTED) is None
+
+
+async def test_a_load_of_cases_while_a_comment_is_hidden_does_not_list_it(table: Table) -> None:
+    stores = await reported(table, "bob")
+    opened = replace((await read_case(table, "one")).case, opened_at=DAY)
+    writes: list[str] = []
+
+    async def hidden_first(real: Operation, arguments: Answer) -> Answer:
+        if "TransactItems" in arguments:
+            writes.append("case")
+            if len(writes) == 1:
+                await edited(stores)
+        return await real(**arguments)
+
+    client = FaultyClient(table.service, *[hidden_first] * 9)
+    await Stores(Table(client, table.name)).reports.put_cases([opened])
+    assert len(writes) == 2
+    case = (await read_case(table, "one")).case
+    assert (case.opened_at, case.listed) == (DAY, False)
+
+
+async def test_new_reports_after_many_decided_ones_hide_an_edited_comment(table: Table) -> None:
+    stores = await reported(table, *(f"a{number}" for number in range(6)))
+    await stores.moderation.approve("one", ONE.created_at, "mo")
+    await stores.comments.update("one", {"text": "new"}, anybody)
+    for person in ("x", "y"):
+        await stores.reports.report("one", person, SPAM, "", 3)
+    assert await stores.comments.get("one") is not None
+    await stores.reports.report("one", "z", SPAM, "", 3)
+    assert await stores.comments.get("one") is None

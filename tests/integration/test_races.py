@@ -299,6 +299,15 @@ async def test_a_report_and_another_write_are_like_one_order(table: Table, other
         assert await check_interleavings(table, before, *pair) > 0
 
 
+@pytest.mark.parametrize(
+    "pair", [("report", "another report"), ("approve", "edit"), ("reject", "hide")]
+)
+async def test_writes_of_a_reported_comment_are_like_one_order(
+    table: Table, pair: tuple[str, str]
+) -> None:
+    assert await check_interleavings(table, "reported", *pair) > 0
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("mode", MaintenanceMode)
 @pytest.mark.parametrize("before", BEFORE)

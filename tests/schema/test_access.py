@@ -285,6 +285,24 @@ async def test_no_public_read_returns_a_submission(
         await looks_missing(schema, world.table, operation, viewer, missing)
 
 
+HIDDEN_WRITES = {
+    "report": 'reportComment(input: {id: "$ID", reason: SPAM}) { userErrors { code } }',
+    "vote": 'markHelpful(input: {id: "$ID"}) { userErrors { code } }',
+    "withdrawal": 'unmarkHelpful(input: {id: "$ID"}) { userErrors { code } }',
+}
+
+
+@pytest.mark.parametrize("write", HIDDEN_WRITES)
+async def test_a_write_to_a_submission_costs_as_much_as_to_a_missing_comment(
+    run: Run, schema: Schema, world: World, write: str
+) -> None:
+    held, none = (to_base64("Comment", comment_id) for comment_id in ("held", "none"))
+    operation = f"mutation {{ {HIDDEN_WRITES[write].replace('$ID', held)} }}"
+    (payload,) = (await run(operation, BOB))["data"].values()
+    assert payload == {"userErrors": [{"code": "NOT_FOUND"}]}
+    await looks_missing(schema, world.table, operation, BOB, {held: none})
+
+
 async def test_only_moderators_see_why_a_submission_waits(run: Run) -> None:
     operation = f'{{ node(id: "{IDS["HELD_ID"]}") {{ ... on Submission {{ cause }} }} }}'
     for viewer, cause in ((ANN, None), (MODERATOR, "REPORTS")):
