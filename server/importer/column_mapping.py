@@ -331,15 +331,15 @@ def make_column_mapping(
         )
     if id_from and identity != _ID:
         raise CommandError(f"{kind.name} have a {identity} instead of an id: remove --id-from.")
-    author_from = () if {_OWNER} & {*mapped, *constants} else preset.author_from
+    author_from = () if _OWNER in mapped else preset.author_from
     if author_from and kind.name != "comments":
         raise CommandError(
             f"--preset {preset.name}: author_from is only for comments, not for {kind.name}."
         )
-    if _OWNER in preset.default:
+    if kind.name == "comments" and _OWNER in {*preset.default, *preset.set, *constants}:
         raise CommandError(
-            f"--preset {preset.name}: [default] username would give comments of different people "
-            "to one user: remove it, and write a default of author_name."
+            "A username for several rows would give the comments of different people to one user: "
+            "set author_name instead, for example with `--set author_name=Anonymous`."
         )
     fixed = {name: one for name, one in preset.set.items() if name not in mapped} | constants
     made = {*fixed, *([_ID] if id_from else []), *([_OWNER] if author_from else [])}

@@ -103,6 +103,11 @@ def test_a_missing_mapped_field_is_named_with_its_column() -> None:
         (["text=a", "text=b"], [], "--map has text twice: remove one of them."),
         (["text=a"], ["text=b"], "text is in --map and in --set: remove one of them."),
         ([], ["id=1"], "--set id would give all rows the same id: name its column with --map id="),
+        (
+            [],
+            ["username=Guest"],
+            "A username for several rows would give the comments of different",
+        ),
         ([], ["rating=9"], "--set is refused: rating is 9; it must be from 1 to 5."),
         ([], ["created_at=soon"], "--set is refused: created_at is 'soon'; it must be a date"),
     ],
@@ -234,6 +239,11 @@ def test_a_file_needs_user_ids_or_names() -> None:
     with pytest.raises(CommandError, match="or, if the file has only names, with `--map author_"):
         mapping.check_header("f.csv", header)
     assert mapping.missing([*header, "author_name"]) == []
+    unknown = make_column_mapping(COMMENTS, [], ["author_name=Anonymous"])
+    unknown.check_header("f.csv", header)
+    made = [unknown.make({**row(number), "username": None}) for number in "12"]
+    assert {one.author_name for one in made} == {"Anonymous"}
+    assert len({one.username for one in made}) == 2
 
 
 def test_a_column_of_ids_takes_precedence_over_a_hash() -> None:
@@ -251,7 +261,8 @@ def test_a_column_of_ids_takes_precedence_over_a_hash() -> None:
         ),
         (Preset(name="x", default={"rating": 9}), "--preset x: [default] is refused: rating is 9;"),
         (Preset(name="x", set={"id": "1"}), "--set id would give all rows the same id"),
-        (Preset(name="x", default={"username": "Guest"}), "--preset x: [default] username would"),
+        (Preset(name="x", default={"username": "Guest"}), "A username for several rows would give"),
+        (Preset(name="x", set={"username": "Guest"}), "A username for several rows would give"),
     ],
 )
 def test_presets_with_contradictions_are_refused(preset: Preset, message: str) -> None:
