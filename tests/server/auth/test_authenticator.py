@@ -75,6 +75,12 @@ async def test_a_jwt_signed_with_the_secret_has_user_and_roles(
     assert viewer == Viewer("ада/1", roles=frozenset(roles))
 
 
+async def test_a_session_ends_when_requests_are_refused(authenticator: Authenticator) -> None:
+    """Requests are accepted for 10 seconds after ``exp``, because clocks differ."""
+    viewer = await authenticator.viewer(signed(exp=32_503_680_000))
+    assert viewer.expires == 32_503_680_010
+
+
 async def test_a_jwt_without_roles_has_no_roles(authenticator: Authenticator) -> None:
     viewer = await authenticator.viewer(signed(roles=None))
     assert viewer == Viewer("ada", name="Ada")

@@ -1,14 +1,20 @@
 """Discovery and key sets of a running issuer, a small OpenID Connect server."""
 
+import asyncio
+import json
 from collections.abc import Callable, Iterator
 
 import httpx
 import jwt
 import oidc_provider_mock
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from jwt.algorithms import RSAAlgorithm
 
 from server.auth.issuer import Issuer, KeysUnavailableError
 from tests.server.auth.conftest import DEEP
+
+KEY = rsa.generate_private_key(65537, 2048)
 
 
 @pytest.fixture(scope="module")
@@ -84,3 +90,47 @@ async def test_a_malformed_discovery_document_is_not_used(
 ) -> None:
     with pytest.raises(KeysUnavailableError):
         await Issuer(serve_body(body)).key("any")
+
+
+def key_set(*keys: tuple[str, str]) -> bytes:
+    """Return a key set with a key for each pair of ``kid`` and ``use``."""
+    one = RSAAlgorithm.to_jwk(KEY.public_key(), as_dict=True)
+    return json.dumps({"keys": [{**one, "kid": kid, "use": use} for kid, use in keys]}).encode()
+
+
+async def test_an_unknown_key_is_fetched_after_half_a_minute(
+    monkeypatch: pytest.MonkeyPatch, serve_body: Callable[[bytes], str]
+) -> None:
+    now = 1_000.0
+    monkeypatch.setattr("server.auth.issuer.monotonic", lambda: now)
+    issuer = Issuer(jwks_url=serve_body(key_set(("old", "sig"))))
+    await issuer.key("old")
+    issuer._jwks_url = serve_body(key_set(("new", "sig")))
+    now += 29
+    with pytest.raises(jwt.PyJWKClientError):
+        await issuer.key("new")
+    now += 2
+    assert (await issuer.key("new")).key_id == "new"
+
+
+async def test_a_key_for_encryption_verifies_no_jwt(serve_body: Callable[[bytes], str]) -> None:
+    issuer = Issuer(jwks_url=serve_body(key_set(("a", "enc"), ("b", "sig"))))
+    assert (await issuer.key(None)).key_id == "b"
+    with pytest.raises(jwt.PyJWKClientError):
+        await issuer.key("a")
+
+
+async def test_the_first_requests_share_one_fetch_of_the_key_set(
+    monkeypatch: pytest.MonkeyPatch, serve_body: Callable[[bytes], str]
+) -> None:
+    fetches, fetch = 0, Issuer.fetch
+
+    async def counted(issuer: Issuer) -> None:
+        nonlocal fetches
+        fetches += 1
+        await fetch(issuer)
+
+    monkeypatch.setattr(Issuer, "fetch", counted)
+    issuer = Issuer(jwks_url=serve_body(key_set(("a", "sig"))))
+    await asyncio.gather(*(issuer.key("a") for _ in range(20)))
+    assert fetches == 1

@@ -8,7 +8,7 @@ from httpx_oauth.oauth2 import BaseOAuth2
 
 from resolvers.context import Viewer
 from server.auth.claims import InvalidTokenError
-from server.auth.issuer import KeysUnavailableError
+from server.auth.issuer import AUTH_METHODS, KeysUnavailableError
 from server.auth.sign_in import Attempt, SignIn
 from tests.server.auth.conftest import DEEP
 from tests.server.auth.test_providers import OTHER_KEY, SECRET, TOKENS, provider, signed
@@ -92,6 +92,33 @@ async def test_forged_id_tokens_are_refused_at_sign_in(
 ) -> None:
     with pytest.raises(InvalidTokenError, match=sentence):
         await finish(monkeypatch, "keycloak", changes)
+
+
+async def test_a_session_too_large_for_a_cookie_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    longest = "\U0001f600" * 128
+    with pytest.raises(InvalidTokenError, match="too long for a cookie"):
+        await finish(monkeypatch, "keycloak", {"sub": longest, "name": longest})
+
+
+@pytest.mark.parametrize(
+    ("methods", "used"),
+    [
+        ({}, "client_secret_basic"),
+        ({AUTH_METHODS: ["client_secret_post", "client_secret_basic"]}, "client_secret_basic"),
+        ({AUTH_METHODS: ["client_secret_post"]}, "client_secret_post"),
+    ],
+)
+async def test_the_client_authenticates_by_http_basic_unless_the_issuer_lacks_it(
+    methods: dict[str, Any], used: str
+) -> None:
+    checked = provider("keycloak")
+    assert checked.issuer is not None
+    url = "https://login.example"
+    checked.issuer._metadata = {"authorization_endpoint": url, "token_endpoint": url} | methods
+    client = await SignIn(checked, checked.issuer, CLIENT, "secret")._client()
+    assert client.token_endpoint_auth_method == used
 
 
 async def test_a_session_has_only_marginalias_roles(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,9 +9,11 @@ import pytest
 
 from dal.client.table import Table
 from dal.maintenance.tables import create_table
+from dal.model.moderation import ReviewCause
+from dal.stores import Stores
 from tests.conftest import Clients
 from tests.server.applications import app_of
-from tests.server.pages.conftest import COMMENT, Parsed, client_of, opened, stored
+from tests.server.pages.conftest import COMMENT, Parsed, client_of, jwt_of, opened, stored
 
 NAME = "Zoë </a> 50 % /#1?🙂"
 ADDRESS = f"/authors/{quote(NAME, safe='')}"
@@ -77,6 +79,16 @@ async def test_a_visitor_reads_an_authors_pages_forwards_and_backwards(
     back = await opened(visitor, str(back.link("prev")))
     assert led_to(back, "/comments/") == led_to(first, "/comments/")
     assert back.link("prev") is None
+
+
+async def test_only_an_authors_first_page_shows_unpublished_comments(listing: Table) -> None:
+    waiting = COMMENTS[0]._replace(comment_id="waiting", title="Waiting")
+    await Stores(listing).comments.add(waiting, cause=ReviewCause.SETTING)
+    async with client_of(app_of(listing), jwt_of(NAME)) as author:
+        first = await opened(author, ADDRESS)
+        assert "Waiting" in first.headings
+        second = await opened(author, str(first.link("next")))
+        assert "Waiting" not in second.headings
 
 
 async def test_the_name_on_a_comment_links_to_the_authors_page(visitor: httpx.AsyncClient) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from copy import copy
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from dal.errors import NotFoundError
 from dal.model.moderation import ReviewCause
 from dal.model.reports import ReportReason
 from dal.stores import Stores
+from dal.table.index import QueryRequest, QueryResponse
 from server.pages.comment import REASONS
 from server.pages.moderation import _CAUSES
 from tests.conftest import Clients, fresh_table
@@ -224,6 +226,38 @@ async def test_a_rejection_requires_a_reason(
     assert await state_of(stores, 0) == "PENDING"
 
 
+async def test_a_comment_edited_meanwhile_is_not_selected_again(
+    mo: httpx.AsyncClient, stores: Stores
+) -> None:
+    page = await opened(mo, "/moderation")
+    await stores.comments.update(name_of(1), {"text": "It burns."}, anybody)
+    body = {"form_key": page.fields()["form_key"], "chosen": "yes", "reject": "yes"}
+    after = Parsed((await mo.post("/moderation", data=body | seen(page, 0, 1))).text)
+    checked = [given["name"] for _, given in after.elements if "checked" in given]
+    assert checked == [f"seen:{node(0)}"]
+
+
+async def test_a_decided_comment_is_not_listed_again_while_the_index_lags(
+    shop: Table, stores: Stores
+) -> None:
+    lagging, read = copy(shop), dict[str, QueryResponse]()
+
+    async def query(request: QueryRequest) -> QueryResponse:
+        if str(request) not in read:
+            read[str(request)] = await shop.query(request)
+        return read[str(request)]
+
+    lagging.query = query  # type: ignore[method-assign]
+    async with client_of(app_of(lagging), jwt_of("mo", "moderator")) as mo:
+        page = await opened(mo, "/moderation")
+        await stores.comments.delete(name_of(2), anybody)
+        body = {"form_key": page.fields()["form_key"], "chosen": "yes", "approve": "yes"}
+        answer = await mo.post("/moderation", data=body | seen(page, 0, 2))
+    assert answer.status_code == 422
+    assert await state_of(stores, 0) == "published"
+    assert name_of(0) not in listed(Parsed(answer.text))
+
+
 @pytest.mark.usefixtures("stores")
 async def test_a_form_without_a_selected_comment_decides_nothing(mo: httpx.AsyncClient) -> None:
     key = (await opened(mo, "/moderation")).fields()["form_key"]
@@ -261,11 +295,32 @@ async def test_authors_see_and_change_their_unpublished_comments(
         assert await state_of(stores, 0) == "PENDING"
         await ann.post("/comments/w00", data=body | {"action": "delete"})
         assert await state_of(stores, 0) == "deleted"
+    async with client_of(app, jwt_of("mia", "merchant", "moderator")) as mia:
+        found_ids = {given.get("id") for _, given in (await opened(mia, "/comments/w01")).elements}
+    assert found_ids & {"edit", "write-reply", "report"} == {"edit"}, "no reply before approval"
     for who in ("bob", None):
         async with client_of(app, who and jwt_of(who)) as other:
             answer = await other.get("/comments/w01")
             assert answer.status_code == 404
             assert (await other.get("/authors/ann")).status_code == 404
+
+
+async def test_reported_comments_have_pages_of_their_own(
+    mo: httpx.AsyncClient, shop: Table
+) -> None:
+    stores = Stores(shop)
+    for number in range(21):
+        one = COMMENT._replace(comment_id=f"many{number:02}", product_id="many")
+        await stores.comments.add(one)
+        await stores.reports.report(one.comment_id, "bob", ReportReason.SPAM, "", 5, anybody)
+    first = await opened(mo, "/moderation?kind=reported")
+    ways = {"".join(texts): str(given["href"]) for texts, given in first.anchors}
+    second = await opened(mo, ways["Newer"])
+    assert listed(first) + listed(second) == [f"many{number:02}" for number in range(21)]
+    ways = {"".join(texts): str(given["href"]) for texts, given in second.anchors}
+    assert listed(await opened(mo, ways["Older"])) == listed(first)
+    for number in range(21):
+        await stores.comments.delete(f"many{number:02}", anybody)
 
 
 async def test_reported_comments_have_their_own_queue(mo: httpx.AsyncClient, shop: Table) -> None:
