@@ -124,8 +124,10 @@ def key_part(argument: str, value: str) -> str:
         raise InvalidArgumentError(argument, f"{argument} is empty.")
     # The length is checked first, so that a long text costs no further work.
     long = len(value) > MAX_IDENTIFIER_BYTES
-    if not long and _UNFIT_FOR_KEYS.search(value):
-        raise InvalidArgumentError(argument, f"{argument} contains a control character.")
+    if not long and (unfit := _UNFIT_FOR_KEYS.search(value)):
+        half = unicodedata.category(unfit[0]) == "Cs"
+        what = "half a character (a surrogate)" if half else "a control character"
+        raise InvalidArgumentError(argument, f"{argument} contains {what}.")
     if long or len(escape(value).encode()) > MAX_IDENTIFIER_BYTES:
         raise InvalidArgumentError(
             argument,

@@ -193,6 +193,9 @@ class ColumnMapping(Generic[Thing]):
     named: frozenset[str] = frozenset()
     """The fields that --map names. The file must have their columns, even if the fields are
     optional."""
+    declared: Sequence[str] = ()
+    """The columns of ``kept`` fields that a preset or --map names. In a JSONL or XML file, a row
+    without such a column has an empty cell there."""
 
     def make(self, cells: Mapping[str, object]) -> Thing:
         """Return the object of one row.
@@ -356,6 +359,11 @@ def make_column_mapping(
         id_from,
         author_from,
         frozenset(mapped),
+        [
+            columns[one.name]
+            for one in kind.fields
+            if one.kept and one.name in {*preset.map, *mapped} - made
+        ],
     )
 
 

@@ -8,7 +8,7 @@ contains a JSON array. In messages, ``lines.0`` is the first entry of the field 
 import functools
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -32,9 +32,13 @@ TextParser: TypeAlias = Callable[[str, object], str]
 
 def refused(field: str, cell: object, wanted: str) -> InvalidArgumentError:
     """Return the error for a cell that is invalid for its field."""
-    shown = repr(cell)
-    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
-    return InvalidArgumentError(field, f"{field} is {shown}; it must be {wanted}.")
+    return InvalidArgumentError(field, f"{field} is {shown(cell)}; it must be {wanted}.")
+
+
+def shown(cell: object) -> str:
+    """Return the start of a cell for a message."""
+    written = repr(cell)
+    return written if len(written) <= _SHOWN else f"{written[:_SHOWN]}…"
 
 
 def text(field: str, cell: object) -> str:
@@ -44,13 +48,24 @@ def text(field: str, cell: object) -> str:
     return cell
 
 
+def _one_line(field: str, cell: object) -> str:
+    """Return text without blanks at its ends.
+
+    Raise an error if the text has several lines. In XML, each line may be the value of an element.
+    """
+    written = rules.trimmed(text(field, cell))
+    if "\n" in written:
+        raise refused(field, cell, "one value in one line")
+    return written
+
+
 def _checked(rule: Callable[[str, str], str]) -> TextParser:
     return lambda field, cell: rule(field, text(field, cell))
 
 
 def _optional(rule: Callable[[str, str], str]) -> TextParser:
     def parse(field: str, cell: object) -> str:
-        written = text(field, cell).strip()
+        written = _one_line(field, cell)
         return rule(field, written) if written else ""
 
     return parse
@@ -84,7 +99,7 @@ def identifier(field: str, cell: object) -> str:
     A cell with a whole number is converted to text.
     """
     digits = isinstance(cell, int) and not isinstance(cell, bool)
-    return rules.identifier(field, str(cell) if digits else rules.trimmed(text(field, cell)))
+    return rules.identifier(field, str(cell) if digits else _one_line(field, cell))
 
 
 def account(field: str, cell: object) -> str:
@@ -133,14 +148,14 @@ def choice(choices: type[Choice]) -> Callable[[str, object], Choice]:
 
 DateUnit = Literal["s", "ms", "us"]
 
-_DATE = "a date such as 2020-11-20T12:00:00Z, or Unix time in seconds"
+_DATE = "a date such as 2020-11-20T12:00:00Z"
 _MICROSECONDS: Mapping[DateUnit, int] = {"s": 1_000_000, "ms": 1_000, "us": 1}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{0,12})?")
-_BARE_DATE = re.compile(r"(19|20)[0-9]{2}([0-9]{2}){0,2}")
-"""Matches numbers such as ``20201120``, ``202011`` and ``2020``. Such a number can be a date, or a
-Unix time in 1970. Without ``--date-unit`` and ``--date-format``, the parser rejects it, because a
-guess could be wrong."""
+_SURELY_SECONDS = range(31_536_000, 4_102_444_800)
+"""The Unix times of the years 1971 to 2099. Without ``--date-unit``, the parser rejects all other
+numbers, because a guess could be wrong: ``20201120`` and ``202011`` may be dates, ``45601`` may be
+a day number of a spreadsheet, and ``1605873600000`` may be Unix time in milliseconds."""
 
 _ZONE = re.compile(r"(?<! ) *+(UTC|GMT|Z)$|(?<! ) ++(?=[+-][0-9]{2}:?[0-9]{2}$)")
 """Matches the ends of dates that ``datetime.fromisoformat`` cannot read: ``UTC``, ``GMT``, a ``Z``
@@ -162,14 +177,14 @@ class DateReader:
 
     def __call__(self, field: str, cell: object) -> datetime:
         """Return the instant in UTC, to the microsecond. A date without a time is midnight."""
+        wanted = _DATE if self.form is None else f"a date of the form {self.form}"
+        if self.unit is not None:
+            wanted += f", or Unix time in {self.unit}"
         if isinstance(cell, bool) or not isinstance(cell, str | int | float):
-            raise refused(field, cell, _DATE)
+            raise refused(field, cell, wanted)
         # In XML, a comment may have several replies. The cell then has one line for each reply's
         # date, and the last line is used.
         written = str(cell).strip().rpartition("\n")[2]
-        if self.form is None and self.unit is None and _BARE_DATE.fullmatch(written):
-            wanted = "written as 2020-11-20. If it is Unix time, add --date-unit"
-            raise refused(field, cell, wanted)
         if self.form is None and _NUMBER.fullmatch(written):
             return self._from_unix(field, cell, Decimal(written))
         try:
@@ -178,20 +193,21 @@ class DateReader:
             else:
                 moment = datetime.strptime(written, self.form)  # noqa: DTZ007 - rules.instant adds UTC
         except ValueError:
-            wanted = _DATE if self.form is None else f"a date of the form {self.form}"
             raise refused(field, cell, wanted) from None
         return rules.instant(field, moment)
 
     def _from_unix(self, field: str, cell: object, number: Decimal) -> datetime:
+        if self.unit is None and int(number) not in _SURELY_SECONDS:
+            advice = "If it is Unix time, add --date-unit s, ms or us; if it is a day number of a "
+            raise refused(field, cell, f"{_DATE}. {advice}spreadsheet, save it there as a date")
         unit = self.unit or "s"
         try:
             return _EPOCH + timedelta(microseconds=int(number * _MICROSECONDS[unit]))
         except OverflowError:
-            advice = f"Check that it is Unix time in {unit}"
-            if unit == "s":
-                advice = "If it is Unix time in milliseconds, add --date-unit ms"
             raise InvalidArgumentError(
-                field, f"{field} is {cell!r}, outside the years 1 to 9999. {advice}."
+                field,
+                f"{field} is {cell!r}, outside the years 1 to 9999. Check that it is Unix time in "
+                f"{unit}.",
             ) from None
 
 
@@ -259,29 +275,35 @@ def order_lines(field: str, cell: object) -> tuple[OrderLine, ...]:
 
 
 def photos(field: str, cell: object) -> tuple[Photo, ...]:
-    """Return the photos of a comment, at most 10.
+    """Return the photos of a comment, at most 10. Photos that break a rule are left out.
 
     The cell is an array of objects, an array of addresses, or one text with addresses. An object
     has ``url`` and ``alt``. In exports from Wix, it has ``image`` instead: an address, or an object
     with ``url`` and ``altText``. Videos are ignored.
     """
+    found = [one for _, one in _photos(field, cell) if isinstance(one, Photo)]
+    return tuple(rules.photo_count(field, found))
+
+
+def invalid_photos(field: str, cell: object) -> Sequence[tuple[object, InvalidArgumentError]]:
+    """Return the entries that ``photos`` leaves out, each with the rule that it breaks."""
+    return [(entry, one) for entry, one in _photos(field, cell) if not isinstance(one, Photo)]
+
+
+def _photos(field: str, cell: object) -> Iterator[tuple[object, Photo | InvalidArgumentError]]:
     if isinstance(cell, str) and not cell.lstrip().startswith("["):
         cell = [one for one in _BETWEEN_ADDRESSES.split(cell.strip(_SEPARATORS)) if one]
     entries = [one for one in _array(field, cell, _PHOTOS) if not _is_video(one)]
-    found: list[Photo] = []
-    for number, entry in enumerate(rules.photo_count(field, entries)):
+    for number, entry in enumerate(entries):
         place = f"{field}.{number}"
         image = entry.get("image", entry) if isinstance(entry, dict) else entry
         values = image if isinstance(image, dict) else {"url": image}
-        url = text(f"{place}.url", values.get("url"))
-        alt = text(f"{place}.alt", values.get("alt", values.get("altText")) or "")
-        found.append(
-            Photo(
-                rules.photo_address(f"{place}.url", url),
-                rules.alternative_text(f"{place}.alt", alt),
-            )
-        )
-    return tuple(found)
+        try:
+            url = rules.photo_address(f"{place}.url", text(f"{place}.url", values.get("url")))
+            alt = text(f"{place}.alt", values.get("alt", values.get("altText")) or "")
+            yield entry, Photo(url, rules.alternative_text(f"{place}.alt", alt))
+        except InvalidArgumentError as error:
+            yield entry, error
 
 
 def _is_video(entry: object) -> bool:

@@ -57,8 +57,9 @@ class Field:
     parquet: str = "VARCHAR"
     kept: bool = False
     """Whether a load keeps the stored value if the file lacks the column. If the file has the
-    column, an empty cell removes the stored value. The field ``state`` is an exception: with an
-    empty cell, the stored state is kept."""
+    column, an empty cell removes the stored value. In JSONL and XML, the file also has each column
+    that a preset or --map names. The field ``state`` is an exception: with an empty cell, the
+    stored state is kept."""
     or_else: str = ""
     """The field that a row may have instead of this required field."""
     strict: bool = False
@@ -142,14 +143,14 @@ def _comment_row(values: Mapping[str, Any]) -> CommentRow:
     the result is a LoadedComment, which lists the values that replace the stored values. Otherwise
     the result is a Comment. A comment without a username belongs to an owner without an account.
     Raises InvalidArgumentError if the row has neither a username nor a name, if it has a field that
-    its state does not allow, or if a reply has a date but no text.
+    its state does not allow, or if it has the date of a reply, but no column of replies.
     """
     fields = {name: value for name, value in values.items() if name not in _OF_THE_STATE}
     fields["username"] = values.get("username") or _imported_owner(values)
     text, at = fields.pop("reply", None), fields.pop("replied_at", None)
     votes = fields.pop("helpful_before", None) or 0
-    if text is None and at is not None:
-        raise InvalidArgumentError("reply", "reply is empty, but replied_at is not: fill both.")
+    if "reply" not in values and at is not None:
+        raise InvalidArgumentError("reply", "reply is missing, but replied_at is not: add a reply.")
     photos = fields.pop("photos", None) or ()
     comment = _make_comment(fields | {"votes_before": votes, "photos": photos})
     if text is not None:

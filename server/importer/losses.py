@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from dal.model.loaded import CommentState, LoadedComment
 from server.errors import CommandError
+from server.importer import field_parsers
 from server.importer.column_mapping import ColumnMapping, Preset, listed
 from server.importer.rows import Reject, Row
 
@@ -83,6 +84,12 @@ class Losses:
         }
         hashed = {*mapping.id_from, *mapping.author_from} - self._nouns.keys()
         self._read = {*mapping.columns.values(), *preset.keep, *preset.leave_out, *hashed}
+        self._photos = [
+            (one.name, mapping.columns[one.name])
+            for one in mapping.kind.fields
+            if one.parse is field_parsers.photos and one.name in mapping.columns
+        ]
+        self._invalid_photos, self._invalid_photo = 0, ""
         self._values: Counter[str] = Counter()
         self._left_out: Counter[tuple[str, str]] = Counter()
         self._states: Counter[str] = Counter()
@@ -105,6 +112,13 @@ class Losses:
         self._ids.add(identity, thing, row.line)
         if isinstance(thing, LoadedComment) and "state" in thing.given:
             self._states[thing.given["state"]] += 1
+        for name, column in self._photos:
+            for entry, error in field_parsers.invalid_photos(name, row.cells.get(column) or []):
+                self._invalid_photos += 1
+                self._invalid_photo = (
+                    self._invalid_photo
+                    or f"{field_parsers.shown(entry)} in line {row.line:,}: {error}"
+                )
         for column, cell in row.cells.items():
             if column not in self._read and _is_filled(cell):
                 _count(self._values, column)
@@ -127,6 +141,9 @@ class Losses:
                 dropped[self._nouns[column]] += count
         for noun, count in dropped.items():
             yield f"{noun}: {counted(count, 'value')} dropped: the preset does not load them."
+        if self._invalid_photos:
+            photos = counted(self._invalid_photos, "photo")
+            yield f"{photos} dropped, such as {self._invalid_photo}"
         self.shared = sorted(self._ids.find())
         if self.shared:
             ids, rows = counted(len(self.shared), "id"), sum(map(len, self.shared))

@@ -89,6 +89,10 @@ def open_file(
             mapping.check_header(source.name, columns)
         if format_ == "jsonl":
             rows = _unnested(rows, {*preset.known(), *mapping.columns.values()})
+        # The rejects of a CSV file are JSONL, but their rows have all columns of the file.
+        rejects = source.head.startswith(OPENING)
+        if (chosen or preset.format or (None if rejects else format_)) in {"jsonl", "xml"}:
+            rows = _completed(rows, mapping.declared)
         yield Opened(source, rows)
 
 
@@ -231,6 +235,16 @@ def _unnested(rows: Iterator[Row | Reject], columns: Collection[str]) -> Iterato
                     cells[column] = cell
             row = replace(row, cells=cells)  # noqa: PLW2901 - still the same row
         yield row
+
+
+def _completed(rows: Iterator[Row | Reject], columns: Collection[str]) -> Iterator[Row | Reject]:
+    """Yield the rows. A row without one of ``columns`` gets an empty cell there.
+
+    JSON and XML often leave out what is empty, for example a reply that the shop has deleted.
+    """
+    empty: dict[str, object] = dict.fromkeys(columns)
+    for row in rows:
+        yield replace(row, cells={**empty, **row.cells}) if isinstance(row, Row) else row
 
 
 def _check_format(source: Source, format_: TextFormat, preset: Preset) -> None:

@@ -45,6 +45,7 @@ class XmlRows(Iterator[Row | Reject]):
         self._path = tuple(path.split("/"))
         self._ready: deque[Row | Reject] = deque()
         self._ended = False
+        self._before = 0  # number of bytes that the parser has parsed
         self._open: list[str] = []
         self._around: list[dict[str, str]] = []  # columns of the open elements that contain the row
         self._texts: list[list[str]] = []
@@ -77,8 +78,12 @@ class XmlRows(Iterator[Row | Reject]):
             except expat.ExpatError as error:
                 where = f"line {error.lineno}, column {error.offset + 1}"
                 fault = f"is broken XML at {where} ({expat.ErrorString(error.code)}): fix it"
+                place = self._parser.ErrorByteIndex - self._before
                 if self._ended:
                     fault = f"is incomplete and ends at {where}: get the complete file"
+                elif self._source.encoding is None and content[place : place + 1] >= b"\x80":
+                    fault = f"has broken bytes at {where}, which are not UTF-8: add --encoding, "
+                    fault += "such as cp1252,"
                 raise CommandError(f"{self._source.name} {fault} and load it again.") from None
             except (LookupError, ValueError) as error:
                 if self._parser.ErrorCode != _UNKNOWN_ENCODING:
@@ -87,6 +92,7 @@ class XmlRows(Iterator[Row | Reject]):
                     f"{self._source.name} declares an encoding that the XML parser does not know: "
                     "add --encoding with its name."
                 ) from error
+            self._before += len(content)
         return self._ready.popleft()
 
     def _doctype(self, *_: object) -> NoReturn:

@@ -128,7 +128,7 @@ def load(
         DateUnit | None,
         typer.Option(
             rich_help_panel=_LAYOUT,
-            help="Unit of dates that are Unix times. Default: s.",
+            help="Unit of dates that are Unix times. Default: s, for the years 1971 to 2099.",
         ),
     ] = None,
     date_format: Annotated[

@@ -175,7 +175,12 @@ async def test_an_erase_finds_reports_that_a_concurrent_load_writes(
 
 
 _CASE = {"comment_id": "c1"}
-_APPROVED = _CASE | {"decision": "approve", "decided_by": "mo", "decided_at": 1, "seen": 0}
+_APPROVED = _CASE | {
+    "decision": "approve",
+    "decided_by": "mo",
+    "decided_at": "2026-01-02",
+    "seen": "2026-01-01",
+}
 
 
 @pytest.mark.parametrize(

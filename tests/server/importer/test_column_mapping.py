@@ -28,7 +28,7 @@ from tests.server.importer.samples import SAMPLES
 
 def test_fields_keep_their_names_unless_mapped() -> None:
     mapping = make_column_mapping(COMMENTS, ["created_at=Time", "text=a=b"], ["language=EN-us"])
-    cells = {**row(), "Time": "0", "a=b": "mapped", "language": "de"}
+    cells = {**row(), "Time": "1605873600", "a=b": "mapped", "language": "de"}
     assert mapping.make(cells) == Comment(
         comment_id="1",
         product_id="p",
@@ -37,7 +37,7 @@ def test_fields_keep_their_names_unless_mapped() -> None:
         language="en-US",
         title="Good",
         text="mapped",
-        created_at=datetime(1970, 1, 1, tzinfo=UTC),
+        created_at=datetime(2020, 11, 20, 12, tzinfo=UTC),
     )
 
 
@@ -170,7 +170,13 @@ SHOP = Preset(
 
 def test_a_preset_sets_columns_constants_defaults_and_values() -> None:
     mapping = make_column_mapping(COMMENTS, [], [], SHOP)
-    cells = {"Id": "7", "product_id": "p", "created_at": 0, "Type": "buyer", "username": ""}
+    cells = {
+        "Id": "7",
+        "product_id": "p",
+        "created_at": 1605873600,
+        "Type": "buyer",
+        "username": "",
+    }
     made = mapping.make(cells)
     assert (made.comment_id, made.text, made.author_name) == ("7", "", "Anonymous")
     assert (made.language, made.rating, made.verified_purchase) == ("de", 4, True)
@@ -191,7 +197,7 @@ def test_a_preset_must_map_every_state() -> None:
 
 def test_options_take_precedence_over_a_preset() -> None:
     mapping = make_column_mapping(COMMENTS, ["rating=Stars"], ["language=fr", "text=hm"], SHOP)
-    made = mapping.make({"Id": "7", "product_id": "p", "created_at": 0, "Stars": "5.0"})
+    made = mapping.make({"Id": "7", "product_id": "p", "created_at": 1605873600, "Stars": "5.0"})
     assert (made.rating, made.language, made.text) == (5, "fr", "hm")
 
 

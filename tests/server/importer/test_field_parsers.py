@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dal.errors import InvalidArgumentError
-from dal.model import Money, OrderLine, OrderStatus, UserType
+from dal.model import Money, OrderLine, OrderStatus, Photo, UserType
 from server.errors import CommandError
 from server.importer import field_parsers as parsers
 from server.importer.field_parsers import DateReader, date_reader, instant
@@ -51,6 +51,19 @@ VALUES: list[tuple[Parser, object, list[object]]] = [
     (parsers.users, USERS, [[ANA, {"username": 7}], json.dumps([ANA, {"username": 7}])]),
     (parsers.users, {}, [[]]),
     (
+        parsers.photos,
+        (Photo("https://a.example/1.jpg", ""), Photo("https://a.example/2.jpg", "B")),
+        [
+            [
+                "https://a.example/1.jpg",
+                *["http://a.example/3.jpg", "wix:image://v1/4.jpg", "/5.jpg", "", None, 7],
+                {"url": "https://a.example/2.jpg", "alt": "B"},
+                *[{"url": "https://a.example/6.jpg", "alt": "x" * 201}, {"href": "7"}, {}],
+            ],
+        ],
+    ),
+    (parsers.photos, (), ["http://a.example/1.jpg", "/1.jpg", ["a"] * 11]),
+    (
         instant,
         NOON,
         [
@@ -73,11 +86,13 @@ VALUES: list[tuple[Parser, object, list[object]]] = [
     ),
     (instant, NOON.replace(hour=0), ["2020-11-20"]),
     (instant, NOON.replace(microsecond=123456), ["1605873600.123456", 1605873600.123456]),
-    (instant, datetime(1969, 12, 31, 23, 59, 58, 500000, tzinfo=UTC), ["-1.5"]),
+    (instant, NOON, ["2019-01-02\n2020-11-20T12:00:00Z"]),
+    (DateReader("s"), datetime(1969, 12, 31, 23, 59, 58, 500000, tzinfo=UTC), ["-1.5"]),
     (DateReader("ms"), NOON, [1605873600000, "1605873600000.0"]),
     (DateReader("us"), NOON, ["1605873600000000"]),
-    # With a unit, eight digits are not a date.
+    # With a unit, every number is Unix time.
     (DateReader("s"), datetime(1970, 8, 22, 19, 25, 20, tzinfo=UTC), ["20201120"]),
+    (DateReader("s"), datetime(1970, 1, 1, 12, 40, 1, tzinfo=UTC), [45601]),
     (date_reader(None, "%m/%d/%Y %H:%M"), NOON, ["11/20/2020 12:00"]),
     (date_reader(None, "%d.%m.%y %I %p"), NOON, ["20.11.20 12 PM"]),
     (date_reader(None, "%Y-%m-%dT%H:%M:%S%z"), NOON, ["2020-11-20T14:00:00+0200"]),
@@ -93,7 +108,7 @@ def test_a_cell_is_parsed(parse: Parser, cell: object, value: object) -> None:
     assert parse("field", cell) == value
 
 
-DATE = "it must be a date such as"
+DATE = "it must be a date such as 2020-11-20T12:00:00Z"
 LIST = "it must be a list such as [{"
 
 REFUSED: list[tuple[Parser, str, list[object]]] = [
@@ -111,19 +126,30 @@ REFUSED: list[tuple[Parser, str, list[object]]] = [
     (parsers.body, "field is 7; it must be text", [7]),
     (parsers.boolean, "'maybe'; it must be true or false", ["maybe"]),
     (STATUS, "field is ", ["", "SENT", None, 1]),
-    (instant, "written as 2020-11-20", ["20201120", 20201120, "2020", "202011"]),
     (
         instant,
-        DATE,
+        f"{DATE}. If it is Unix time, add --date-unit s, ms or us;",
+        [
+            *("20201120", 20201120, "2020", "202011", "202011201200"),
+            *("45601", 45601, 45601.5, "45601.000", "0", 1, "-1.5", 31_535_999),
+            *(4_102_444_800, 1605873600000, "-999999999999", 1e14),
+        ],
+    ),
+    (
+        instant,
+        f"{DATE}.",
         ["", "yesterday", "20/11/2020", "2020-13-01", "12:00", "nan", "1e9", True, [1], "٢"],
     ),
-    (
-        instant,
-        "outside the years 1 to 9999. If it is Unix time in milliseconds, add --date-unit ms.",
-        [1605873600000, "-999999999999", 1e14],
-    ),
+    (DateReader("ms"), f"{DATE}, or Unix time in ms.", ["yesterday", True]),
+    (DateReader("s"), "outside the years 1 to 9999. Check that it is Unix time in s.", [10**14]),
     (instant, "out of range", ["9999-12-31T23:00:00-05:00"]),
-    (date_reader(None, "%d.%m.%Y"), "a date of the form %d.%m.%Y", ["2020-11-20", 1605873600]),
+    (
+        date_reader(None, "%d.%m.%Y"),
+        "a date of the form %d.%m.%Y.",
+        ["2020-11-20", 1605873600, True],
+    ),
+    (parsers.identifier, "field is 'a\\nb'; it must be one value in one line.", ["a\nb"]),
+    (parsers.name, "field is 'a\\nb'; it must be one value in one line.", ["a\nb"]),
     (parsers.order_lines, "field has 0 entries", [[]]),
     (parsers.order_lines, "field has 91 entries", [[LINE] * 91]),
     (parsers.order_lines, LIST, [LINE, "[{", "[" * 100_000]),
@@ -192,7 +218,7 @@ def test_iso_dates_keep_their_time(moment: datetime) -> None:
     assert instant("created_at", moment.isoformat()) == expected
 
 
-@given(st.datetimes(min_value=datetime(1971, 1, 1), max_value=datetime(9999, 1, 1)))  # noqa: DTZ001 - hypothesis wants naive bounds
+@given(st.datetimes(min_value=datetime(1971, 1, 1), max_value=datetime(2099, 12, 31)))  # noqa: DTZ001 - hypothesis wants naive bounds
 def test_unix_seconds_keep_their_microseconds(moment: datetime) -> None:
     aware = moment.replace(tzinfo=UTC)
     since = aware - datetime(1970, 1, 1, tzinfo=UTC)

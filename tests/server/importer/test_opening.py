@@ -9,14 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.errors import CommandError
-from server.importer.column_mapping import make_column_mapping, presets
+from server.importer.column_mapping import NO_PRESET, make_column_mapping, presets
 from server.importer.file_kinds import COMMENTS
 from server.importer.losses import Losses
 from server.importer.opening import open_file
-from server.importer.rows import RejectsFile
+from server.importer.rows import RejectsFile, Row
 from server.importer.run import Load
 from server.importer.writer import DryRun
 from server.progress import ProgressBar
+from tests.server.importer.reading import jsonl, row
 from tests.server.importer.samples import SAMPLES
 
 WHOLE = {preset: content() for preset, (_, content) in SAMPLES.items()}
@@ -68,3 +69,15 @@ async def rehearse(path: Path, preset: str) -> None:
         work = Load(opened.source, rows, mapping, rejects, note=losses.loaded)
         await work.run(DryRun().put, progress)
         assert opened.empty or work.tally.read == work.tally.outcome.total + work.tally.rejected
+
+
+def test_only_objects_with_a_mapped_member_are_unnested(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    cells = row(author={"name": "Ana", "city": "Oslo"}, device={"name": "Phone"})
+    path.write_text(jsonl([cells]))
+    mapping = make_column_mapping(COMMENTS, ["author_name=author/name"], [])
+    with open_file(path, NO_PRESET, mapping, None) as opened:
+        (found,) = opened.rows
+    assert isinstance(found, Row)
+    flat = {"author/name": "Ana", "author/city": "Oslo", "device": {"name": "Phone"}}
+    assert found.cells == row() | flat

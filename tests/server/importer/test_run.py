@@ -50,6 +50,17 @@ async def test_the_last_of_several_rows_with_one_id_stays(
         assert stored.text == str(number)
 
 
+async def test_of_several_rows_with_one_id_the_last_is_in_the_rejects(tmp_path: Path) -> None:
+    load = make_load(jsonl([row("1", text="first"), row("1", text="last")]), tmp_path / "r")
+
+    async def refuse(comments: Sequence[Comment]) -> Outcome:
+        return Outcome(refused=tuple(one.comment_id for one in comments))
+
+    await run(load, refuse)
+    (entry,) = (tmp_path / "r").read_text().splitlines()
+    assert (json.loads(entry)["line"], json.loads(entry)["row"]["text"]) == (2, "last")
+
+
 async def test_an_error_in_the_middle_of_a_file_ends_the_load(tmp_path: Path) -> None:
     class Failing(io.BytesIO):
         def readinto1(self, buffer: bytearray | memoryview, /) -> int:  # type: ignore[override]

@@ -111,6 +111,14 @@ def test_bytes_that_are_not_valid_in_the_encoding_reject_only_their_line(
     assert [line.fault for line in found] == [None, f"the line is not valid {encoding}", None]
 
 
+def test_a_character_that_is_cut_at_the_end_of_the_file_rejects_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes("a\nb".encode("utf-16")[:-1])
+    with open_source(path) as source:
+        found = list(Lines(source.stream, source.encoding))
+    assert [line.fault for line in found] == [None, "the line is not valid utf-16"]
+
+
 ROWS = "".join(f"{number},text number {number * 7919}\n" for number in range(30_000)).encode()
 """Long enough for several blocks of gzip and zstd, and several reads of the importer."""
 

@@ -113,6 +113,25 @@ async def test_after_a_failure_the_other_batches_are_awaited_and_counted() -> No
     assert "b" not in gate.stored
 
 
+async def test_after_a_failure_no_further_batch_is_written() -> None:
+    gate = Gate()
+    gate.failing = {"a"}
+
+    async def work() -> None:
+        async with Writer(gate.put) as writer:
+            for letter in "abc":
+                await writer.write(batch(letter))
+
+    task = asyncio.create_task(work())
+    for _ in range(3):  # both batches start
+        await asyncio.sleep(0)
+    await gate.open(0)
+    await drain(gate, task)
+    with pytest.raises(StoreUnavailableError):
+        await task
+    assert gate.stored == batch("b")
+
+
 async def test_a_failure_of_the_last_batch_is_raised_at_the_end_of_the_block() -> None:
     gate = Gate()
     gate.failing = {"a"}

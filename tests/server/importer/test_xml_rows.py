@@ -11,6 +11,7 @@ from server.importer.xml_rows import MAX_PATH_CHARACTERS, MAX_ROW_CHARACTERS, Xm
 from tests.server.importer.reading import source
 
 PATH = "Feed/Product/Review"
+NOT_UTF_8 = "which are not UTF-8: add --encoding, such as cp1252"
 
 
 def read(content: str | bytes, path: str = PATH) -> list[Row | Reject]:
@@ -59,10 +60,14 @@ def test_the_line_of_a_row_is_that_of_its_start() -> None:
 
 def test_a_too_long_row_is_rejected_and_the_next_row_is_read() -> None:
     long = "x" * (MAX_ROW_CHARACTERS + 1)
-    first, second = read(f"<Feed><Product><Review>{long}</Review><Review/></Product></Feed>")
+    first, second = read(
+        f"<Feed><Product><Review>{long}</Review></Product>"
+        '<Product id="p"><Name>Mug</Name><Review/></Product></Feed>'
+    )
     assert isinstance(first, Reject)
     assert (first.reason, first.cut) == ("the row is longer than 1,000,000 characters", True)
     assert isinstance(second, Row)
+    assert second.cells == {"/Feed/Product/@id": "p", "/Feed/Product/Name": "Mug"}
 
 
 def test_attributes_count_for_the_length_of_a_row() -> None:
@@ -96,7 +101,11 @@ def test_a_document_type_is_refused_before_its_entities_are_read() -> None:
         ),
         ("<Feed>\n</Product>", "sample is broken XML at line 2, column 3 (mismatched tag): fix"),
         ("<Feed>&a;</Feed>", "sample is broken XML at line 1, column 7 (undefined entity): fix"),
-        (b"<Feed>\xff</Feed>", "sample is broken XML at line 1, column 7 (not well-formed"),
+        (b"<Feed>\xff</Feed>", f"sample has broken bytes at line 1, column 7, {NOT_UTF_8}"),
+        (
+            b"<Feed>\n<a>" + b"\xc3\xa9" * 70_000 + b"\xe9</a></Feed>",
+            f"sample has broken bytes at line 2, column 70004, {NOT_UTF_8}",
+        ),
         ("", "sample is incomplete and ends at line 1, column 1: get"),
     ],
 )

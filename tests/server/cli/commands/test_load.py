@@ -89,7 +89,7 @@ async def test_a_csv_with_other_column_names_is_loaded(
     assert comment.created_at.isoformat() == "2011-04-27T00:00:00+00:00"
 
 
-SOON = "it must be a date such as 2020-11-20T12:00:00Z, or Unix time in seconds."
+SOON = "it must be a date such as 2020-11-20T12:00:00Z."
 
 
 async def test_invalid_rows_are_written_to_a_file_fixed_and_loaded(
@@ -150,6 +150,23 @@ def test_repeated_equal_rows_are_not_reported(tmp_path: Path, store: list[str]) 
     path = put(tmp_path, "c.jsonl", jsonl([row("1"), row("1"), row("2")]))
     output = f"{path}: 2 new, 0 changed, 1 unchanged, 0 rejected.\n"
     assert load(path, store) == (0, output, "")
+
+
+async def test_invalid_photos_are_dropped_and_reported(
+    tmp_path: Path, store: list[str], comments: CommentRepository
+) -> None:
+    good, old = "https://p.example/1.jpg", "http://p.example/2.jpg"
+    rows = [row("1", photos=[good, old]), row("2", photos=[{"url": good, "alt": "x" * 201}])]
+    path = put(tmp_path, "c.jsonl", jsonl(rows))
+    code, output, errors = load(path, store)
+    assert (code, errors) == (0, "")
+    assert output == (
+        f"{path}: 2 new, 0 changed, 0 unchanged, 0 rejected.\n"
+        f"2 photos dropped, such as '{old}' in line 1: photos.1.url is not a URL such as "
+        "'https://shop.example/kettle.jpg'.\n"
+    )
+    found = await comments.get_many(["1", "2"])
+    assert [[photo.url for photo in one.photos] for one in found.values()] == [[good], []]
 
 
 async def test_standard_input_is_loaded(store: list[str], comments: CommentRepository) -> None:

@@ -157,18 +157,107 @@ async def test_comments_have_the_states_of_the_report(
     assert {one.submission.cause for one in waiting if one.submission} == {ReviewCause.FILE}
 
 
+WIX = {
+    "id": "1",
+    "entityId": "mug-0",
+    "content": {"body": "Good.", "rating": 5, "media": [{"image": "https://p.example/1.jpg"}]},
+    "author": {"authorName": "Bo"},
+    "reviewDate": "2024-01-01T00:00:00Z",
+    "foundHelpful": 3,
+    "reply": {"message": "Thank you!", "createdDate": "2024-01-02T00:00:00Z"},
+}
+BARE = {**WIX, "content": {"body": "Good.", "rating": 5}, "foundHelpful": None}
+DATE = "<Date>2024-01-02T00:00:00Z</Date>"
+REPLY = "<ClientResponses><ClientResponse>{}</ClientResponse></ClientResponses>"
+FULL = REPLY.format(f"<Response>Thank you!</Response>{DATE}")
+
+
+def feed(*reviews: str, ids: str = "123") -> str:
+    """Return a feed of Bazaarvoice with a product for each review."""
+    return "<Feed>{}</Feed>".format(
+        "".join(
+            f'<Product id="mug-{number}"><Reviews><Review id="{review_id}"><Rating>5</Rating>'
+            '<UserProfileReference id="u1"/><SubmissionTime>2024-01-01</SubmissionTime>'
+            f"{review}</Review></Reviews></Product>"
+            for number, (review_id, review) in enumerate(zip(ids, reviews, strict=False))
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("preset", "before", "after"),
+    [
+        ("wix", WIX, {name: one for name, one in BARE.items() if name != "reply"}),
+        ("wix", WIX, {**BARE, "reply": None}),
+        ("wix", WIX, {**BARE, "reply": {"message": " ", "createdDate": WIX["reviewDate"]}}),
+        ("bazaarvoice", feed(FULL), feed("")),
+        ("bazaarvoice", feed(FULL), feed("<ClientResponses/>")),
+        ("bazaarvoice", feed(FULL), feed(REPLY.format(f"<Response/>{DATE}"))),
+    ],
+)
+async def test_what_the_source_has_removed_is_removed(
+    tmp_path: Path, store: list[str], table: Table, preset: str, before: object, after: object
+) -> None:
+    path = tmp_path / "reviews"
+    for content in (before, after):
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        assert load(path, store, "--preset", preset)[::2] == (0, "")
+    (one,) = (await Stores(table).comments.page(Selection("mug-0"), Slice(9))).nodes
+    assert (one.reply, one.photos, one.votes_before) == (None, (), 0)
+
+
+async def test_a_fixed_row_of_a_csv_without_the_column_of_replies_keeps_the_reply(
+    tmp_path: Path, store: list[str], table: Table
+) -> None:
+    path = tmp_path / "reviews.csv"
+    header = "product_id,reviewer_name,review_date,body,rating"
+    for names, cells in (
+        (f"{header},reply", "7,Bo,2024-01-01,,4,Hi!"),
+        (header, "7,Bo,2024-01-01,,9"),
+    ):
+        path.write_text(f"{names}\n{cells}")
+        load(path, store, "--preset", "judgeme")
+    rejects = tmp_path / "reviews.csv.rejects.jsonl"
+    rejects.write_text(rejects.read_text().replace('"9"', '"5"'))
+    assert load(rejects, store, "--preset", "judgeme")[0] == 0
+    (one,) = (await Stores(table).comments.page(Selection("7"), Slice(9))).nodes
+    assert one.reply is not None
+    assert (one.rating, one.reply.text) == (5, "Hi!")
+
+
+async def test_a_review_of_two_products_becomes_two_comments(
+    tmp_path: Path, store: list[str], table: Table
+) -> None:
+    path = tmp_path / "feed.xml"
+    path.write_text(feed(FULL, "", ids="11"))
+    for tally in ("2 new, 0 changed, 0 unchanged", "0 new, 0 changed, 2 unchanged"):
+        code, output, _ = load(path, store, "--preset", "bazaarvoice")
+        assert (code, output.splitlines()[0]) == (0, f"{path}: {tally}, 0 rejected.")
+    for product_id, replied in (("mug-0", True), ("mug-1", False)):
+        (one,) = (await Stores(table).comments.page(Selection(product_id), Slice(9))).nodes
+        assert (one.reply is not None) is replied
+
+
+def bazaarvoice(review_id: str) -> str:
+    """Return the id of the comment that a review of the sample becomes."""
+    return hashed_id([review_id, f"mug-{(int(review_id) - 60_000) // 5}"])
+
+
 async def test_a_review_of_bazaarvoice_is_loaded(
     tmp_path: Path, store: list[str], comments: CommentRepository
 ) -> None:
-    comment = await loaded("bazaarvoice", tmp_path, store, comments, "60006")
+    comment = await loaded("bazaarvoice", tmp_path, store, comments, bazaarvoice("60006"))
     assert comment.product_id == "mug-1"
     assert (comment.username, comment.author_name) == ("u6", "Anonymous")
     assert comment.language in {"en-US", "fr-CA"}
     assert comment.text.endswith(" <3")
-    rated = await comments.get("60004")
+    rated = await comments.get(bazaarvoice("60004"))
     assert rated is not None
     assert rated.text == ""
-    assert (await comments.get("60003"), await comments.get("60009")) == (None, None)
+    assert (await comments.get(bazaarvoice("60003")), await comments.get(bazaarvoice("60009"))) == (
+        None,
+        None,
+    )
 
 
 async def test_the_documented_preset_works(
