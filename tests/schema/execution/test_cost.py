@@ -20,7 +20,7 @@ from strawberry.types.base import StrawberryObjectDefinition
 
 from dal.client.table import Table
 from dal.limits import MAX_ANSWER_VALUES, MAX_REQUESTS
-from dal.model.moderation import ReviewCause
+from dal.model.moderation import QueueKind, ReviewCause
 from dal.model.reports import Report, ReportReason
 from dal.repositories.cases import Cases
 from dal.stores import Stores
@@ -145,8 +145,9 @@ def test_the_cost_of_an_operation_is_predicted(text: str, calls: int, values: in
 
 SIZES = parse(
     "query ($ids: [ID!]!, $p: String!, $r: [Int!], $l: [String!], $n: Int = 7, $m: Int,"
-    " $o: CommentOrder)"
-    " { nodes(ids: $ids) { ... on Product { lastCommentedAt } } product(productId: $p) {"
+    " $o: CommentOrder, $k: ModerationQueueKind! = PENDING)"
+    " { moderationQueue(kind: $k, first: $n) { totalCount }"
+    " nodes(ids: $ids) { ... on Product { lastCommentedAt } } product(productId: $p) {"
     " comments(rating: $r, language: $l, first: $n, last: $m, orderBy: $o)"
     " { edges { node { id } } } } }"
 )
@@ -165,6 +166,7 @@ asked_for = {
     "m": st.none() | sizes,
     "one": sizes,
     "o": st.sampled_from([*CommentOrder]).map(str),
+    "k": st.sampled_from([*QueueKind]).map(str),
 }
 
 
@@ -176,11 +178,13 @@ def kept_is_predicted(document: DocumentNode, asked: list[dict[str, Any]]) -> No
         assert costs.cost(values) == predicted(SCHEMA._schema, document, operation, READS, values)
 
 
+@example([{"ids": [], "p": "", "k": kind} for kind in ("PENDING", "REPORTED")])
+@example([{"ids": [], "p": "", "r": ratings} for ratings in ([5, 5], [5, 4])])
 @given(
     st.lists(
         st.fixed_dictionaries(
             {name: asked_for[name] for name in ("ids", "p")},
-            optional={name: asked_for[name] for name in ("r", "l", "n", "m", "o")},
+            optional={name: asked_for[name] for name in ("r", "l", "n", "m", "o", "k")},
         ),
         min_size=1,
         max_size=8,
@@ -253,6 +257,12 @@ def test_the_prediction_uses_sizes_from_variables_and_their_defaults() -> None:
     assert cost_of(text, ids=["a", "b"]) == (4, 2 + 2 + 10 + 10)
     assert cost_of(text, ids=["a", "b"], n=1) == (4, 2 + 2 + 2 + 2)
     assert cost_of(text, ids="a", n=None) == (2, 1 + 1 + 20 + 20)
+
+
+def test_each_product_of_a_list_costs_its_own_questions() -> None:
+    document = parse('{ products(productIds: ["a", "b", "c"]) { trend(interval: DAY) { asOf } } }')
+    (operation,) = operations_of(document)
+    assert predicted(SCHEMA._schema, document, operation, READS, {}).questions == 3
 
 
 def test_every_field_that_reads_has_a_cost() -> None:
