@@ -129,6 +129,39 @@ def chain(fragments: int, root: Iterable[int], name: str) -> str:
     return spreading([*([number] for number in range(1, fragments)), []], root, name)
 
 
+def aliased(field: str, times: int = 29) -> str:
+    """Return a field with this number of aliases."""
+    return " ".join(f"a{number}: {field}" for number in range(times))
+
+
+def nested(below: str, times: int, lists: str = "comments(first: 100) { nodes { product {") -> str:
+    """Return a list inside a list, ``times`` times, with ``below`` in the innermost list."""
+    return f"{lists} " * times + below + " }" * lists.count("{") * times
+
+
+def products(fields: str, times: int = 100) -> Sent:
+    """Return a query of the same product ``times`` times."""
+    ids = ["1"] * times
+    return by_post(f"query($ids: [ID!]!) {{ products(productIds: $ids) {{ {fields} }} }}", ids=ids)
+
+
+def large_results(times: int = 29) -> list[Sent]:
+    """Return operations whose results could be much larger than an answer may be."""
+    languages = "statistics { facets { languages { language count } } }"
+    return [
+        products(aliased("comments(first: 100) { jsonLd }", times), 1),
+        products(f"comments(first: 100) {{ {aliased('jsonLd', times)} }}", 1),
+        products(f"comments(first: 100) {{ nodes {{ {aliased('text', times)} }} }}", times),
+        products(aliased(languages, times), times),
+        products(nested("productId", times % 4, "group { products {"), 1),
+        products(nested("text", 1, "comments(first: 100) { nodes {"), times),
+        subscribing(
+            'subscription { commentEvents(productId: "1") { commentEdge { node { product { '
+            f"{aliased(languages, times)} }} }} }} }} }}"
+        ),
+    ]
+
+
 def form(jwt: str) -> Sent:
     """Return the request of the form at /sign-in."""
     kind = "application/x-www-form-urlencoded"

@@ -111,6 +111,7 @@ STREAMS: Mapping[str, Iterable[Sent]] = {
     "98 chained fragments": _CHAINS,
     "sizes as floats": [hurtful.floats(100.0, 3)],
     "unlawful heads": hurtful.unlawful_heads(),
+    "large results": hurtful.large_results(),
 }
 """Requests that one client sends ``RATE`` times a second, on at most as many connections."""
 

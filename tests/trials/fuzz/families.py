@@ -121,6 +121,10 @@ def _frames(rng: random.Random) -> Sent:
     return hurtful.flooding(frames, 10 ** rng.uniform(-3, 1), begun)
 
 
+def _results(rng: random.Random) -> Sent:
+    return rng.choice(hurtful.large_results(rng.randint(1, 29)))
+
+
 def _heads(rng: random.Random) -> Sent:
     return rng.choice(hurtful.unlawful_heads(rng.randint(70_000, 900_000)))
 
@@ -149,6 +153,7 @@ FAMILIES: Mapping[str, Family] = {
     "trailers": Family(_trailers),
     "frames": Family(_frames),
     "heads": Family(_heads),
+    "results": Family(_results, 0.005),
     "bodies": _MANY(_body, 0.4),
     "requests": _MANY(_request, 0.2),
     "documents": _MANY(_of_schema, 0.4),
