@@ -15,6 +15,7 @@ from dal.model import Money, OrderLine, OrderStatus, Photo, UserType
 from server.errors import CommandError
 from server.importer import field_parsers as parsers
 from server.importer.field_parsers import DateReader, date_reader, instant
+from server.importer.file_kinds import PROFILES, REPORTS, VOTES, FileKind
 
 Parser = Callable[[str, object], Any]
 
@@ -170,6 +171,7 @@ REFUSED: list[tuple[Parser, str, list[object]]] = [
     (parsers.users, "field.0 is 'ana'; it must be an object with username and type", [["ana"]]),
     (parsers.users, "field.1.username is None; it must be text", [[ANA, {"type": "ADMIN"}]]),
     (parsers.users, "field.0.username is empty", [[{"username": ""}]]),
+    (parsers.users, "field.0.username 'erased-1a2b3c4d'", [[{"username": "erased-1a2b3c4d"}]]),
     (
         parsers.users,
         "field.0.type is 'OWNER'; it must be one of MEMBER, ADMIN",
@@ -224,3 +226,11 @@ def test_unix_seconds_keep_their_microseconds(moment: datetime) -> None:
     since = aware - datetime(1970, 1, 1, tzinfo=UTC)
     seconds = f"{since // timedelta(seconds=1)}.{since.microseconds:06}"
     assert instant("created_at", seconds) == aware
+
+
+@pytest.mark.parametrize("kind", [PROFILES, REPORTS, VOTES])
+def test_only_users_with_accounts_have_profiles_report_and_vote(kind: FileKind[Any]) -> None:
+    (field,) = (one for one in kind.fields if one.name == "username")
+    assert field.parse("username", " ana") == "ana"
+    with pytest.raises(InvalidArgumentError, match="who has no account"):
+        field.parse("username", "erased-1a2b3c4d")

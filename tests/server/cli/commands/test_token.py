@@ -87,5 +87,6 @@ def test_a_short_secret_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_an_invalid_user_name_is_refused(tmp_path: Path) -> None:
-    result = run("--user", "", "--data-dir", tmp_path)
-    assert isinstance(result.exception, InvalidArgumentError)
+    for user in ("", " ", "erased-1a2b3c4d"):
+        result = run("--user", user, "--data-dir", tmp_path)
+        assert isinstance(result.exception, InvalidArgumentError)

@@ -45,6 +45,12 @@ def test_a_block_requires_a_reason(store: list[str]) -> None:
     )
 
 
+@pytest.mark.parametrize("command", [["block", "--reason", "Spam."], ["unblock"]])
+def test_an_author_without_an_account_is_not_blocked(store: list[str], command: list[str]) -> None:
+    ended = called("user", *command, "erased-1a2b3c4d", *store, **AWS)
+    assert (ended.returncode, ended.stderr[:34]) == (2, "marginalia: NAME 'erased-1a2b3c4d'")
+
+
 async def test_a_user_is_exported_and_erased_completely(
     table: Table, store: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
