@@ -37,10 +37,10 @@ class FollowerInstruments(Protocol):
         ``made`` is the time of the last record's change; None if it is unknown.
         """
 
-    def round(self, now: datetime, *, left: bool) -> None:
+    def round(self, now: datetime, *, unread: bool) -> None:
         """Report that the follower has read all shards once.
 
-        ``left`` is True if a shard had new records. Then the shard may have more, unread records.
+        ``unread`` is True if a shard may have unread records.
         """
 
 

@@ -216,7 +216,8 @@ class Follower:
         readers = list(self._readers.values())
         busy = any(await in_parallel([self._read(one, began) for one in readers]))
         if (instruments := FOLLOWER_INSTRUMENTS.get()) is not None:
-            instruments.round(self._clock(), left=busy)
+            # A shard with new records may have more. A shard that is not listed yet may have some.
+            instruments.round(self._clock(), unread=busy or not self._complete)
         late = self._raised is None or began - self._raised >= WATERMARK
         if late and self._complete and not busy:
             await self._sink.raise_watermark(began)

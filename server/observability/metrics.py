@@ -192,9 +192,9 @@ class FollowerMetrics:
 
     def __init__(self, metrics: Metrics, write: Callable[[], None]) -> None:
         self._write = write
-        self._behind = 0.0
+        self._behind: float | None = None
         """The lag of the slowest shard in this round: the age, in seconds, of its newest record
-        when the follower applied this record."""
+        when the follower applied this record. None if no record was applied."""
         self._counted_until = Gauge(
             "marginalia_follower_counted_until_timestamp_seconds",
             "The time up to which `stats follow` has counted all changes, in Unix time.",
@@ -208,14 +208,17 @@ class FollowerMetrics:
         ``made`` is the time of the newest applied record. If it is None, the lag does not change.
         """
         if made is not None:
-            self._behind = max(self._behind, (now - made).total_seconds())
+            self._behind = max(self._behind or 0.0, (now - made).total_seconds())
 
-    def round(self, now: datetime, *, left: bool) -> None:
+    def round(self, now: datetime, *, unread: bool) -> None:
         """Set the time up to which all changes are counted.
 
-        If ``left`` is true, a shard may have unread records. The time is then ``now`` minus the lag
-        of the slowest shard. Otherwise it is ``now``.
+        If ``unread`` is true, a shard may have unread records. The time is then ``now`` minus the
+        lag of the slowest shard, or stays the same if no record was applied. Otherwise it is
+        ``now``.
         """
-        self._counted_until.set(now.timestamp() - (self._behind if left else 0.0))
-        self._behind = 0.0
+        behind = self._behind if unread else 0.0
+        if behind is not None:
+            self._counted_until.set(now.timestamp() - behind)
+        self._behind = None
         self._write()

@@ -39,6 +39,20 @@ async def test_a_follower_reports_the_time_up_to_which_it_has_counted(begun: Tab
     assert written > 0
 
 
+async def test_the_time_stays_while_a_shard_may_have_unread_records(begun: Table) -> None:
+    fake, metrics = FakeStreams({"a": shard_of([late(1, 90)])}), Metrics()
+    follower = follower_of(begun, fake, Clock())
+    with following(metrics):
+        await follower.round()
+        fake.expired.add("a@1")
+        assert await follower.round(), "the iterator has expired"
+        assert value(scraped(metrics), COUNTED_UNTIL) == START.timestamp() - 90
+        fake.shards["a"].closed = True
+        assert await follower.round(), "the shard is fully read"
+        assert not await follower.round(), "its child is not listed yet"
+        assert value(scraped(metrics), COUNTED_UNTIL) == START.timestamp() - 90
+
+
 def test_the_time_of_a_record_is_read_in_both_formats() -> None:
     record = made(1, "42")
     assert made_at(record) is None
