@@ -391,8 +391,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
         if cycle.disconnected:
             return False
         self._release()
-        set_on_ending = partial(setattr, self, "_on_ending")
-        extensions: Any = {LEFT: self._set_on_leaving, ENDING: set_on_ending}
+        extensions: Any = {LEFT: self._set_on_leaving, ENDING: self._set_on_ending}
         cycle.scope["extensions"] = extensions
         super()._start_asgi_task(cycle, app)
         return True
@@ -401,6 +400,12 @@ class Connection(SendTimeout, HttpToolsProtocol):
         self._on_leaving = act
         # The client may have disconnected before the application started.
         if self._left and act is not None:
+            act()
+
+    def _set_on_ending(self, act: Callable[[], None]) -> None:
+        self._on_ending = act
+        # A subscription may begin after the server has called ``shutdown``.
+        if self._shared.ending:
             act()
 
     def _refuse(self, cycle: RequestResponseCycle) -> None:

@@ -40,7 +40,7 @@ browser with several tabs, or a few people who share an address."""
 
 ENDING = "marginalia.ending"
 """The key of an ASGI extension: a function that sets a callback. The server calls the callback when
-it begins to stop."""
+it begins to stop, or immediately if it is stopping."""
 
 RETRY_MS = 2_000
 """Milliseconds after which a browser connects again if the connection has ended."""

@@ -11,10 +11,9 @@ client has read events too slowly
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import orjson
@@ -34,7 +33,7 @@ from schema.execution.executable_schema import EventResult, RefusedSubscriptionE
 from server.auth.claims import InvalidTokenError
 from server.auth.issuer import KeysUnavailableError
 from server.http.admission import TOO_MANY_MESSAGES
-from server.http.connections import SendTimeout
+from server.http.connections import STATE, Connections, SendTimeout
 from server.http.errors import failure
 from server.http.graphql import GraphQLView
 from server.http.middleware import is_allowed, is_own, request_id_of
@@ -295,7 +294,8 @@ class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._on_ending: Any = None
+        self._shared: Connections = self.app_state[STATE]
+        self._on_ending: Callable[[], None] | None = None
         self._second = 0.0
         """The time at which the current second began. Frames are counted per second."""
         self._frames = 0
@@ -368,10 +368,17 @@ class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
         super().handle_connect(event)
         if hasattr(self, "scope"):
             extensions: Any = self.scope["extensions"]
-            extensions[ENDING] = partial(setattr, self, "_on_ending")
+            extensions[ENDING] = self._set_on_ending
+
+    def _set_on_ending(self, act: Callable[[], None]) -> None:
+        self._on_ending = act
+        # The handshake may follow after the server has called ``shutdown``.
+        if self._shared.ending:
+            act()
 
     def shutdown(self) -> None:
         """Let the application close an accepted connection. Close any other connection here."""
+        self._shared.ending = True
         if self._on_ending is not None and not self.close_sent:
             self._on_ending()
         else:

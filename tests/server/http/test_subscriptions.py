@@ -5,12 +5,13 @@ import html
 import random
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
+from starlette.types import Receive, Scope, Send
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
@@ -28,7 +29,7 @@ from tests.calls import calls_of
 from tests.conftest import Clients, fresh_table
 from tests.dal.live.listening import comment
 from tests.server.applications import app_of
-from tests.server.http.listening import listening
+from tests.server.http.listening import GET, HANDSHAKE, clients, listening
 from tests.server.http.subscribing import (
     EVENTS,
     PROTOCOL,
@@ -180,6 +181,62 @@ async def test_a_stopping_server_sends_the_reason(table: Table, transport: Any) 
         assert (await closing)[0] == 1001
         last = (await stream)[-1]
         assert last["errors"][0]["extensions"]["code"] == "UNAVAILABLE"
+
+
+class LateSubscriptions:
+    """An application whose subscriptions begin after the server has begun to stop."""
+
+    def __init__(self) -> None:
+        self.reached = asyncio.Event()
+        self.limits: connections.Connections
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.limits = scope["state"][connections.STATE]
+        socket = scope["type"] == "websocket"
+        if socket:
+            await receive()
+            await send({"type": "websocket.accept"})
+        elif scope["path"] != "/page":
+            self.reached.set()
+            await self.stopping()
+        if socket or scope["path"] != "/page":
+            ended = asyncio.Event()
+            scope["extensions"][subscriptions.ENDING](ended.set)
+            await ended.wait()
+        if socket:
+            await send({"type": "websocket.close", "code": 1001})
+            return
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"ended"})
+
+    async def stopping(self) -> None:
+        while not self.limits.ending:  # noqa: ASYNC110 - the server has no event for it
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("kind", ["request", "next request", "handshake"])
+async def test_a_subscription_that_begins_while_the_server_stops_ends(kind: str) -> None:
+    """Otherwise the server would wait until it cancels all requests."""
+    app = LateSubscriptions()
+    late = HANDSHAKE if kind == "handshake" else GET.replace(b"/page", b"/events")
+    async with AsyncExitStack() as stack:
+        async with listening(app) as port:
+            (client,) = await stack.enter_async_context(clients(port))
+            if kind == "request":
+                client.writer.write(late)
+                await app.reached.wait()
+            else:
+                client.writer.write(GET)
+                assert await client.reader.readuntil(b"0\r\n\r\n")
+
+            async def send_late() -> None:
+                await app.stopping()
+                client.writer.write(late)
+
+            sending = asyncio.create_task(send_late() if kind != "request" else app.stopping())
+        await sending
+        rest = await client.rest()
+    assert (b"\x88\x02\x03\xe9" if kind == "handshake" else b"ended") in rest
 
 
 async def _until_the_end(
