@@ -14,8 +14,8 @@ from dal.entities.entity import Entity, Row, packed, unpacked
 from dal.limits import MAX_PHOTOS
 from dal.model import Comment, Photo, Reply
 from dal.model.key_parts import INSTANT_LENGTH, escape, format_instant, parse_instant, unescape
-from dal.table.index import BY_DATE, BY_HELPFUL, Index
-from dal.table.items import Item, primary_key
+from dal.table.index import BY_DATE, BY_HELPFUL, EXPIRES, Index
+from dal.table.items import VERSION, Item, primary_key
 
 _SHOWN = ("rating", "language", "data")
 
@@ -92,7 +92,7 @@ the attribute."""
 KEYED = "keyed"
 """The attribute (S) of a comment that was added with an idempotency key: the time until which the
 key is kept, and a digest of the comment's first values (see ``dal.entities.idempotency``). The
-comment's tombstone, the item that remains after the comment is deleted, also has this attribute."""
+comment's tombstone, the item that remains after the comment is deleted, keeps this attribute."""
 
 STATE = "state"
 """The attribute (S) with the state of an unpublished comment. Published comments do not have it."""
@@ -147,7 +147,7 @@ def is_comment(key: Item) -> bool:
 
 def is_tombstone(item: Item) -> bool:
     """Return whether an item with a comment's key is the tombstone of a deleted comment."""
-    return KEYED in item and "data" not in item
+    return is_comment(item) and EXPIRES in item
 
 
 def _attributes(comment: Comment) -> Item:
@@ -233,6 +233,6 @@ COMMENT: Entity[Comment] = Entity(
     ),
     attributes=_attributes,
     decode_row=_decode,
-    marks=(COUNTED, FOLDED, KEYED),
+    marks=(COUNTED, FOLDED, KEYED, VERSION),
     never=(STATE, "GSI1PK", "GSI1SK"),  # submissions have these, published comments do not
 )

@@ -6,9 +6,9 @@ The item's attribute ``keyed`` (S) has the form ``<until>#<digest>``. ``until`` 
 until which the key is kept. ``digest`` is a digest of the first add's values. The server compares
 the values of a second add with this digest. No index projects the attribute.
 
-If the comment is deleted before the time ``until``, a tombstone replaces its item, so that a late
-retry does not restore the comment. A tombstone has the same primary key, ``keyed`` and ``expires``
-(N), and is in no index.
+If a comment is deleted, a tombstone replaces its item, so that a late retry or a delayed request
+does not restore the comment. A tombstone has the same primary key and ``expires`` (N), and is in no
+index. Before the time ``until``, it also has ``keyed``.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from dal.entities.submission import stored
 from dal.errors import IdempotencyKeyReusedError
 from dal.model import Comment
 from dal.model.submissions import Submission
-from dal.table.index import EXPIRES
+from dal.table.index import EXPIRES, TOMBSTONE_SECONDS, tombstone_expiry
 from dal.table.items import Item, key_of
 
 KEPT_SECONDS = 30 * 24 * 3600
@@ -53,17 +53,15 @@ def kept_mark(item: Item | None) -> Item:
     return {KEYED: item[KEYED]} if item is not None and KEYED in item else {}
 
 
-def tombstone(item: Item, *, digest: bool = True) -> Item | None:
-    """Return the tombstone of a deleted comment; None if it has no idempotency key to keep.
+def tombstone(item: Item, *, digest: bool = True) -> Item:
+    """Return the tombstone of a deleted comment.
 
     If ``digest`` is False, the tombstone contains no data from the comment. The server then refuses
     every later add with the key.
     """
-    if KEYED not in item:
-        return None
-    until = item[KEYED]["S"].partition("#")[0]
-    if time.time() >= int(until):
-        return None
+    until = item[KEYED]["S"].partition("#")[0] if KEYED in item else "0"
+    if time.time() + TOMBSTONE_SECONDS >= int(until):
+        return key_of(item) | tombstone_expiry()
     mark = kept_mark(item) if digest else {KEYED: {"S": f"{until}#"}}
     return key_of(item) | mark | {EXPIRES: {"N": until}}
 

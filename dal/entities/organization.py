@@ -9,7 +9,7 @@ from dal.entities.ticket import TICKETS_OF_USER
 from dal.model import Organization, OrganizationUser, UserType
 from dal.model.key_parts import escape, unescape
 from dal.table.index import Index
-from dal.table.items import Item, primary_key
+from dal.table.items import VERSION, Item, primary_key
 
 _ORGANIZATION = "ORG#"
 _METADATA = "METADATA#"
@@ -104,4 +104,5 @@ ORGANIZATION_USER: Entity[OrganizationUser] = Entity(
     indexes=(USERS_OF_ORGANIZATION, ORGANIZATIONS_OF_USER),
     attributes=_attributes,
     decode_row=_decode,
+    marks=(VERSION,),
 )

@@ -1,14 +1,17 @@
 """Votes as items. A vote means that a user found a comment helpful.
 
-The item of a vote has only keys. Its PK contains the comment, and its SK the user. In the index
-``byAuthor``, its partition key contains the user, and its sort key contains the product and the
-comment. The number of a comment's votes is the number of these items.
+The item's PK contains the comment, and its SK the user. In the index ``byAuthor``, its partition
+key contains the user, and its sort key contains the product and the comment. If the user withdraws
+the vote, the item gets ``data`` and expires: it becomes a tombstone, so that a delayed vote cannot
+succeed after its withdrawal. The number of a comment's votes is the number of items without
+``data``.
 """
 
 from dal.entities.comment import BY_AUTHOR
+from dal.entities.entity import packed
 from dal.model.key_parts import LAST_CHARACTER, escape, unescape
 from dal.model.votes import Vote
-from dal.table.index import TABLE, QueryRequest
+from dal.table.index import TABLE, QueryRequest, tombstone_expiry
 from dal.table.items import Item, primary_key
 from dal.table.ranges import Range
 
@@ -31,8 +34,13 @@ def votes_partition(comment_id: str) -> str:
 
 
 def is_vote(key: Item) -> bool:
-    """Return whether a key or an item belongs to a vote."""
+    """Return whether a key or an item belongs to a vote, or to a withdrawn vote."""
     return str(key["PK"].get("S", "")).startswith(_VOTES)
+
+
+def is_counted(item: Item) -> bool:
+    """Return whether the item of a vote counts: the user has not withdrawn the vote."""
+    return "data" not in item
 
 
 def voted_id(key: Item) -> str:
@@ -42,18 +50,24 @@ def voted_id(key: Item) -> str:
 
 def encode_vote(vote: Vote) -> Item:
     """Return the table item of a vote. A user has one vote per comment."""
-    product, comment = escape(vote.product_id), escape(vote.comment_id)
     return {
         **vote_key(vote.comment_id, vote.username),
         BY_AUTHOR.partition_key: {"S": f"DID#{escape(vote.username)}"},
-        BY_AUTHOR.sort_key: {"S": f"{_VOTE}{product}#{comment}"},
+        BY_AUTHOR.sort_key: {"S": vote_position(vote.product_id, vote.comment_id)},
+        **(packed({"withdrawn": True}) | tombstone_expiry() if vote.withdrawn else {}),
     }
+
+
+def vote_position(product_id: str, comment_id: str) -> str:
+    """Return the sort key of a vote in the index ``byAuthor``."""
+    return f"{_VOTE}{escape(product_id)}#{escape(comment_id)}"
 
 
 def decode_vote(item: Item) -> Vote:
     """Return the vote that a table item stores."""
     _, product, _ = item[BY_AUTHOR.sort_key]["S"].split("#")
-    return Vote(voted_id(item), unescape(product), unescape(item["SK"]["S"]))
+    username = unescape(item["SK"]["S"])
+    return Vote(voted_id(item), unescape(product), username, None if is_counted(item) else True)
 
 
 def all_votes(comment_id: str) -> QueryRequest:

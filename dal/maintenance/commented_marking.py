@@ -125,6 +125,9 @@ class Names:
     async def correct(self) -> None:
         """Write missing reservations, and remove reservations of deleted comments.
 
+        A comment that exceeds the limit, because its write arrived late, is added to the comments
+        that ``switch_on`` returns.
+
         If the limit is off or is being turned on, this method changes nothing.
         """
         if (await MaintenanceStore(self._table).read()).one_per_person is not OnePerPerson.ON:
@@ -149,11 +152,14 @@ class Names:
     async def _add(self, items: Sequence[Item], further: Collection[str]) -> None:
         there = [(one, item) for item in items if (one := stored(item)) is not None]
         keys = {pair(commented_key(one)): commented_key(one) for one, _ in there}
-        owners = {pair(item) for item in await self._table.get_many([*keys.values()])}
+        owners = {
+            pair(item): item[NAMED]["S"] for item in await self._table.get_many([*keys.values()])
+        }
         unnamed = [
             item
             for one, item in there
-            if pair(commented_key(one)) not in owners and one.comment_id not in further
+            if owners.get(pair(commented_key(one))) != one.comment_id
+            and one.comment_id not in further
         ]
         if unnamed:
             await _name(self._table, unnamed)

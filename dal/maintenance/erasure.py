@@ -153,7 +153,7 @@ class Erasure:
         }
         counts = {"erased": _plain(self._done.erased), "kept": _plain(self._done.kept)}
         await self._table.put_many([primary_key(f"ERASURE#{record}") | packed(about | counts)])
-        await self._standings.rewrite(self._name, lambda _: Standing(self._name))
+        await self._standings.remove(self._name)
         return self._done
 
     async def _announce(self) -> str:
@@ -172,7 +172,8 @@ class Erasure:
         def announced(standing: Standing) -> Standing:
             return standing if standing.erasing else replace(standing, erasing=fresh)
 
-        state = (await self._standings.rewrite(self._name, announced)).erasing or fresh
+        standing = await self._standings.rewrite(self._name, announced)
+        state = (standing and standing.erasing) or fresh
         begun = {choice: state[choice] for choice in wanted}
         if begun != wanted:
             options = " ".join(f"--{choice} {fate}" for choice, fate in begun.items())
@@ -223,9 +224,9 @@ class Erasure:
     async def _save(self) -> None:
         """Store the counts in the standing. After an interruption, the next run adds to them."""
 
-        def saved(standing: Standing) -> Standing:
+        def saved(standing: Standing) -> Standing | None:
             if standing.erasing is None:  # another run has completed the erasure
-                return standing
+                return None
             return replace(
                 standing, erasing={**standing.erasing, "erased": _plain(self._done.erased)}
             )

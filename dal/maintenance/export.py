@@ -18,7 +18,7 @@ from dal.entities.organization import decode_organization, is_organization
 from dal.entities.product import PRODUCT_DETAILS, is_details
 from dal.entities.submission import stored
 from dal.entities.ticket import TICKET, is_ticket
-from dal.entities.vote import decode_vote, is_vote
+from dal.entities.vote import decode_vote, is_counted, is_vote
 from dal.model import OrganizationUser, Roster
 from dal.query.pagination import Slice
 from dal.repositories.organizations import OrganizationRepository
@@ -46,7 +46,7 @@ _KINDS: Mapping[str, tuple[Callable[[Item], bool], Callable[[Item], Any]]] = {
     "products": (is_details, PRODUCT_DETAILS.decode),
     "reports": (is_report, decode_report),
     "cases": (is_case, case_in),
-    "votes": (is_vote, decode_vote),
+    "votes": (lambda item: is_vote(item) and is_counted(item), decode_vote),
 }
 """Two functions for each kind of object. The first returns whether an item is of this kind. The
 second decodes the item, and returns None for a comment that cannot be decoded."""

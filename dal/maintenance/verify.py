@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from dal.client.scan import Progress, scan_all
 from dal.client.table import Table
 from dal.entities.case import commented_id
-from dal.entities.comment import comment_in
-from dal.entities.vote import is_vote, voted_id
+from dal.entities.comment import BY_AUTHOR, comment_in
+from dal.entities.vote import is_counted, is_vote, vote_position, voted_id
 from dal.maintenance.commented_marking import Names
 from dal.repositories.cases import Cases
 from dal.statistics.boards import Boards, misplaced
@@ -51,20 +51,31 @@ class ScannedCounts:
     counts."""
     reported: set[str] = field(default_factory=set)
     """The ids of comments that have a case or reports."""
-    votes: Counter[str] = field(default_factory=Counter)
-    """Maps a comment's id to a difference: the number of the comment's vote items, minus the number
-    of votes that the comment's own item stores."""
+    votes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Maps a comment's id, and the key of a vote for it in ``byAuthor``, to a difference: the
+    number of the comment's vote items with this key, minus the number of votes that the comment's
+    own item stores."""
 
     def add(self, items: Sequence[Item]) -> None:
         """Add one page of a scan."""
         comments = [comment for item in items if (comment := comment_in(item)) is not None]
         found = summed(deltas(None, comment) for comment in comments)
-        self.votes.subtract({one.comment_id: one.votes for one in comments if one.votes})
+        voted = [one for one in comments if one.votes]
+        self.votes.subtract(
+            {
+                (one.comment_id, vote_position(one.product_id, one.comment_id)): one.votes
+                for one in voted
+            }
+        )
         for key, counts in found.items():
             self.counts[key] = self.counts.get(key, RatingCounts()) + counts
         self.stored |= {one.key: one for one in stored_in(items)}
         self.reported |= {one for item in items if (one := commented_id(item)) is not None}
-        self.votes.update(voted_id(item) for item in items if is_vote(item))
+        self.votes.update(
+            (voted_id(item), item.get(BY_AUTHOR.sort_key, {}).get("S", ""))
+            for item in items
+            if is_vote(item) and is_counted(item)
+        )
 
     def misplaced(self) -> Iterator[str]:
         """Yield the products that have a wrong place on a leaderboard."""
@@ -116,7 +127,7 @@ async def verify(
     """
     scanned = await count_comments(table, seen)
     await (boards or Boards(table)).correct(scanned.misplaced())
-    unfolded = {comment_id for comment_id, left in scanned.votes.items() if left}
+    unfolded = {comment_id for (comment_id, _), left in scanned.votes.items() if left}
     await (cases or Cases(table)).correct(scanned.reported | unfolded)
     await (folds or HelpfulFolds(table)).correct(unfolded)
     await (names or Names(table)).correct()

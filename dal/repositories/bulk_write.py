@@ -27,7 +27,7 @@ from dal.repositories.cases import with_cases
 from dal.repositories.one_per_person import others_of, unnamed_among
 from dal.statistics.comment_changes import MOST_ACTIONS, CommentChange, TransactionBatch
 from dal.statistics.counter_transaction import CounterTransactions
-from dal.table.items import Item, key_of
+from dal.table.items import Item, contents, key_of
 
 AT_ONCE = 2
 """Maximum transactions that one call of ``BulkWriter.put`` runs in parallel."""
@@ -89,7 +89,8 @@ async def overwrite(table: Table, objects: Sequence[Sequence[Item]]) -> Outcome:
     items = {_key(item): item for one in objects for item in one}
     outcomes: dict[tuple[str, str], Outcome] = {}
     for batch in batched(list(items.values()), _ITEMS_AT_ONCE):
-        held = {_key(item): item for item in await table.get_many([key_of(one) for one in batch])}
+        stored = await table.get_many([key_of(one) for one in batch])
+        held = {_key(item): contents(item) for item in stored}
         found = {_key(item): compared(held.get(_key(item)), item) for item in batch}
         await table.put_many([item for item in batch if found[_key(item)] != UNCHANGED])
         outcomes |= found

@@ -20,7 +20,16 @@ from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.plan import Query
 from dal.repositories.bulk_write import Outcome, overwrite
-from dal.table.items import ABSENT, PRESENT, Action, Item, key_of, unchanged
+from dal.table.items import (
+    ABSENT,
+    PRESENT,
+    VERSION,
+    Action,
+    Item,
+    key_of,
+    unchanged,
+    versioned,
+)
 
 _ADMINS_AMONG = 1_000
 """Number of users that one Query reads to find another admin."""
@@ -99,7 +108,7 @@ class OrganizationRepository:
         if by == user.username:  # a transaction cannot both check and put this user's item
             raise exists
         checks = [] if by is None else [_check_admin(user.organization, by)]
-        put = {"Put": {"Item": ORGANIZATION_USER.encode(user), **ABSENT}}
+        put = {"Put": {"Item": versioned(ORGANIZATION_USER.encode(user)), **ABSENT}}
         try:
             await self._table.write([{"ConditionCheck": organization}, *checks, put])
         except errors.ConditionFailedError as error:
@@ -111,12 +120,25 @@ class OrganizationRepository:
         return Edge(user, user_position(user))
 
     async def set_plan(self, organization: Organization) -> None:
-        """Store an organisation's plan. Raise NotFoundError if the organisation does not exist."""
-        try:
-            put = {"Put": {"Item": encode_organization(organization), **PRESENT}}
-            await self._table.write([put])
-        except errors.ConditionFailedError:
-            raise errors.NotFoundError("Organisation not found.") from None
+        """Store an organisation's plan. Raise NotFoundError if the organisation does not exist.
+
+        Raises ConflictError if other requests keep changing the plan.
+        """
+
+        async def attempt() -> None:
+            item = await self._table.get(organization_key(organization.name))
+            if item is None:
+                raise errors.NotFoundError("Organisation not found.")
+            new = versioned(encode_organization(organization))
+            as_read = unchanged(item, ("data", VERSION))
+            try:
+                await self._table.write([{"Put": {"Item": new, **as_read}}])
+            except errors.ConditionFailedError:
+                raise errors.ConflictError(
+                    "Other requests keep changing this organisation: try again in a moment."
+                ) from None
+
+        await retry_on_conflict(attempt)
 
     async def remove_user(self, organization: str, username: str, *, by: str | None) -> None:
         """Remove a user from an organisation. The user's tickets stay.
@@ -156,14 +178,13 @@ class OrganizationRepository:
             if item is None:
                 raise errors.NotFoundError("The organisation has no such user.")
             old = ORGANIZATION_USER.decode(item)
-            if old.type is new:
-                return
-            staying = await self._staying(old, new, by)
+            # An equal type is stored again, as a new version: an earlier change may arrive late.
+            staying = None if old.type is new else await self._staying(old, new, by)
             as_read = ORGANIZATION_USER.unchanged(item)
             action: Action = {"Delete": {"Key": key_of(item), **as_read}}
             if new is not None:
                 changed = ORGANIZATION_USER.encode(replace(old, type=new))
-                action = {"Put": {"Item": changed, **as_read}}
+                action = {"Put": {"Item": versioned(changed), **as_read}}
             checks = [] if staying is None else [_check_admin(organization, staying)]
             try:
                 await self._table.write([action, *checks])

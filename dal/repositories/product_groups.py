@@ -8,7 +8,7 @@ from dal.entities.group import encode_group, group_key, groups_in
 from dal.entities.product import PRODUCT_DETAILS, details_in, details_key
 from dal.limits import MAX_MEMBERS
 from dal.model import ProductDetails, ProductGroup
-from dal.table.items import ABSENT, Action, Item, key_of, unchanged
+from dal.table.items import ABSENT, VERSION, Action, Item, contents, key_of, unchanged, versioned
 
 MOVES_AT_ONCE = 30
 """Maximum products that one transaction moves. Each product needs up to two actions: one for its
@@ -70,13 +70,13 @@ def _changes(
     """
     for item in new:
         held = old.get(_name(item))
-        if item != held:
-            as_read = ABSENT if held is None else unchanged(held, ("data",))
-            yield {"Put": {"Item": item, **as_read}}
+        if held is None or item != contents(held):
+            as_read = ABSENT if held is None else unchanged(held, ("data", VERSION))
+            yield {"Put": {"Item": versioned(item), **as_read}}
     for key in gone:
         held = old.get(_name(key))
         if held is not None:
-            yield {"Delete": {"Key": key_of(key), **unchanged(held, ("data",))}}
+            yield {"Delete": {"Key": key_of(key), **unchanged(held, ("data", VERSION))}}
 
 
 def _name(item: Item) -> tuple[str, str]:

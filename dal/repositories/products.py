@@ -19,7 +19,7 @@ from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
 from dal.repositories.bulk_write import NOTHING, UNCHANGED, Outcome, compared
 from dal.repositories.product_groups import MOVES_AT_ONCE, move_products
-from dal.table.items import ABSENT, Item, unchanged
+from dal.table.items import ABSENT, VERSION, Item, contents, unchanged, versioned
 from dal.table.ranges import Range
 
 _ITEMS_AT_ONCE = 400
@@ -76,10 +76,10 @@ class ProductRepository:
                     "the table: move this item before you set the product's title, picture or URL."
                 ) from None
             details = replace(held, **changes)
-            as_read = ABSENT if item is None else unchanged(item, ("data",))
-            put = {"Item": PRODUCT_DETAILS.encode((product_id, details)), **as_read}
+            as_read = ABSENT if item is None else unchanged(item, ("data", VERSION))
+            new = versioned(PRODUCT_DETAILS.encode((product_id, details)))
             try:
-                await self._table.write([{"Put": put}])
+                await self._table.write([{"Put": {"Item": new, **as_read}}])
             except errors.ConditionFailedError:
                 raise errors.ConflictError(
                     "Other requests keep changing this product: try again in a moment."
@@ -110,7 +110,7 @@ class ProductRepository:
 
         for batch in batched(list(details.items()), _ITEMS_AT_ONCE):
             held = await self._table.get_many([details_key(one) for one, _ in batch])
-            before, stored = details_in(held), {item["PK"]["S"]: item for item in held}
+            before, stored = details_in(held), {item["PK"]["S"]: contents(item) for item in held}
             alone: list[Item] = []
             leaving: dict[str, dict[str, ProductDetails]] = {}
             joining: dict[str, dict[str, ProductDetails]] = {}

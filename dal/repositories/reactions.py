@@ -1,6 +1,6 @@
 """Users' reactions to comments of other users: reports and votes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from dal import errors
 from dal.account import note_hidden
@@ -12,7 +12,7 @@ from dal.entities.vote import all_votes
 from dal.model import Comment
 from dal.model.standings import Permission
 from dal.table.index import TABLE, QueryRequest
-from dal.table.items import ABSENT, Action, Item, further_units, unchanged
+from dal.table.items import ABSENT, Action, Item, further_units, key_of, unchanged
 
 
 async def published(
@@ -23,12 +23,29 @@ async def published(
     *,
     consistent: bool = False,
 ) -> Comment:
-    """Return a published comment, for a user's report or vote (access pattern AP19).
+    """Return a published comment, for a user's report (access pattern AP19).
+
+    The errors are those of ``published_with``.
+    """
+    found = published_with(table, comment_id, username, check, consistent=consistent)
+    return (await found)[0]
+
+
+async def published_with(
+    table: Table,
+    comment_id: str,
+    username: str,
+    check: Callable[[Permission], None],
+    own: Sequence[Item] = (),
+    *,
+    consistent: bool = False,
+) -> tuple[Comment, list[Item]]:
+    """Return a published comment, and the user's existing items with the keys ``own``.
 
     ``check`` receives the user's permission, and may raise an error to refuse the user. Raises
     NotFoundError if the comment is not published. The read is one BatchGetItem.
     """
-    keys = [standing_key(username), comment_key(comment_id)]
+    keys = [standing_key(username), comment_key(comment_id), *own]
     items = await table.get_many(keys, consistent=consistent)
     check(permission_in(items))
     comment = next(filter(None, map(comment_in, items)), None)
@@ -36,7 +53,7 @@ async def published(
         further = sum(further_units(item) for item in items if is_comment(item))
         note_hidden(further if consistent else further / 2)
         raise errors.NotFoundError("Comment not found.")
-    return comment
+    return comment, [item for item in items if key_of(item) in own]
 
 
 def same_state(comment_id: str, item: Item | None) -> Action:

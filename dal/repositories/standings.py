@@ -21,7 +21,8 @@ from dal.model.standings import Block, Permission
 from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
-from dal.table.items import ABSENT, Action, key_of, unchanged
+from dal.table.index import tombstone_expiry
+from dal.table.items import ABSENT, VERSION, unchanged, versioned
 
 
 class StandingRepository:
@@ -46,18 +47,18 @@ class StandingRepository:
     async def block(self, username: str, reason: str, by: str | None) -> Block:
         """Block a user. ``by`` is the moderator; None if an operator's command blocks the user.
 
-        If the user is already blocked for the same reason, nothing changes, and the older block is
-        returned.
+        If the user is already blocked for the same reason, the older block stays and is returned.
         """
         block = Block(username, reason, datetime.now(UTC), by)
 
         def blocked(standing: Standing) -> Standing:
-            there = standing.block
-            if there is not None and there.reason == reason:
-                return standing
+            nonlocal block
+            if standing.block is not None and standing.block.reason == reason:
+                block = standing.block
             return replace(standing, block=block)
 
-        return (await self.rewrite(username, blocked)).block or block
+        await self.rewrite(username, blocked)
+        return block
 
     async def unblock(self, username: str) -> None:
         """End the block of a user. Comments that wait for a moderator continue to wait."""
@@ -67,25 +68,27 @@ class StandingRepository:
         """Return one page of the blocked users, the latest block first (access pattern AP18)."""
         return await self._pages.read(query_of(IS_BLOCKED), cut)
 
-    async def rewrite(self, username: str, step: Callable[[Standing], Standing]) -> Standing:
+    async def rewrite(
+        self, username: str, step: Callable[[Standing], Standing | None]
+    ) -> Standing | None:
         """Replace a user's standing by ``step(standing)``. Return the new standing.
 
-        A standing without restrictions is deleted. Raises ConflictError if other requests keep
-        changing the standing.
+        If ``step`` returns None, nothing is written. A standing without restrictions becomes a
+        tombstone, so that the network cannot delay a block until after the unblocking. Raises
+        ConflictError if other requests keep changing the standing.
         """
 
-        async def attempt() -> Standing:
+        async def attempt() -> Standing | None:
             item = await self._table.get(standing_key(username))
-            old = Standing(username) if item is None else standing_in(item)
-            new = step(old)
-            if new == old:
-                return new
-            as_read = ABSENT if item is None else unchanged(item, ("data",))
-            action: Action = {"Put": {"Item": STANDING.encode(new), **as_read}}
-            if item is not None and new == Standing(username):
-                action = {"Delete": {"Key": key_of(item), **as_read}}
+            new = step(Standing(username) if item is None else standing_in(item))
+            if new is None:
+                return None
+            as_read = ABSENT if item is None else unchanged(item, ("data", VERSION))
+            stored = versioned(STANDING.encode(new))
+            if new == Standing(username):
+                stored |= tombstone_expiry()
             try:
-                await self._table.write([action])
+                await self._table.write([{"Put": {"Item": stored, **as_read}}])
             except errors.ConditionFailedError:
                 raise errors.ConflictError(
                     "Other requests keep changing this user's standing: try again in a moment."
@@ -93,6 +96,10 @@ class StandingRepository:
             return new
 
         return await retry_on_conflict(attempt)
+
+    async def remove(self, username: str) -> None:
+        """Delete a user's standing, at the end of an erasure."""
+        await self._table.write([{"Delete": {"Key": standing_key(username)}}])
 
 
 def _block(row: Row) -> Block:

@@ -11,7 +11,7 @@ from dal.model import Profile
 from dal.model.key_parts import escape, unescape
 from dal.repositories.bulk_write import Outcome, overwrite
 from dal.table.index import TABLE, QueryRequest
-from dal.table.items import ABSENT, Item, primary_key, unchanged
+from dal.table.items import ABSENT, VERSION, Item, primary_key, unchanged, versioned
 
 _USER = "USER#"
 _PROFILE = "PROFILE"
@@ -40,8 +40,8 @@ class UserRepository:
         async def attempt() -> Profile:
             item = await self._table.get(_key(username))
             profile = replace(Profile() if item is None else _decode(item), **changes)
-            as_read = ABSENT if item is None else unchanged(item, ("data",))
-            put = {"Item": encode_profile(username, profile), **as_read}
+            as_read = ABSENT if item is None else unchanged(item, ("data", VERSION))
+            put = {"Item": versioned(encode_profile(username, profile)), **as_read}
             try:
                 await self._table.write([{"Put": put}])
             except errors.ConditionFailedError:

@@ -2,28 +2,33 @@
 
 Each vote is a separate item. The comment's item contains the number of its votes, and a background
 task updates this number some seconds after a vote (see ``dal.statistics.helpful``). So a vote never
-conflicts with another vote or with an edit of the comment.
+conflicts with another user's vote or with an edit of the comment.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from dal import errors
+from dal.client.retries import retry_on_conflict
 from dal.client.table import Table
 from dal.entities.comment import COMMENT, HELPFUL
 from dal.entities.entity import Row
-from dal.entities.vote import encode_vote, vote_key, voted_id, votes_of_user
+from dal.entities.vote import encode_vote, is_counted, vote_key, voted_id, votes_of_user
 from dal.model import NEGATIVE, POSITIVE, Comment
 from dal.model.standings import Permission
 from dal.model.votes import Highlights, Vote
 from dal.repositories.bulk_write import Outcome, overwrite
-from dal.repositories.reactions import published
-from dal.statistics.helpful import HelpfulFolds
+from dal.repositories.reactions import published_with
+from dal.statistics.helpful import HelpfulFolds, read_votes
 from dal.table.index import QueryRequest, query_all
-from dal.table.items import ABSENT, PRESENT, Action
+from dal.table.items import ABSENT, VERSION, unchanged, versioned
 
 _FIRST_ROWS, _FURTHER_ROWS = 12, 28
 """Maximum rows of the first and of the second Query for the highlights of a product."""
+
+MOST_EXACT = 250
+"""Maximum votes of a comment that a vote counts for its answer. If the comment has more votes, the
+answer is the stored number of votes, plus or minus the user's vote."""
 
 _HIGHLIGHTS = dict.fromkeys(POSITIVE, "most_helpful_positive") | dict.fromkeys(
     NEGATIVE, "most_helpful_critical"
@@ -41,28 +46,22 @@ class VoteRepository:
     async def mark(
         self, comment_id: str, username: str, check: Callable[[Permission], None] = lambda _: None
     ) -> Comment:
-        """Store a user's vote, and return the comment with the vote added to its number of votes.
+        """Store a user's vote, and return the comment with its present number of votes.
 
-        ``check`` may raise an error to refuse the user. A second vote changes nothing. Raises
-        NotFoundError if the comment is not published, and InvalidArgumentError if the comment is
-        the user's own.
+        ``check`` may raise an error to refuse the user. A second vote does not count. Raises
+        NotFoundError if the comment is not published, InvalidArgumentError if the comment is the
+        user's own, and ConflictError if other requests keep changing the vote.
         """
-        comment = await self._comment(comment_id, username, check)
-        item = encode_vote(Vote(comment_id, comment.product_id, username))
-        voted = await self._write(comment_id, {"Put": {"Item": item, **ABSENT}})
-        return comment._replace(votes=comment.votes + voted)
+        return await self._set(comment_id, username, check)
 
     async def unmark(
         self, comment_id: str, username: str, check: Callable[[Permission], None] = lambda _: None
     ) -> Comment:
-        """Delete a user's vote, and return the comment with its number of votes reduced.
+        """Withdraw a user's vote, and return the comment with its present number of votes.
 
         The errors are those of ``mark``.
         """
-        comment = await self._comment(comment_id, username, check)
-        key = vote_key(comment_id, username)
-        removed = await self._write(comment_id, {"Delete": {"Key": key, **PRESENT}})
-        return comment._replace(votes=max(0, comment.votes - removed))
+        return await self._set(comment_id, username, check, withdrawn=True)
 
     async def marked(self, username: str, comments: Sequence[Comment]) -> set[str]:
         """Return the ids of those ``comments`` that a user has marked as helpful.
@@ -74,12 +73,13 @@ class VoteRepository:
         products = {comment.product_id for comment in comments}
         if len(products) > 1 or len(comments) == 1:
             keys = [vote_key(comment.comment_id, username) for comment in comments]
-            return {voted_id(item) for item in await self._table.get_many(keys, consistent=False)}
+            items = await self._table.get_many(keys, consistent=False)
+            return {voted_id(item) for item in items if is_counted(item)}
         ids = {comment.comment_id for comment in comments}
         found: set[str] = set()
         for product_id in products:
             async for response in query_all(self._table.query, votes_of_user(username, product_id)):
-                found.update(map(voted_id, response.items))
+                found.update(map(voted_id, filter(is_counted, response.items)))
         return found & ids
 
     async def highlights(self, product_id: str) -> Highlights:
@@ -112,23 +112,45 @@ class VoteRepository:
             self._folds.note(vote.comment_id)
         return outcome
 
-    async def _comment(
-        self, comment_id: str, username: str, check: Callable[[Permission], None]
+    async def _set(
+        self,
+        comment_id: str,
+        username: str,
+        check: Callable[[Permission], None],
+        *,
+        withdrawn: bool | None = None,
     ) -> Comment:
-        """Return the comment, if the user may vote for it. The errors are those of ``mark``."""
-        comment = await published(self._table, comment_id, username, check)
+        """Store a user's vote or its withdrawal. Return the comment with its number of votes.
+
+        A vote that is already stored is written again, as a new version. Otherwise an earlier
+        withdrawal that the network delays could still succeed.
+        """
+        key = vote_key(comment_id, username)
+        comment, own = await published_with(self._table, comment_id, username, check, [key])
         if comment.username == username:
             raise errors.InvalidArgumentError(
                 "id", "This is your own comment: only others can find it helpful."
             )
-        return comment
+        held = next(iter(own), None)
+        vote = encode_vote(Vote(comment_id, comment.product_id, username, withdrawn))
 
-    async def _write(self, comment_id: str, action: Action) -> bool:
-        """Write or delete a vote by ``action``. Return False if its condition fails."""
+        async def attempt() -> None:
+            nonlocal held
+            as_read = ABSENT if held is None else unchanged(held, ("PK", VERSION))
+            try:
+                await self._table.write([{"Put": {"Item": versioned(vote), **as_read}}])
+            except errors.ConditionFailedError:
+                held = await self._table.get(key)
+                raise errors.ConflictError(
+                    "Other requests keep changing your vote: try again in a moment."
+                ) from None
+
         try:
-            await self._table.write([action])
-        except errors.ConditionFailedError:
-            return False
+            await retry_on_conflict(attempt)
         finally:  # after an error too, because the vote may have been written
             self._folds.note(comment_id)
-        return True
+        votes, _, complete = await read_votes(self._table, comment, MOST_EXACT)
+        if not complete:
+            before = held is not None and is_counted(held)
+            votes = comment.votes + (not withdrawn) - before
+        return comment._replace(votes=max(0, votes))

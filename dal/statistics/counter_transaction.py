@@ -278,9 +278,13 @@ class CounterTransactions:
                 if self._observer is not None and (change.before or change.after):
                     self._observer.changed(change.before, change.after)
                 # While a comment is not published, its number of votes is not updated. So the votes
-                # are counted after the comment is published.
-                if change.old is not None and change.before is None and change.after is not None:
-                    self._folds.note(change.after.comment_id)
+                # are counted after the comment is published. If the comment now has another
+                # product, the keys of its votes change too.
+                old, new = change.before, change.after
+                moved = old is not None and new is not None and old.product_id != new.product_id
+                published = change.old is not None and old is None
+                if new is not None and (published or (moved and new.votes)):
+                    self._folds.note(new.comment_id)
         finally:
             self._written(products)
 

@@ -12,17 +12,25 @@ vote, and the user deletes this vote before the fold's write. Another process th
 finds that the comment still has the right number, and writes nothing. After that, the fold stores a
 number that includes the deleted vote.
 
+The key of a vote in the index ``byAuthor`` contains the comment's product. If a load has moved the
+comment to another product, the fold also moves the keys of its votes.
+
 A fold keeps ``updatedAt``, and subscriptions receive no event, because a fold is not an edit.
 
 If a process is killed before a fold, the next vote for the comment, or ``marginalia stats verify``,
 makes the fold.
 """
 
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from time import monotonic
 
+from dal.client.concurrency import batched, in_parallel
 from dal.client.table import Table
 from dal.entities.comment import (
     ALL,
+    BY_AUTHOR,
     COMMENT,
     FOLDED,
     HELPFUL,
@@ -32,15 +40,27 @@ from dal.entities.comment import (
     is_tombstone,
 )
 from dal.entities.entity import packed, unpacked
-from dal.entities.vote import all_votes
+from dal.entities.vote import (
+    MOST_COUNTED,
+    all_votes,
+    decode_vote,
+    encode_vote,
+    is_counted,
+    vote_position,
+)
 from dal.errors import ConditionFailedError
+from dal.model import Comment
 from dal.statistics.deferred import WORK_SECONDS, DeferredWork
-from dal.table.items import Item, key_of, unchanged
+from dal.table.index import query_arguments
+from dal.table.items import VERSION, Item, key_of, unchanged, versioned
 
 VOTES_A_SECOND = 250
 """The minimum pause between two folds of a comment, in seconds, is the number of its votes divided
 by this number: 4 seconds for 1,000 votes. A fold counts the votes twice. At this rate, the folds of
 a comment in one process consume at most about 15 RCU per second."""
+
+_AT_ONCE = 16
+"""Number of votes that are moved in parallel."""
 
 _KEYS = (HELPFUL.partition_key, HELPFUL.sort_key)
 
@@ -70,25 +90,60 @@ class HelpfulFolds(DeferredWork):
             return False
         if comment is None:
             return False
-        votes = await self._count(name)
+        votes, moved = await self._read(comment)
+        for some in batched(moved, _AT_ONCE):
+            await in_parallel([self._move(vote, comment.product_id) for vote in some])
         if votes == comment.votes:
-            return False
+            return bool(moved)
         whole = COMMENT.encode(comment._replace(votes=votes))
         try:
             await self._table.update(_update(item, whole))
         except ConditionFailedError:  # the item has changed since it was read
             return True
         self.folded += 1
-        return await self._count(name) != votes
+        return bool(moved) or (await self._read(comment))[0] != votes
 
-    async def _count(self, comment_id: str) -> int:
-        votes = await self._table.count(all_votes(comment_id), lambda _: None)
+    async def _read(self, comment: Comment) -> tuple[int, Sequence[Item]]:
+        votes, moved, _ = await read_votes(self._table, comment)
         now, pause = monotonic(), votes / VOTES_A_SECOND
         if len(self._not_before) > 1_000:  # noqa: PLR2004
             self._not_before = {one: at for one, at in self._not_before.items() if at > now}
         if pause > WORK_SECONDS:
-            self._not_before[comment_id] = now + pause
-        return votes
+            self._not_before[comment.comment_id] = now + pause
+        return votes, moved
+
+    async def _move(self, item: Item, product_id: str) -> None:
+        """Store a vote with another product. If the vote has changed, the next fold moves it."""
+        vote = encode_vote(decode_vote(item)._replace(product_id=product_id))
+        as_read = unchanged(item, ("PK", VERSION))
+        with suppress(ConditionFailedError):
+            await self._table.write([{"Put": {"Item": versioned(vote), **as_read}}])
+
+
+async def read_votes(
+    table: Table, comment: Comment, most: int = MOST_COUNTED
+) -> tuple[int, Sequence[Item], bool]:
+    """Return the number of a comment's votes, and the items of votes with another product.
+
+    The last value of the result is False if the comment has more than ``most`` votes, so that the
+    result does not include all votes. The read is consistent. It returns no items except withdrawn
+    votes and votes with another product, because DynamoDB counts the others.
+    """
+    arguments = query_arguments(replace(all_votes(comment.comment_id), limit=most))
+    arguments["FilterExpression"] = "attribute_exists(#data) OR #own <> :own"
+    arguments["ExpressionAttributeNames"] |= {"#data": "data", "#own": BY_AUTHOR.sort_key}
+    position = vote_position(comment.product_id, comment.comment_id)
+    arguments["ExpressionAttributeValues"] |= {":own": {"S": position}}
+    number, moved = 0, list[Item]()
+    while True:
+        response = await table.call("query", **arguments)
+        left = [item for item in response["Items"] if is_counted(item)]
+        number += response["ScannedCount"] - len(response["Items"]) + len(left)
+        moved += left
+        last_key = response.get("LastEvaluatedKey")
+        if last_key is None or number >= most:
+            return number, moved, last_key is None
+        arguments["ExclusiveStartKey"] = last_key
 
 
 def _update(item: Item, whole: Item) -> Item:
@@ -99,9 +154,9 @@ def _update(item: Item, whole: Item) -> Item:
     known = unpacked(whole)
     others = {name: value for name, value in unpacked(item).items() if name not in known}
     others.pop("helpful", None)
-    update = unchanged(item, ("data", ALL.partition_key, STATE))
+    update = unchanged(item, ("data", ALL.partition_key, STATE, VERSION))
     changed = packed(known | others) | {name: whole[name] for name in _KEYS if name in whole}
-    changed[FOLDED] = {"BOOL": True}
+    changed |= versioned({FOLDED: {"BOOL": True}})
     update["ExpressionAttributeNames"] |= {f"#{name}": name for name in (*_KEYS, FOLDED)}
     update["ExpressionAttributeValues"] |= {f":to_{name}": to for name, to in changed.items()}
     expression = "SET " + ", ".join(f"#{name} = :to_{name}" for name in changed)

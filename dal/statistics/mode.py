@@ -211,7 +211,7 @@ class MaintenanceStore:
         Raises ConflictError if the item has changed since it was read, and StoreRefusedError as
         ``check_alone`` does.
         """
-        announced = replace(read, **changes, since=int(time()))
+        announced = replace(read, **changes, since=max(read.since + 1, int(time())))
         check_alone(read, announced)
         counted = await self._table.id() if announced.complete else ""
         announced = replace(announced, counted_table=counted)
@@ -285,4 +285,7 @@ def _encode(state: Maintenance) -> Item:
 def _as_read(read: Maintenance) -> dict[str, Any]:
     if read == Maintenance():
         return ABSENT
-    return unchanged(_encode(read), ("mode", "generation", "complete", *_RUNS, _ONE_PER_PERSON))
+    # ``since`` rises with each announcement. So after a delay, the first attempt at an announcement
+    # fails, even if later announcements have restored the contents that it was based on.
+    names = ("mode", "generation", "complete", "since", *_RUNS, _ONE_PER_PERSON)
+    return unchanged(_encode(read), names)

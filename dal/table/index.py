@@ -1,5 +1,6 @@
 """``Index`` declares one kind of row in an index of the table. ``QueryRequest`` is one Query."""
 
+import time
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,17 @@ from dal.table.ranges import UNBOUNDED, Range, just_above, just_below
 TABLE_KEYS = ("PK", "SK")
 EXPIRES = "expires"
 """The attribute with an item's expiry in Unix seconds, for DynamoDB's time to live."""
+
+TOMBSTONE_SECONDS = 24 * 3600
+"""Seconds for which a tombstone is kept: the item that replaces a deleted item, so that an earlier
+write that the network delays cannot restore it. DynamoDB refuses a request after 15 minutes,
+because its signature is too old."""
+
+
+def tombstone_expiry() -> Item:
+    """Return the attribute ``expires`` of a tombstone that is written now."""
+    return {EXPIRES: {"N": str(int(time.time()) + TOMBSTONE_SECONDS)}}
+
 
 BY_DATE = ("created_at", "id")
 BY_HELPFUL = ("helpful_count", "created_at", "id")

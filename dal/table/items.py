@@ -1,5 +1,6 @@
 """Items, actions and their conditions in DynamoDB's form."""
 
+import secrets
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
@@ -14,6 +15,24 @@ ABSENT = {"ConditionExpression": "attribute_not_exists(PK)"}
 
 PRESENT = {"ConditionExpression": "attribute_exists(PK)"}
 """A condition: the table has an item with this key."""
+
+
+VERSION = "version"
+"""The attribute (S) with the version of an item: a random text that each write replaces.
+
+A write whose condition compares the version succeeds at most once. Without it, a first attempt that
+the network delays could succeed again after its retry and the opposite write.
+"""
+
+
+def versioned(item: Item) -> Item:
+    """Return an item with a new version."""
+    return item | {VERSION: {"S": secrets.token_hex(6)}}
+
+
+def contents(item: Item) -> Item:
+    """Return an item without its version."""
+    return {name: value for name, value in item.items() if name != VERSION}
 
 
 def primary_key(partition: str, sort: str | None = None) -> Item:

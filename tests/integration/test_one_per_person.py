@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from unittest.mock import patch
@@ -12,22 +13,25 @@ from strawberry.relay.utils import to_base64
 
 from dal.client.scan import scan_all
 from dal.client.table import Table
+from dal.entities.comment import COMMENT
 from dal.entities.commented import NAMED, commented, commented_key, of_same_person
-from dal.entities.submission import stored
+from dal.entities.submission import encode, stored
 from dal.errors import AlreadyCommentedError, ConflictError, StoreRefusedError
+from dal.maintenance import commented_marking
 from dal.maintenance.commented_marking import Names, switch_off, switch_on
 from dal.maintenance.verify import verify
 from dal.model.moderation import ReviewCause
-from dal.model.submissions import Submission
+from dal.model.submissions import Submission, pending
 from dal.repositories.bulk_write import Outcome
 from dal.repositories.comment_writes import version
+from dal.repositories.one_per_person import named, others_of
 from dal.statistics.mode import MaintenanceMode, MaintenanceStore, OnePerPerson
 from dal.stores import Stores
-from dal.table.items import Item
+from dal.table.items import Item, key_of
 from schema.build import build_schema
 from tests.dal.statistics.test_stream_mode_writes import in_stream_mode
 from tests.engines import SECOND_IN_SOAK
-from tests.fakes import Answer, FaultyClient, Operation, anybody, client_error
+from tests.fakes import Answer, FaultyClient, Operation, anybody, client_error, let_pass
 from tests.recount import comments_of
 from tests.schema.conftest import ANN, runner
 from tests.strategies import comment
@@ -145,6 +149,53 @@ async def test_verify_records_no_older_comment_of_a_person_with_several(table: T
     assert await names(table) == {}
 
 
+@pytest.mark.parametrize("held", [None, "submission"])
+async def test_a_record_that_becomes_right_is_not_removed(table: Table, held: str | None) -> None:
+    """The comment is written between the read of its record and the removal."""
+    stores = await switched(table)
+    waiting = pending(FIRST, ReviewCause.SETTING, FIRST.created_at)
+    if held is None:
+        right = COMMENT.encode(FIRST)
+    else:
+        right = encode(waiting)
+        await table.put_many([encode(replace(waiting, product_id="43"))])
+    record = commented(FIRST)
+    await table.put_many([record])
+
+    async def overtaken(real: Operation, arguments: Answer) -> Answer:
+        await table.put_many([right])
+        return await real(**arguments)
+
+    slow = Table(FaultyClient(table.service, let_pass, overtaken), table.name)
+    with pytest.raises(ConflictError):
+        await named(slow, [record])
+    assert await table.get(key_of(record)) == record
+    assert len(await others_of(table, [SECOND])) == 1
+    assert (await stores.maintenance.read()).names_comments
+
+
+async def test_a_record_of_another_persons_comment_is_corrected(table: Table) -> None:
+    """The two comments are in different pages of the scan."""
+    other = comment("9", username="bob", created_at=FIRST.created_at + timedelta(days=1))
+    await Stores(table).comments.put_many([FIRST, other])
+    await table.put_many([commented(FIRST) | {NAMED: {"S": "9"}}])
+    await commented_marking._name(table, [COMMENT.encode(FIRST)])
+    assert await names(table) == {("ann", "42"): "1"}
+
+
+async def test_verify_lists_a_second_comment_that_arrived_late(table: Table) -> None:
+    store = (await switched(table)).comments
+    await store.add(FIRST)
+    await table.put_many([COMMENT.encode(SECOND)])
+    for added in (1, 0):
+        corrected = Names(table)
+        await corrected.correct()
+        assert corrected.added == added
+    newest, older = SECOND, FIRST  # of equal dates, the higher id counts as newer
+    assert await names(table) == {("ann", "42"): newest.comment_id}
+    assert await switch_on(table, at_once, ignore) == [older]
+
+
 async def test_if_comments_keep_changing_the_switch_ends_with_one_error(table: Table) -> None:
     await Stores(table).comments.add(FIRST)
     failed = client_error(
@@ -180,8 +231,8 @@ async def test_a_person_can_add_a_comment_again_after_deleting_it(
         await store.add(FIRST, key)  # a retry
         with pytest.raises(AlreadyCommentedError):
             await store.add(SECOND)
-        await store.add(SECOND._replace(product_id="43"))
-        await store.add(SECOND._replace(username="bob", comment_id="3"))
+        await store.add(SECOND._replace(product_id="43", comment_id=f"{key} 2"))
+        await store.add(SECOND._replace(username="bob", comment_id=f"{key} 3"))
         assert len(await names(each_table)) == 3
         for one in (await names(each_table)).values():
             await store.delete(one, anybody)

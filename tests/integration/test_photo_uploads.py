@@ -11,7 +11,9 @@ import pytest
 
 from dal.client.sdk import open_s3
 from dal.client.table import Table
+from dal.errors import InvalidArgumentError
 from dal.limits import MAX_UPLOAD
+from dal.model import Photo
 from dal.repositories.photo_uploads import PhotoUploads, folder_of
 from dal.stores import Stores
 from resolvers.context import Context, Viewer
@@ -190,3 +192,26 @@ async def test_only_users_get_forms_and_only_for_photos(shop: Shop, table: Table
     assert len({json.dumps(form) for form in forms}) == 10
     without = await Shop(table, None, shop.bucket).run(CREATE, types=["image/png"])
     assert without.errors[0].extensions["code"] == "NOT_AVAILABLE"
+
+
+class ReplacedFile:
+    """A bucket in which each file is replaced between the read of its tag and the copy."""
+
+    async def upload_form(
+        self, key: str, content_type: str, largest: int, seconds: int
+    ) -> tuple[str, dict[str, str]]:
+        return "https://photos.example", {}
+
+    async def tag(self, key: str) -> str | None:
+        return "tag"
+
+    async def copy(self, source: str, tag: str, target: str) -> bool:
+        return False
+
+
+async def test_a_file_that_is_replaced_before_its_copy_is_refused() -> None:
+    uploads = await PhotoUploads.open(ReplacedFile(), None)
+    (form,) = await uploads.forms("ann", ["image/png"])
+    with pytest.raises(InvalidArgumentError) as refused:
+        await uploads.published("ann", [Photo(form.photo_url, "")])
+    assert refused.value.argument == "photos.0.url"

@@ -9,6 +9,7 @@ from strawberry.relay.utils import to_base64
 from dal.client.table import Table
 from dal.entities.standing import STANDING, Standing
 from dal.model import Comment
+from dal.repositories.votes import VoteRepository
 from dal.stores import Stores
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
@@ -31,7 +32,7 @@ async def test_a_person_votes_once_and_withdraws_the_vote(table: Table, run: Run
     await Stores(table).comments.add(ONE)
     for operation, count, found in (
         (MARK, 1, True),
-        (MARK, 0, True),  # repeated before the first vote is folded
+        (MARK, 1, True),  # repeated before the first vote is folded
         (UNMARK, 0, False),
         (UNMARK, 0, False),
     ):
@@ -42,6 +43,18 @@ async def test_a_person_votes_once_and_withdraws_the_vote(table: Table, run: Run
             "comment": {"helpfulCount": count, "viewerFoundHelpful": found},
             "userErrors": [],
         }
+
+
+async def test_a_mutation_shows_its_vote_while_the_read_lags(
+    table: Table, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def lagging(*_: object) -> set[str]:
+        return set()
+
+    await Stores(table).comments.add(ONE)
+    monkeypatch.setattr(VoteRepository, "marked", lagging)
+    answer = await run(MARK, BOB, id=to_base64("Comment", "one"))
+    assert answer["data"]["markHelpful"]["comment"]["viewerFoundHelpful"] is True
 
 
 @pytest.mark.parametrize("operation", [MARK, UNMARK], ids=["mark", "unmark"])

@@ -190,8 +190,12 @@ class Meter:
                 each = [size_of(item) for item in found] + [0] * lacking
                 return sum(read_units(size, consistent=asked["ConsistentRead"]) for size in each)
             case _:
-                if arguments.get("Select") == "COUNT":
-                    shown = {name: one for name, one in arguments.items() if name != "Select"}
+                shown = {name: one for name, one in arguments.items() if name != "Select"}
+                if "FilterExpression" in shown:  # DynamoDB also charges for the rows it removes
+                    shown["FilterExpression"] = "({0}) OR NOT ({0})".format(
+                        shown["FilterExpression"]
+                    )
+                if shown != arguments:
                     answer = await self._service.call(operation, shown)
                 return read_units(sum(map(size_of, answer["Items"])), consistent=consistent)
 

@@ -8,7 +8,7 @@ from dal.entities.comment import COMMENT, KEYED, comment_in, comment_key, is_tom
 from dal.errors import IdempotencyKeyReusedError
 from dal.limits import MAX_IDENTIFIER_BYTES
 from dal.model import Comment
-from dal.table.index import EXPIRES
+from dal.table.index import EXPIRES, TOMBSTONE_SECONDS
 from dal.table.items import Item
 from resolvers.mutations import new_id
 from tests.strategies import MORE, ORDINARY, TIES, comment, identifiers
@@ -47,7 +47,6 @@ def test_the_longest_author_and_key_give_an_id_of_normal_length() -> None:
 def test_an_add_with_equal_input_is_a_retry(*, deleted: bool) -> None:
     first = keyed(ORDINARY)
     held = idempotency.tombstone(first) if deleted else first
-    assert held is not None
     idempotency.check_same(held, comment("2", created_at=TIES[2]))
 
 
@@ -67,7 +66,6 @@ def test_an_add_with_equal_input_is_a_retry(*, deleted: bool) -> None:
 def test_a_key_is_refused_for_another_comment(other: Comment, *, deleted: bool) -> None:
     first = keyed(ORDINARY)
     held = idempotency.tombstone(first) if deleted else first
-    assert held is not None
     with pytest.raises(IdempotencyKeyReusedError, match="choose a new key"):
         idempotency.check_same(held, other)
 
@@ -81,13 +79,11 @@ def test_a_loaded_comment_is_compared_by_its_current_values() -> None:
 def test_a_tombstone_expires_thirty_days_after_the_add() -> None:
     earliest = int(time.time()) + 30 * 24 * 3600
     left = idempotency.tombstone(keyed(ORDINARY))
-    assert left is not None
     assert earliest <= int(left[EXPIRES]["N"]) <= earliest + 60
 
 
 def test_a_tombstone_is_not_a_comment_and_has_no_index_row() -> None:
     left = idempotency.tombstone(keyed(ORDINARY))
-    assert left is not None
     assert left.keys() == {"PK", "SK", KEYED, EXPIRES}
     assert left.items() >= comment_key(ORDINARY.comment_id).items()
     assert is_tombstone(left)
@@ -96,11 +92,14 @@ def test_a_tombstone_is_not_a_comment_and_has_no_index_row() -> None:
     assert not is_tombstone(COMMENT.encode(ORDINARY))
 
 
-def test_a_deletion_leaves_a_tombstone_only_while_a_key_is_kept(
+def test_every_deletion_leaves_a_tombstone_and_a_kept_key_stays_in_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert idempotency.tombstone(COMMENT.encode(ORDINARY)) is None
     first = keyed(ORDINARY)
-    later = time.time() + idempotency.KEPT_SECONDS + 1
+    later = time.time() + idempotency.KEPT_SECONDS - TOMBSTONE_SECONDS
     monkeypatch.setattr("time.time", lambda: later)
-    assert idempotency.tombstone(first) is None
+    for item in (COMMENT.encode(ORDINARY), first):
+        left = idempotency.tombstone(item)
+        assert is_tombstone(left)
+        assert left.keys() == {"PK", "SK", EXPIRES}
+        assert later <= int(left[EXPIRES]["N"]) <= later + 2 * TOMBSTONE_SECONDS

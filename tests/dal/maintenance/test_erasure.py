@@ -196,8 +196,9 @@ async def test_a_retry_after_the_erase_does_not_restore_the_comment(table: Table
     stores = Stores(table)
     await fill(stores, table)
     await erase(table)
-    (tombstone,) = filter(is_tombstone, await all_items(table))
-    assert tombstone["keyed"]["S"].endswith("#"), "no digest of the text stays"
+    tombstones = list(filter(is_tombstone, await all_items(table)))
+    (keyed,) = [item["keyed"]["S"] for item in tombstones if "keyed" in item]
+    assert keyed.endswith("#"), "no digest of the text stays"
     with pytest.raises(Exception, match="idempotency key"):
         await stores.comments.add(comment(username=NAME, name=SHOWN, text="keyed"), "key")
 

@@ -16,6 +16,7 @@ from dal.repositories.bulk_write import Outcome
 from dal.repositories.products import ProductRepository
 from dal.stores import Stores
 from tests.calls import calls_of
+from tests.fakes import Answer, FaultyClient, Operation, let_pass
 from tests.strategies import FEW
 
 GROUPS = ("", "a/b", "c#d", "é")
@@ -98,3 +99,16 @@ async def test_a_group_has_at_most_sixty_products(table: Table) -> None:
     swap = {"another": ProductDetails(group="full"), names[0]: ProductDetails(group="")}
     await products.put_many(swap)
     assert (await products.groups(["full"]))["full"].product_ids == ("another", *names[1:])
+
+
+async def test_a_group_that_a_product_joins_while_the_last_one_leaves_stays(table: Table) -> None:
+    products = Stores(table).products
+    await products.put_many({"m1": ProductDetails(group="mugs")})
+
+    async def joined(real: Operation, arguments: Answer) -> Answer:
+        await products.put_many({"m2": ProductDetails(group="mugs")})
+        return await real(**arguments)
+
+    client = FaultyClient(table.service, let_pass, let_pass, joined)
+    await Stores(Table(client, table.name)).products.put_many({"m1": ProductDetails(group="")})
+    assert (await products.groups(["mugs"]))["mugs"].product_ids == ("m2",)

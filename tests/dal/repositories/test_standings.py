@@ -9,8 +9,10 @@ from dal.model import OrderStatus
 from dal.model.standings import Permission
 from dal.query.pagination import Slice
 from dal.stores import Stores
+from dal.table.index import EXPIRES
 from tests import oracle
 from tests.calls import calls_of
+from tests.fakes import Answer, FaultyClient, Operation, let_pass
 from tests.strategies import order
 
 NAMES = ["ana", "a/b", "a#b", "ü", *(f"user{number}" for number in range(9))]
@@ -40,7 +42,12 @@ async def test_the_list_of_blocked_users_equals_the_oracles(each_table: Table) -
     for name in NAMES[::2]:
         await standings.unblock(name)
     assert (await standings.blocked(Slice(99))).nodes == made[::-1][1::2]
-    assert await each_table.get(standing_key(NAMES[0])) is None, "nothing is left"
+    left = await each_table.get(standing_key(NAMES[0]))
+    assert left is not None, "a delayed block must find a tombstone"
+    assert standing_in(left) == Standing(NAMES[0])
+    assert EXPIRES in left
+    await standings.block(NAMES[0], "Spam", by=None)
+    assert EXPIRES not in (await each_table.get(standing_key(NAMES[0])) or {})
 
 
 async def test_a_repeated_block_replaces_the_reason_and_nothing_else(table: Table) -> None:
@@ -66,3 +73,13 @@ async def test_concurrent_blocks_and_an_erase_are_all_stored(table: Table) -> No
         *(standings.block("ana", f"why {number}", by="mo") for number in range(5)),
     )
     assert await standings.permission("ana") == Permission(True, True, False)
+
+
+async def test_a_block_between_the_read_and_the_write_of_an_erasure_stays(table: Table) -> None:
+    async def blocked(real: Operation, arguments: Answer) -> Answer:
+        await Stores(table).standings.block("ana", "Spam", by="mo")
+        return await real(**arguments)
+
+    slow = Stores(Table(FaultyClient(table.service, let_pass, blocked), table.name)).standings
+    await slow.rewrite("ana", lambda one: replace(one, erasing={}))
+    assert await slow.permission("ana") == Permission(True, True, False)

@@ -7,6 +7,7 @@ import pytest
 from dal import errors
 from dal.client import retries
 from dal.client.table import Table, TableAddress, connect
+from dal.deadline import time_left
 from dal.statistics import deferred as module
 from dal.statistics.boards import Boards
 from dal.statistics.counter_items import encode, item_key
@@ -283,3 +284,65 @@ async def until(holds: object, seconds: float = 60.0) -> None:
 
 def test_a_failed_condition_of_a_move_is_not_an_error() -> None:
     assert isinstance(client_error("ConditionalCheckFailedException"), errors.ConditionFailedError)
+
+
+async def test_a_move_by_older_counts_does_not_replace_a_newer_place(table: Table) -> None:
+    english = StatisticsKey("42", "en")
+    await table.put_many([encode(english, RatingCounts((0, 0, 0, 0, 1)))])
+
+    async def overtaken(real: Operation, arguments: Answer) -> Answer:
+        await table.put_many([encode(english, RatingCounts((0, 0, 0, 0, 2)))])
+        await Boards(table).correct(["42"])
+        return await real(**arguments)
+
+    client = FaultyClient(table.service, let_pass, overtaken)
+    await Boards(Table(client, table.name)).move("42")
+    assert client.calls[0][1]["ConsistentRead"] is True
+    assert await place(table) == "000000000002#42"
+
+
+async def test_a_negative_count_of_one_language_does_not_reduce_the_sum(table: Table) -> None:
+    counts = {"de": -1, "en": 5}
+    await table.put_many(
+        [
+            encode(StatisticsKey("42", language), RatingCounts((0, 0, 0, 0, fives)))
+            for language, fives in counts.items()
+        ]
+    )
+    await Boards(table).correct(["42"])
+    assert await place(table) == "000000000005#42"
+
+
+class Work(module.DeferredWork):
+    """Work that fails for the object ``bad`` once, with an unforeseen error."""
+
+    undone, repaired_by = "Some work failed", "the next one"
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        self.failed, self.done = 0, asyncio.Event()
+        self.left: list[float | None] = []
+
+    async def work(self, name: str) -> bool:
+        self.left.append(time_left())
+        if name == "bad" and not self.failed:
+            self.failed += 1
+            raise ValueError
+        if self.failed:
+            self.done.set()
+        return False
+
+
+async def test_an_unforeseen_error_does_not_stop_later_work(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "WORK_SECONDS", 0.0)
+    work = Work(table)
+    work.start()
+    work.note("bad")
+    async with asyncio.timeout(60):
+        await work.done.wait()
+    await work.finish()
+    assert work.failed == 1
+    assert work.pending == frozenset()
+    assert all(left is not None and left <= module.ONE_SECONDS for left in work.left)

@@ -10,6 +10,8 @@ from dal.client import retries
 from dal.client.table import Table
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
+from dal.statistics.counter_items import item_key
+from dal.statistics.counts import StatisticsKey
 from dal.stores import Stores
 from tests import oracle, recount
 from tests.edges import edge_of
@@ -264,3 +266,24 @@ async def test_after_temporary_conflicts_the_write_counts_once(each_table: Table
     await store.add(ROWS[0])
     assert len(transactions(client)) == 3
     assert await recount.check(each_table, "42") == [ROWS[0]]
+
+
+async def test_a_product_moves_after_a_lost_response(table: Table) -> None:
+    async def lost(real: Operation, arguments: Answer) -> Answer:
+        await real(**arguments)
+        raise client_error("AccessDeniedException")
+
+    stores = Stores(Table(FaultyClient(table.service, lost), table.name))
+    with pytest.raises(errors.StoreRefusedError):
+        await stores.comments.add(ROWS[0])
+    assert stores.boards.pending == {"42"}
+
+
+async def test_a_deletion_during_a_rebuild_leaves_a_counter_for_the_cutover(table: Table) -> None:
+    """Otherwise the cutover would not correct the counts of an uncounted comment's language."""
+    stores = Stores(table)
+    await stores.comments.add(ROWS[0])
+    state = await stores.maintenance.read()
+    await stores.maintenance.announce(state, rebuilding=True, generation=1)
+    await stores.comments.delete(ROWS[0].comment_id, anybody)
+    assert await table.get(item_key(StatisticsKey("42", ROWS[0].language, 1))) is not None

@@ -11,12 +11,13 @@ from dal import errors
 from dal.client.streams import Streams
 from dal.client.table import Table
 from dal.entities.comment import COMMENT, HELPFUL, comment_key
-from dal.entities.vote import is_vote, vote_key
+from dal.entities.vote import is_counted, is_vote, vote_key
 from dal.live.changes import version
 from dal.maintenance import stream_rebuild
 from dal.maintenance.rebuild import rebuild
 from dal.maintenance.verify import verify
 from dal.model import Comment
+from dal.model.votes import Vote
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.statistics import deferred
@@ -25,7 +26,7 @@ from dal.statistics.mode import MaintenanceMode
 from dal.stores import Stores
 from tests.dal.stream.histories import catch_up
 from tests.engines import SECOND_IN_SOAK
-from tests.fakes import Answer, Fault, FaultyClient, Operation, anybody, let_pass
+from tests.fakes import Answer, Fault, FaultyClient, Operation, anybody, client_error, let_pass
 from tests.strategies import comment
 from tests.writers import ignore
 
@@ -59,7 +60,7 @@ async def test_a_vote_is_shown_after_a_fold_and_is_not_an_edit(each_table: Table
     before = await stores.comments.get("1")
     assert before is not None
     assert (await stores.votes.mark("1", "bob")).helpful_count == 4
-    assert (await stores.votes.mark("1", "bob")).helpful_count == 3, "a second vote is none"
+    assert (await stores.votes.mark("1", "bob")).helpful_count == 4, "a second vote is none"
     assert await shown(each_table) == 0
     await stores.folds.finish()
     assert await shown(each_table) == 1
@@ -67,10 +68,85 @@ async def test_a_vote_is_shown_after_a_fold_and_is_not_an_edit(each_table: Table
     assert after == before._replace(votes=1)
     assert version(after) == version(before)
     assert (await stores.votes.unmark("1", "bob")).helpful_count == 3
-    assert (await stores.votes.unmark("1", "bob")).helpful_count == 4, "it was not folded yet"
+    assert (await stores.votes.unmark("1", "bob")).helpful_count == 3, "nothing is withdrawn"
     await stores.folds.finish()
     assert await stores.comments.get("1") == before
     assert (stores.folds.folded, await verify(each_table, ignore)) == (2, [])
+
+
+async def test_loaded_votes_and_votes_with_a_lost_response_are_folded(table: Table) -> None:
+    stores = await added(table)
+    await stores.votes.put_many([Vote("1", "p", "bob")])
+    await stores.folds.finish()
+    assert await shown(table) == 1
+
+    async def lost(real: Operation, arguments: Answer) -> Answer:
+        await real(**arguments)
+        raise client_error("AccessDeniedException")
+
+    unsure = Stores(Table(FaultyClient(table.service, let_pass, lost), table.name))
+    with pytest.raises(errors.StoreRefusedError):
+        await unsure.votes.mark("1", "eve")
+    assert unsure.folds.pending == {"1"}
+    await unsure.folds.finish()
+    assert await shown(table) == 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_each_answer_has_the_present_number_of_votes(table: Table, seed: int) -> None:
+    rng, processes = random.Random(seed), [await added(table, votes_before=50), Stores(table)]
+    voted: set[str] = set()
+    for _ in range(25):
+        stores, name = rng.choice(processes), rng.choice(["bob", "eve", "max"])
+        match rng.randrange(4):
+            case 0:
+                await stores.folds.work("1")
+            case 1:
+                voted.discard(name)
+                assert (await stores.votes.unmark("1", name)).helpful_count == 50 + len(voted)
+            case _:
+                voted.add(name)
+                assert (await stores.votes.mark("1", name)).helpful_count == 50 + len(voted)
+
+
+async def test_many_votes_are_not_counted_for_an_answer(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stores = await added(table)
+    for name in ("eve", "max"):
+        await stores.votes.mark("1", name)
+    await stores.folds.finish()
+    monkeypatch.setattr("dal.repositories.votes.MOST_EXACT", 2)
+    for vote, name, shown_votes in (
+        (stores.votes.mark, "bob", 3),
+        (stores.votes.mark, "eve", 2),
+        (stores.votes.unmark, "max", 1),
+    ):
+        assert (await vote("1", name)).votes == shown_votes
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["", "killed"])
+async def test_votes_follow_a_comment_that_a_load_moves(table: Table, *, killed: bool) -> None:
+    stores = await added(table)
+    await added(table, "2")
+    await stores.votes.mark("1", "bob")
+    await stores.votes.mark("1", "eve")
+    await stores.votes.unmark("1", "eve")
+    await stores.folds.finish()
+    one = await stores.comments.get("1")
+    assert one is not None
+    await stores.comments.put_many([one._replace(product_id="q"), comment("3", product_id="q")])
+    if killed:
+        await verify(table, ignore)
+    else:
+        await stores.folds.finish()
+    comments = (await stores.comments.page(Selection("q"), Slice(9))).nodes
+    assert len(comments) == 2
+    assert await stores.votes.marked("bob", comments) == {"1"}
+    assert await stores.votes.marked("eve", comments) == set()
+    await stores.votes.unmark("1", "bob")
+    await stores.folds.finish()
+    assert (await stores.comments.get("1") or one).votes == 0
 
 
 async def test_listeners_receive_no_event_for_a_vote(table: Table) -> None:
@@ -179,7 +255,8 @@ async def test_verify_corrects_the_votes_that_a_killed_process_left(
             await table.write([{"Delete": {"Key": comment_key("1")}}])
     folds = HelpfulFolds(table)
     await verify(table, ignore, folds=folds)
-    votes = [item for item in (await table.scan(0, 1, None)).items if is_vote(item)]
+    items = (await table.scan(0, 1, None)).items
+    votes = [item for item in items if is_vote(item) and is_counted(item)]
     assert len(votes) == (2 if lost == "a vote" else 1)
     assert await shown(table, "2") == 1
     if lost != "the comment":

@@ -77,7 +77,7 @@ async def test_every_change_of_a_comment_is_an_event_and_no_other_change_is(
     assert [changed(one) for one in found] == [
         ("INSERT", "does not exist", "exists"),
         ("MODIFY", "exists", "exists"),
-        ("REMOVE", "exists", "does not exist"),
+        ("MODIFY", "exists", "does not exist"),
         ("INSERT", "does not exist", "exists"),
         ("MODIFY", "exists", "does not exist"),
     ]

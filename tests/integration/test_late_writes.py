@@ -1,0 +1,253 @@
+"""A delayed first attempt at a write changes nothing after its retry and the opposite write."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pytest
+from aiohttp import web
+from graphql import build_schema as parsed
+from strawberry.relay.utils import to_base64
+
+from dal.client.table import Table
+from dal.deadline import Deadline, deadline
+from dal.model import Organization, OrganizationUser, Roster, TicketStatus, UserType
+from dal.model.moderation import Moderation
+from dal.statistics.mode import MaintenanceMode, MaintenanceStore
+from dal.stores import Stores
+from dal.table.items import Item
+from resolvers.context import Context, Viewer
+from schema.build import build_schema
+from tests.dal.maintenance.person import all_items
+from tests.organizations import ticket
+from tests.proxy import Fault, Forward, through_proxy
+from tests.strategies import comment, order
+
+BOB = Viewer("bob", frozenset({"merchant", "moderator", "staff"}))
+ONE = comment("one", product_id="p", username="ann")
+OWN = comment("own", product_id="p", username="bob")
+ACME = Roster(
+    Organization("Acme", "Pro"),
+    [
+        OrganizationUser("Acme", "bob", UserType.ADMIN),
+        OrganizationUser("Acme", "eve", UserType.MEMBER),
+    ],
+)
+LINE = 'lines: [{ productId: "p", quantity: 1, unitPrice: { amount: "1.00", currencyCode: EUR } }]'
+
+THE_ONE = f'id: "{to_base64("Comment", "one")}"'
+SEEN = f'{THE_ONE}, seen: "{ONE.created_at:%Y-%m-%dT%H:%M:%S.%fZ}"'
+EVE = 'organizationName: "Acme", username: "eve"'
+ADD = 'productId: "q", rating: 5, language: "en", text: "Good"'
+
+
+@dataclass(frozen=True)
+class Write:
+    """A mutation with its input, the mutations before it, and the mutations that undo it.
+
+    ``$id`` stands for the id that the previous mutation returned.
+    """
+
+    name: str
+    given: str
+    undone: Sequence[tuple[str, str]] = ()
+    before: Sequence[tuple[str, str]] = ()
+    held: bool = False
+    """Whether new comments wait for a moderator."""
+
+    def depends_on(self, mode: MaintenanceMode) -> bool:
+        """Return whether the write is tested in a mode: only comments have counters."""
+        return mode is MaintenanceMode.TRANSACTIONAL or self.name.endswith("Comment")
+
+
+def pair(one: tuple[str, str], other: tuple[str, str]) -> list[Write]:
+    """Return the rows of two opposite mutations."""
+    return [Write(*one, undone=[other]), Write(*other, undone=[one], before=[one])]
+
+
+def typed(kind: str) -> tuple[str, str]:
+    return ("setOrganizationUserType", f"{EVE}, type: {kind}")
+
+
+def profile(name: str) -> tuple[str, str]:
+    return ("updateProfile", f'fullName: "{name}"')
+
+
+def plan(name: str) -> tuple[str, str]:
+    return ("setSubscriptionPlan", f'organizationName: "Acme", subscriptionPlan: "{name}"')
+
+
+def titled(title: str) -> tuple[str, str]:
+    return ("updateProduct", f'productId: "p", title: "{title}"')
+
+
+def edited(text: str) -> tuple[str, str]:
+    return ("updateComment", f'id: "{to_base64("Comment", "own")}", text: "{text}"')
+
+
+def decided(verdict: str) -> tuple[str, str]:
+    return ("decideComments", f'decisions: [{{ {SEEN}, verdict: {verdict}, reason: "No." }}]')
+
+
+ROWS = [
+    *pair(("markHelpful", THE_ONE), ("unmarkHelpful", THE_ONE)),
+    *pair(("blockUser", 'username: "eve", reason: "Spam"'), ("unblockUser", 'username: "eve"')),
+    *pair(("rejectComment", f'{SEEN}, reason: "No."'), ("approveComment", SEEN)),
+    *pair(decided("REJECT"), decided("APPROVE")),
+    *pair(("replyToComment", f'{THE_ONE}, text: "Thanks"'), ("removeReply", THE_ONE)),
+    *pair(("removeOrganizationUser", EVE), ("addOrganizationUser", EVE)),
+    Write(*typed("ADMIN"), undone=[typed("MEMBER")]),
+    Write(*plan("Free"), undone=[plan("Pro")]),
+    Write(*profile("Bob"), undone=[profile("Rob")], before=[profile("Rob")]),
+    Write(*titled("Kettle"), undone=[titled("Pot")], before=[titled("Pot")]),
+    Write(*edited("Bad"), undone=[edited("Good")], before=[edited("Good")]),
+    Write("addComment", ADD, undone=[("deleteComment", 'id: "$id"')]),
+    Write("addComment", ADD, undone=[("deleteComment", 'id: "$id"')], held=True),
+    Write("addComment", f'{ADD}, idempotencyKey: "k"', undone=[("deleteComment", 'id: "$id"')]),
+    Write("deleteComment", f'id: "{to_base64("Comment", "own")}"'),
+    Write("reportComment", f"{THE_ONE}, reason: SPAM", undone=[("approveComment", SEEN)]),
+    Write("createOrganization", 'name: "New", subscriptionPlan: "Pro"'),
+    Write("createTicket", 'organizationName: "Acme", subject: "Help", text: "Please"'),
+    Write("closeTicket", f'id: "{to_base64("Ticket", "t1")}"'),
+    Write(
+        "placeOrder",
+        f'username: "ann", {LINE}',
+        undone=[("setOrderStatus", 'id: "$id", status: CANCELLED')],
+    ),
+    Write("setOrderStatus", f'id: "{to_base64("Order", "o1")}", status: SHIPPED'),
+]
+RETURNS = {
+    "addComment": "comment { id } submission { id }",
+    "placeOrder": "order { id }",
+}
+"""The fields of the payloads that contain the id of a new object."""
+
+READS = {"Query", "GetItem", "BatchGetItem", "DescribeTable"}
+SCHEMA = build_schema()
+CREATE = {"addComment", "addOrganizationUser", "placeOrder"}
+"""Mutations that create an object. If no attempt got a response, the client that sends such a
+mutation again may create two objects, or create an object that it has removed."""
+NO_WRITES = {"createPhotoUploads"}
+"""Mutations that write nothing to the table."""
+
+
+def test_every_mutation_has_a_row() -> None:
+    mutation = parsed(SCHEMA.as_str()).mutation_type
+    assert mutation is not None
+    undone = {name for row in ROWS for name, _ in row.undone}
+    assert {row.name for row in ROWS} | NO_WRITES == set(mutation.fields)
+    assert undone <= set(mutation.fields)
+
+
+class LateNetwork:
+    """Loses the first attempt at each write, and delivers it later."""
+
+    def __init__(self) -> None:
+        self.loses_retries = False
+        self._late: list[Forward] = []
+        self._seen: set[bytes] = set()
+
+    def choose(self, operation: str, body: bytes) -> Fault | None:
+        first = body not in self._seen
+        if operation in READS or not (first or self.loses_retries):
+            return None
+        self._seen.add(body)
+        return self._lose
+
+    async def _lose(self, request: web.Request, forward: Forward) -> web.StreamResponse:
+        self._late.append(forward)
+        assert request.transport is not None
+        request.transport.abort()
+        return web.Response()
+
+    async def deliver(self) -> int:
+        """Deliver the lost requests. Return their number."""
+        for forward in self._late:
+            await forward()
+        return len(self._late)
+
+
+class Shop:
+    """Executes mutations on a table."""
+
+    def __init__(self, table: Table, *, held: bool) -> None:
+        self._stores = Stores(table)
+        self._moderation = Moderation(before_publishing=held)
+        self._id = ""
+
+    async def run(self, name: str, given: str) -> list[str]:
+        """Execute a mutation, and return the codes of its errors."""
+        returned = RETURNS.get(name, "")
+        given = given.replace("$id", self._id)
+        text = f"mutation {{ {name}(input: {{ {given} }}) {{ {returned} userErrors {{ code }} }} }}"
+        context = Context(BOB, self._stores, moderation=self._moderation)
+        answer = await SCHEMA.execute(text, context_value=context)
+        codes = [(error.extensions or {})["code"] for error in answer.errors or []]
+        payload = (answer.data or {}).get(name) or {}
+        self._id = next((one["id"] for one in payload.values() if isinstance(one, dict)), self._id)
+        return codes + [error["code"] for error in payload.get("userErrors", [])]
+
+
+async def filled(table: Table, mode: MaintenanceMode) -> None:
+    stores = Stores(table)
+    for one in (ONE, OWN):
+        await stores.comments.add(one)
+    await stores.organizations.create(ACME)
+    await stores.tickets.put_many(
+        [replace(ticket(1, "bob", "Acme"), ticket_id="t1", status=TicketStatus.OPEN)]
+    )
+    await stores.orders.put_many([order("o1", username="ann")])
+    store = MaintenanceStore(table)
+    await store.announce(await store.read(), mode=mode, complete=False)
+
+
+async def stored(table: Table) -> dict[tuple[str, str], Item]:
+    return {(item["PK"]["S"], item["SK"]["S"]): item for item in await all_items(table)}
+
+
+CASES = [(row, mode) for row in ROWS for mode in MaintenanceMode if row.depends_on(mode)]
+
+
+@pytest.mark.parametrize(("row", "mode"), CASES, ids=lambda one: getattr(one, "name", str(one)))
+async def test_a_delayed_first_attempt_changes_nothing(
+    table: Table, row: Write, mode: MaintenanceMode
+) -> None:
+    await filled(table, mode)
+    network = LateNetwork()
+    async with through_proxy(table) as (beyond, proxy):
+        shop = Shop(beyond, held=row.held)
+        for one in row.before:
+            assert await shop.run(*one) == []
+        proxy.choose = network.choose
+        assert await shop.run(row.name, row.given) == []
+        proxy.pass_all()
+        for one in row.undone:
+            assert await shop.run(*one) == []
+        before = await stored(table)
+        assert await network.deliver() > 0
+        assert await stored(table) == before
+
+
+REPEATABLE = [row for row in ROWS if row.undone and row.name not in CREATE]
+
+
+@pytest.mark.parametrize("row", REPEATABLE, ids=lambda row: row.name)
+async def test_a_write_without_a_response_changes_nothing_later(table: Table, row: Write) -> None:
+    """The client sends the mutation again, and then undoes it."""
+    await filled(table, MaintenanceMode.TRANSACTIONAL)
+    network = LateNetwork()
+    network.loses_retries = True
+    async with through_proxy(table) as (beyond, proxy):
+        shop = Shop(beyond, held=row.held)
+        for one in row.before:
+            assert await shop.run(*one) == []
+        proxy.choose = network.choose
+        limit = Deadline()
+        limit.restart(0.3)
+        with deadline(limit):
+            assert await shop.run(row.name, row.given) == ["UNAVAILABLE"]
+        proxy.pass_all()
+        for one in ((row.name, row.given), *row.undone):
+            assert await shop.run(*one) == []
+        before = await stored(table)
+        assert await network.deliver() > 0
+        assert await stored(table) == before
