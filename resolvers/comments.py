@@ -188,7 +188,7 @@ async def comment(info: Info, comment_id: str) -> Comment | None:
     return await info.context.comments.load(rules.identifier("commentId", comment_id))
 
 
-@reported(CommentPayload)
+@reported(CommentPayload, reads_standing=True)
 async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # noqa: A002 - Relay's name
     """Store a new comment of the viewer.
 
@@ -270,16 +270,14 @@ async def _require_known(info: Info, product_id: str) -> None:
         )
 
 
-@reported(CommentPayload)
+@reported(CommentPayload, reads_standing=True)
 async def update_comment(info: Info, input: UpdateCommentInput) -> CommentPayload:  # noqa: A002
     """Edit a comment: the viewer's own, or any comment if the viewer is a moderator."""
     viewer = require_viewer(info.context)
     changes = changed(input, _CHANGES | _text_rule(info.context), {"title", "photos"})
-    review = None
-    if not is_moderator(viewer):
-        permission = await info.context.stores.standings.permission(viewer.user_id)
-        may_write(permission)
-        review = partial(_review, info, permission)
+    permission = await info.context.stores.standings.permission(viewer.user_id)
+    may_write(permission)
+    review = None if is_moderator(viewer) else partial(_review, info, permission)
     comment_id = changes.pop("id")
     await _publish(info, viewer, changes, comment_id)
     written = await info.context.stores.comments.update(

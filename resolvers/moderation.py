@@ -270,7 +270,7 @@ async def reports(root: strawberry.Parent[QueueEntry], info: Info) -> CommentRep
     return await info.context.stores.reports.reports(root.comment_id)
 
 
-@reported(ReportPayload)
+@reported(ReportPayload, reads_standing=True)
 async def report_comment(info: Info, input: ReportCommentInput) -> ReportPayload:  # noqa: A002
     """Report a published comment. A user's second report of the same comment is not stored."""
     viewer = require_viewer(info.context)

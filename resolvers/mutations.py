@@ -14,6 +14,7 @@ from strawberry.relay.utils import to_base64
 from strawberry.utils.str_converters import to_camel_case
 
 from dal import errors
+from resolvers.authorization import may_write
 from resolvers.selection import Info
 
 Arguments = ParamSpec("Arguments")
@@ -104,16 +105,24 @@ _CODES: dict[type[errors.DalError], UserErrorCode] = {
 
 
 def reported(
-    payload: Callable[..., Payload],
+    payload: Callable[..., Payload], *, reads_standing: bool = False
 ) -> Callable[[Mutation[Arguments, Payload]], Mutation[Arguments, Payload]]:
-    """Decorate a mutation, so that the errors in ``_CODES`` become user errors in its payload."""
+    """Decorate a mutation, so that the errors in ``_CODES`` become user errors in its payload.
+
+    While the viewer's data is being erased, the mutation raises ForbiddenError, because an erasure
+    proves that no item names the user. With ``reads_standing``, the mutation itself calls
+    ``may_write`` or ``may_vote``, because it reads the viewer's standing together with other items.
+    """
 
     def decorated(mutation: Mutation[Arguments, Payload]) -> Mutation[Arguments, Payload]:
         @wraps(mutation)
         async def reporting(
             info: Info, *args: Arguments.args, **kwargs: Arguments.kwargs
         ) -> Payload:
+            viewer = info.context.viewer
             try:
+                if viewer is not None and not reads_standing:
+                    may_write(await info.context.stores.standings.permission(viewer.user_id))
                 return await mutation(info, *args, **kwargs)
             except InvalidInputError as invalid:
                 return payload(user_errors=[_user_error(one) for one in invalid.faults])

@@ -8,7 +8,7 @@ import strawberry
 from dal.errors import InvalidArgumentError
 from dal.model import rules
 from dal.repositories.photo_uploads import CONTENT_TYPES, NoUploadsError, UploadForm
-from resolvers.authorization import may_write, require_viewer
+from resolvers.authorization import require_viewer
 from resolvers.mutations import UserError, checked, reported
 from resolvers.selection import Info
 
@@ -64,7 +64,6 @@ async def create_photo_uploads(
     if uploads is None:
         raise NoUploadsError
     content_types = checked(input, _GIVEN)["content_types"]
-    may_write(await info.context.stores.standings.permission(viewer.user_id))
     return PhotoUploadsPayload(await uploads.forms(viewer.user_id, content_types))
 
 

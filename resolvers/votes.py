@@ -34,13 +34,13 @@ class VotePayload:
     user_errors: list[UserError] = field(default_factory=list)
 
 
-@reported(VotePayload)
+@reported(VotePayload, reads_standing=True)
 async def mark_helpful(info: Info, input: MarkHelpfulInput) -> VotePayload:  # noqa: A002
     """Store the viewer's vote for a published comment. A second vote changes nothing."""
     return await _set_vote(info, input, helpful=True)
 
 
-@reported(VotePayload)
+@reported(VotePayload, reads_standing=True)
 async def unmark_helpful(info: Info, input: UnmarkHelpfulInput) -> VotePayload:  # noqa: A002
     """Delete the viewer's vote for a published comment."""
     return await _set_vote(info, input, helpful=False)

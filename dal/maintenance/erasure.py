@@ -1,8 +1,8 @@
 """Erasure: deletes a user's data, or removes the user's name from it, while servers run.
 
 1. *Announce*: the erasure stores ``erasing``, with the operator's choices, in the user's standing
-   (see ``dal.entities.standing``). From then on, servers refuse the user's comments, edits, reports
-   and votes. The erasure waits for writes in progress.
+   (see ``dal.entities.standing``). From then on, servers refuse all of the user's mutations. The
+   erasure waits for writes in progress.
 2. *Erase*: the erasure repeatedly queries the user's items and erases them. This step ends when the
    queries find only items that the operator keeps.
 3. *Prove*: a scan of the whole table must find no more items to erase. If the scan finds such

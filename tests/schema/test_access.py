@@ -19,6 +19,7 @@ from strawberry.relay.utils import to_base64
 from dal.client.table import Table
 from dal.entities.case import encode_report
 from dal.entities.organization import organization_key, user_key
+from dal.entities.standing import STANDING, Standing
 from dal.entities.submission import SUBMISSION
 from dal.model import OrderStatus, Profile
 from dal.model.key_parts import escape
@@ -26,8 +27,10 @@ from dal.model.moderation import ReviewCause
 from dal.model.reports import Report, ReportReason
 from dal.model.submissions import SubmissionState, pending
 from dal.stores import Stores
+from resolvers.authorization import ROLES as RIGHTS
 from resolvers.context import Viewer
 from tests.conftest import Clients, fresh_table
+from tests.dal.maintenance.person import all_items
 from tests.organizations import ACME, ADMIN, COLLEAGUE, MEMBER, OUTSIDER, TICKETS, fill
 from tests.schema.conftest import ANN, BOB, MODERATOR, STAFF, Answer, Run, looks_missing, runner
 from tests.schema.ordering import codes
@@ -401,3 +404,51 @@ async def test_users_change_only_their_own_profile_and_only_staff_place_orders(r
     assert codes(await run(place, BOB)) == ["FORBIDDEN"]
     for mutation in (place, update):
         assert codes(await run(mutation)) == ["UNAUTHENTICATED"]
+
+
+LINE = '{ productId: "1", quantity: 1, unitPrice: { amount: "1", currencyCode: "EUR" } }'
+DECIDED = f'id: "{IDS["HELD_ID"]}", seen: "2020-02-27T00:00:00Z"'
+PUBLISHED = f'id: "{to_base64("Comment", "reported")}"'
+MUTATIONS = {
+    "addComment": 'productId: "1", rating: 5, language: "en", text: "Good"',
+    "addOrganizationUser": f'{NAME}, username: "new"',
+    "approveComment": DECIDED,
+    "blockUser": 'username: "bob", reason: "Spam"',
+    "closeTicket": f'id: "{IDS["TICKET_ID"]}"',
+    "createOrganization": 'name: "new", subscriptionPlan: "Pro"',
+    "createPhotoUploads": 'contentTypes: ["image/png"]',
+    "createTicket": f'{NAME}, subject: "S", text: "T"',
+    "decideComments": f"decisions: [{{ {DECIDED}, verdict: APPROVE }}]",
+    "deleteComment": PUBLISHED,
+    "markHelpful": PUBLISHED,
+    "placeOrder": f'username: "bob", lines: [{LINE}]',
+    "rejectComment": f'{DECIDED}, reason: "No."',
+    "removeOrganizationUser": f'{NAME}, username: "{MEMBER}"',
+    "removeReply": PUBLISHED,
+    "replyToComment": f'{PUBLISHED}, text: "Thanks"',
+    "reportComment": f"{PUBLISHED}, reason: SPAM",
+    "setOrderStatus": f'id: "{IDS["PLACED_ID"]}", status: SHIPPED',
+    "setOrganizationUserType": f'{NAME}, username: "{MEMBER}", type: ADMIN',
+    "setSubscriptionPlan": f'{NAME}, subscriptionPlan: "Free"',
+    "unblockUser": 'username: "eve"',
+    "unmarkHelpful": PUBLISHED,
+    "updateComment": f"{PUBLISHED}, rating: 2",
+    "updateProduct": 'productId: "1", title: "Kettle"',
+    "updateProfile": 'fullName: "Gone"',
+}
+"""A valid input of each mutation."""
+
+
+async def test_every_mutation_refuses_a_user_whose_data_is_being_erased(
+    schema: Schema, run: Run, world: World
+) -> None:
+    root = schema._schema.mutation_type
+    assert root is not None
+    assert root.fields.keys() == MUTATIONS.keys()
+    gone = Viewer("gone", RIGHTS)
+    await world.table.put_many([STANDING.encode(Standing("gone", erasing={"comments": "delete"}))])
+    before = await all_items(world.table)
+    for name, given in MUTATIONS.items():
+        operation = f"mutation {{ {name}(input: {{ {given} }}) {{ userErrors {{ message }} }} }}"
+        assert codes(await run(operation, gone)) == ["FORBIDDEN"], name
+    assert await all_items(world.table) == before

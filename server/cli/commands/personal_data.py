@@ -182,9 +182,9 @@ async def erase(
     other data of the user is deleted, except orders and tickets that you choose to keep.
 
     Close the user's account at the sign-in provider first. While the command runs, servers refuse
-    the user's comments, edits, reports and votes. The command ends when a scan of the table, or
-    with --no-scan two passes over the indexes, finds the name nowhere else. If the command is
-    interrupted, run it again.
+    all of the user's mutations. The command ends when a scan of the table, or with --no-scan two
+    passes over the indexes, finds the name nowhere else. If the command is interrupted, run it
+    again.
     """
     name, choices = rules.identifier("NAME", name), Choices(comments, orders, tickets)
     async with open_store(settings, share=True) as store:
