@@ -85,6 +85,7 @@ def restore(directory: DataDirectory, file: Path) -> tuple[int, Path | None]:
 def _copied(source: Path, target: Path) -> Iterator[tuple[Path, int]]:
     """Copy the database ``source``. Yield the path of the checked copy, and the number of items.
 
+    The copy has no free space, so it contains no deleted data (see ``compaction``).
     The copy is in a temporary directory next to ``target``, on the same disk.
     """
     with TemporaryDirectory(".partial", f".{target.name}.", target.absolute().parent) as folder:
@@ -94,12 +95,9 @@ def _copied(source: Path, target: Path) -> Iterator[tuple[Path, int]]:
                 closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as data,
                 closing(sqlite3.connect(draft)) as copy,
             ):
-                # Copy in a single step. With several steps, every write of another process would
-                # restart the copy.
-                data.backup(copy)
-                # In this mode, the copy is a single file without a log.
-                copy.execute("PRAGMA journal_mode = DELETE")
+                data.execute("VACUUM INTO ?", (str(draft),))
                 items = _check(source, copy)
+            _sync(draft)  # some versions of SQLite do not flush this copy
         except sqlite3.OperationalError as error:
             raise CommandError(
                 f"{source} cannot be copied ({error}): check its permissions and the free space "
@@ -131,9 +129,9 @@ def _files(database: Path) -> list[Path]:
     return [database.with_name(database.name + end) for end in ("", "-wal", "-shm", "-journal")]
 
 
-def _sync(folder: Path) -> None:
-    """Flush the entries of a directory to the disk."""
-    descriptor = os.open(folder, os.O_RDONLY)
+def _sync(path: Path) -> None:
+    """Flush a file, or the entries of a directory, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

@@ -237,6 +237,15 @@ class DataDirectory:
         if self._begun.exists() and (not size or (size <= _PAGE and not logged)):
             raise self._lost("empty")
 
+    def last_change(self) -> int | None:
+        """Return the time of the data file's last change, in nanoseconds.
+
+        None if the file is missing, or if the log of a killed engine contains later changes.
+        """
+        if self._log.exists() or not self.database.exists():
+            return None
+        return self.database.stat().st_mtime_ns
+
     def _lost(self, how: str) -> CommandError:
         return CommandError(
             f"The data file {self.database} is {how}, but it had data before: restore a backup "

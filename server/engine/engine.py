@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 
+from server.engine.compaction import compact
 from server.engine.data_directory import ROOM, DataDirectory, EngineRecord
 from server.engine.engine_process import (
     START_DEADLINE,
@@ -75,6 +76,8 @@ async def embedded_engine(
     With ``share``, use the engine of a running server if there is one. Without ``create``, raise
     CommandError if the directory has no data, and do not create the directory.
 
+    After the engine has stopped, its data file is rewritten without deleted data if it has changed.
+
     Raises DataDirectoryInUseError if another process owns the directory. With ``share``, the
     function first waits up to 30 seconds. The wait ends earlier when the command that owns the
     directory has ended, or when the server that owns it has started its engine. Raises CommandError
@@ -102,6 +105,7 @@ async def embedded_engine(
             directory.require_data()
         directory.check_data()
         end_orphan(directory)
+        before = directory.last_change()
         keeper = _Keeper(directory, await _start(directory, None), died, serving=not share)
         task = asyncio.create_task(keeper.keep())
         try:
@@ -112,7 +116,13 @@ async def embedded_engine(
             with suppress(asyncio.CancelledError):
                 await task
             await keeper.process.stop()
+            # Forget the record first: it would make a killed compaction look like a lost log.
             directory.forget_record()
+            if before is None or directory.last_change() != before:
+                try:
+                    await asyncio.to_thread(compact, directory.database)
+                except CommandError as error:
+                    logger.warning("%s", error)
     finally:
         directory.leave()
 

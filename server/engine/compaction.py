@@ -1,0 +1,37 @@
+"""Removes deleted data from the data file of the embedded engine, and from its write-ahead log.
+
+SQLite does not overwrite what it deletes: old rows stay in free pages and in the free space of used
+pages, until other rows replace them. SQLite's setting ``secure_delete`` would overwrite the old
+rows, but each connection sets it for itself, and the engine has no option for it.
+"""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from server.errors import CommandError
+
+_WAIT = 60.0
+"""Maximum seconds that a step waits for the engine's transactions."""
+
+
+def compact(database: Path) -> None:
+    """Rewrite the data file without free space, and empty its log. Raise CommandError on failure.
+
+    An engine may use the file meanwhile. Its requests then wait about a second for each 100 MB.
+    """
+    try:
+        with closing(sqlite3.connect(database, timeout=_WAIT, isolation_level=None)) as data:
+            data.execute("VACUUM")
+            (busy, _, _) = data.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except sqlite3.Error as error:
+        raise _failed(database, str(error)) from error
+    if busy:
+        raise _failed(database, "another program reads it")
+
+
+def _failed(database: Path, reason: str) -> CommandError:
+    return CommandError(
+        f"Deleted data is still in free space of {database}, because the file cannot be rewritten "
+        f"({reason}): check the free space on the disk, then restart the server."
+    )
