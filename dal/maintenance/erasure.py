@@ -69,7 +69,7 @@ class Choices:
     """What the erasure does with the user's comments, orders and tickets.
 
     * ``delete``: delete the items.
-    * ``anonymize`` or ``rename``: keep the items under a random name.
+    * ``anonymize`` or ``rename``: keep the items under a random name. Comments lose their photos.
     * ``keep``: keep the items unchanged. This is not possible for comments.
 
     For the user's other items, there is no choice. The user's name is removed from moderation
@@ -298,6 +298,9 @@ class Erasure:
     async def _erase_comment(self, item: Item) -> None:
         """Delete a comment or a submission, or replace its author's name by a random name.
 
+        An anonymous comment has no photos, because photos and their URLs can show who the author
+        is, or that two comments have the same author.
+
         A deletion first removes the comment's case, reports and votes. So if it is interrupted, it
         leaves few of them, which were written meanwhile. After the deletion it removes these too.
         """
@@ -311,9 +314,11 @@ class Erasure:
                 return CommentChange(there, idempotency.tombstone(there, digest=False))
             if isinstance(one, Comment):
                 return CommentChange(
-                    there, encode(one._replace(username=erased_owner(), name=None))
+                    there, encode(one._replace(username=erased_owner(), name=None, photos=()))
                 )
-            return CommentChange(there, encode(replace(one, username=erased_owner(), name=None)))
+            return CommentChange(
+                there, encode(replace(one, username=erased_owner(), name=None, photos=()))
+            )
 
         if deletes:
             await remove_reactions(self._table, comment_id)

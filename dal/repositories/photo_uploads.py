@@ -1,9 +1,10 @@
 """Uploads of photos: browsers send files to an S3 bucket, and comments show copies of the files.
 
-A form uploads one file to ``uploads/<user>/<id>.<ext>``. ``<user>`` is a hash of the user's id.
-When a comment is saved, the file is copied to ``photos/<user>/<id>-<ETag>.<ext>``, and the comment
-gets the address of the copy. So the author cannot replace a photo that a moderator has approved.
-The bucket may delete everything below ``uploads/`` after a day.
+A form uploads one file to ``uploads/<user>/<id>.<ext>``. ``<user>`` is a hash of the user's id, and
+``<id>`` is random. When a comment is saved, the file is copied to ``photos/<id>-<ETag>.<ext>``, and
+the comment gets the address of the copy. So the author cannot replace a photo that a moderator has
+approved. The address is public, so it does not depend on the user. The bucket may delete everything
+below ``uploads/`` after a day.
 """
 
 import hashlib
@@ -33,7 +34,7 @@ _SECONDS = 600
 """Seconds for which a form is valid."""
 
 _UPLOAD = re.compile(
-    rf"uploads/([0-9a-f]{{32}}/[0-9a-f]{{32}})\.({'|'.join(CONTENT_TYPES.values())})"
+    rf"uploads/([0-9a-f]{{32}})/([0-9a-f]{{32}})\.({'|'.join(CONTENT_TYPES.values())})"
 )
 """The key of an upload: ``uploads/<user>/<id>.<ext>``."""
 
@@ -75,11 +76,7 @@ class UploadForm:
     max_bytes: int = MAX_UPLOAD
 
 
-def folder_of(user_id: str) -> str:
-    """Return the name of a user's folders in the bucket: a hash of the user's id.
-
-    The addresses of photos contain this name and are public, so they must not show the id.
-    """
+def _folder_of(user_id: str) -> str:
     return hashlib.sha256(user_id.encode()).hexdigest()[:32]
 
 
@@ -115,7 +112,7 @@ class PhotoUploads:
         forms = []
         for content_type in content_types:
             name = f"{uuid.uuid4().hex}.{CONTENT_TYPES[content_type]}"
-            key = f"uploads/{folder_of(user_id)}/{name}"
+            key = f"uploads/{_folder_of(user_id)}/{name}"
             url, fields = await self._store.upload_form(key, content_type, MAX_UPLOAD, _SECONDS)
             forms.append(UploadForm(url, fields, f"{self.url}/{key}", expires_at))
         return forms
@@ -135,9 +132,9 @@ class PhotoUploads:
         key = _UPLOAD.fullmatch(source) if source != photo.url else None
         if key is None and not self._may_be_upload(photo.url):
             return photo
-        if key is not None and key[1].startswith(f"{folder_of(user_id)}/"):
+        if key is not None and key[1] == _folder_of(user_id):
             tag = await self._store.tag(source)
-            target = f"photos/{key[1]}-{tag}.{key[2]}"
+            target = f"photos/{key[2]}-{tag}.{key[3]}"
             if tag is not None and await self._store.copy(source, tag, target):
                 return Photo(f"{self.url}/{target}", photo.alt)
         raise InvalidArgumentError(

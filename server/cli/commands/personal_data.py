@@ -1,5 +1,6 @@
 """``marginalia user export`` and ``marginalia user erase``: export and erase a user's data."""
 
+import asyncio
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -17,10 +18,10 @@ from dal.maintenance.erasure import Choices, CommentFate, Erased, Erasure, Fate
 from dal.maintenance.personal_data import Kind, exported, find, kind_in, scan
 from dal.model import rules
 from dal.model.key_parts import format_instant
-from dal.repositories.photo_uploads import folder_of
 from dal.table.items import Item
 from server.cli.long_running import ReadUnits, WriteUnits, long_running, scanning, writers_settled
 from server.cli.options import STORE, takes
+from server.engine.compaction import compact
 from server.engine.storage import Store, open_store
 from server.errors import CommandError
 from server.importer.losses import counted
@@ -73,7 +74,7 @@ This command cannot reach:
 - the table's stream, for 24 hours
 - the latest changes in the memory of running servers and in Redis: restart the
   servers and delete the stream in Redis, or wait until new changes replace them
-- photos in the bucket: delete photos/{folder}
+- photos in the bucket: delete the URLs that an earlier export lists
 - the analytics store: run `marginalia analytics refresh`
 - texts in which other users mention the name, and pages in a CDN
 - the account at the sign-in provider: with it, the user can write again"""
@@ -123,10 +124,7 @@ async def export(
         if not items:
             typer.echo(f"The table has no data of {name}.", err=output is None)
             return
-        data = exported(items, name) | {
-            "photoFolder": f"photos/{folder_of(name)}/",
-            "exportedAt": format_instant(datetime.now(UTC)),
-        }
+        data = exported(items, name) | {"exportedAt": format_instant(datetime.now(UTC))}
         text = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
         if output is None:
             sys.stdout.write(text.decode())
@@ -177,9 +175,10 @@ async def erase(
     """Erase the data of a user, or remove the user's name from the data, while servers run.
 
     With 'anonymize' or 'rename', the command replaces the user's id by a random name, such as
-    erased-1a2b3c4d, and removes the display name. Each comment, order or ticket gets a different
-    name. In decisions and blocks that the user made as a moderator, the name becomes 'erased'. All
-    other data of the user is deleted, except orders and tickets that you choose to keep.
+    erased-1a2b3c4d, and removes the display name and photos. Each comment, order or ticket gets a
+    different name. In decisions and blocks that the user made as a moderator, the name becomes
+    'erased'. All other data of the user is deleted, except orders and tickets that you choose to
+    keep.
 
     Close the user's account at the sign-in provider first. While the command runs, servers refuse
     all of the user's mutations. The command ends when a scan of the table, or with --no-scan two
@@ -201,11 +200,13 @@ async def erase(
         if not yes:
             _confirm(name, found, choices)
         done = await _erase(store, Erasure(store.table, name, choices), found, scans=scans)
+        if store.directory is not None and not store.alone:
+            await asyncio.to_thread(compact, store.directory.database)
     typer.echo(f"{name} is erased: {_listed(done.erased, choices)}.")
     if done.kept:
         typer.echo(f"As you chose, the name stays in {_listed(done.kept)}.")
     typer.echo(_PROVED_BY_SCAN if scans else _PROVED_BY_QUERIES)
-    typer.echo(_OUT_OF_REACH.format(folder=folder_of(name)))
+    typer.echo(_OUT_OF_REACH)
 
 
 async def _erase(store: Store, erasure: Erasure, found: Counter[Kind], *, scans: bool) -> Erased:

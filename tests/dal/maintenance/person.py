@@ -14,6 +14,7 @@ from dal.maintenance.personal_data import Kind
 from dal.model import (
     Organization,
     OrganizationUser,
+    Photo,
     ProductGroup,
     Profile,
     Roster,
@@ -32,6 +33,7 @@ from tests.strategies import comment, order
 
 NAME = "zoë/5%#1"
 SHOWN = "Zoë Example"
+PHOTO = Photo("https://photos.example/zoe/1.jpg", "Me")
 ORGANIZATION, LEFT = "ac/me#1%", "former"
 
 COUNTS = {
@@ -59,7 +61,7 @@ async def fill(stores: Stores, table: Table, name: str = NAME, of: str = "") -> 
 
     ``of`` is a prefix of the ids, so that a table can contain several such users.
     """
-    own: dict[str, Any] = {"username": name, "name": SHOWN}
+    own: dict[str, Any] = {"username": name, "name": SHOWN, "photos": (PHOTO,)}
     await stores.comments.put_many(
         [
             comment(f"{of}c1", **own),

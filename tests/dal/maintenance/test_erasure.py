@@ -173,7 +173,7 @@ async def test_items_of_users_with_similar_names_are_unchanged(table: Table) -> 
     assert await counted(table) == {}
 
 
-async def test_renamed_data_has_random_names(table: Table) -> None:
+async def test_renamed_data_has_random_names_and_no_photos(table: Table) -> None:
     stores = Stores(table)
     await fill(stores, table)
     await erase(table, RENAME_ALL)
@@ -190,6 +190,7 @@ async def test_renamed_data_has_random_names(table: Table) -> None:
     queued = (await stores.moderation.queue(Slice(9))).nodes[0].submission
     assert queued is not None
     assert queued.author_name.startswith("erased-")
+    assert [one.photos for one in (*mine, queued)] == [(), (), ()]
 
 
 async def test_a_retry_after_the_erase_does_not_restore_the_comment(table: Table) -> None:
