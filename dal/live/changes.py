@@ -1,8 +1,9 @@
 """Changes of comments, the events that subscriptions receive, and event cursors.
 
 A broker sends a change to other processes as one JSON object: ``{"product": …, "position": …,
-"was": [rating, language, version, verified, has_photos] or null, "now": item or null}``. An object
-with only ``product`` means that the outcome of a write to this product's comments is unknown.
+"was": [rating, language, version, verified, has_photos] or null, "became": the same or null}``. The
+comment itself is sent separately, so that it can be removed: see ``redis_stream``. An object with
+only ``product`` means that the outcome of a write to this product's comments is unknown.
 """
 
 import binascii
@@ -10,7 +11,7 @@ import secrets
 import struct
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
@@ -52,16 +53,29 @@ class Change:
 
     ``was`` is None for a new comment, and ``now`` is None for a deleted comment. ``position`` is
     the comment's position in the lists of its product: ``<createdAt>#<id>``.
+
+    If a later change has replaced or deleted the comment, nobody may read the older text. ``now``
+    is then None too, and ``replaced`` has the state that this change produced.
     """
 
     product_id: str
     position: str
     was: Was | None
     now: Comment | None
+    replaced: Was | None = None
     late: bool = False
     """True if a new epoch (see ``EventPosition``) began between the write and the publication of
     this change. In this case, a later change of the same comment may be lost. ``now`` may then be
     out of date, so clients must reload."""
+
+    @property
+    def became(self) -> Was | None:
+        """The state after the write; None if the write deleted the comment."""
+        return self.replaced if self.now is None else _state(self.now)
+
+    def without_text(self) -> "Change":
+        """Return the change without the comment, because a later change has replaced it."""
+        return replace(self, now=None, replaced=self.became)
 
     @property
     def size(self) -> int:
@@ -155,6 +169,12 @@ class CommentEvent:
         return None if self.change is None else encode_cursor(self.change.position)
 
     @property
+    def lacks_text(self) -> bool:
+        """Whether the client needs the comment, but only a later change has it."""
+        gone = self.change is None or self.kind is CommentEventKind.DELETED
+        return not gone and self.comment_edge is None
+
+    @property
     def size(self) -> int:
         """Approximate bytes in memory."""
         return 0 if self.change is None else self.change.size
@@ -176,13 +196,13 @@ def change_of(old: Comment | None, new: Comment | None) -> Change:
     """
     comment = new or old
     assert comment is not None  # noqa: S101 - only one of the two may be None
-    was = None if old is None else _was(old)
+    was = None if old is None else _state(old)
     return Change(comment.product_id, comment_position(comment), was, new)
 
 
-def _was(old: Comment) -> Was:
+def _state(one: Comment) -> Was:
     return Was(
-        old.rating, old.language, version(old), old.verified_purchase, has_photos=bool(old.photos)
+        one.rating, one.language, version(one), one.verified_purchase, has_photos=bool(one.photos)
     )
 
 
@@ -193,27 +213,39 @@ def version(comment: Comment) -> str:
     return format_instant(max(one for one in instants if one is not None))
 
 
-def encode(entry: LogEntry) -> bytes:
-    """Return an entry as one line of JSON."""
+def encode(entry: LogEntry) -> tuple[bytes, bytes]:
+    """Return an entry as one line of JSON, and its comment as JSON. The line has no text of it."""
     if isinstance(entry, UncertainWrite):
-        return orjson.dumps({"product": entry.product_id})
-    was = None if entry.was is None else list(entry.was)
-    now = None if entry.now is None else COMMENT.encode(entry.now)
-    return orjson.dumps(
-        {"product": entry.product_id, "position": entry.position, "was": was, "now": now}
-    )
+        return orjson.dumps({"product": entry.product_id}), b""
+    states = (None if one is None else list(one) for one in (entry.was, entry.became))
+    fields = entry.product_id, entry.position, *states
+    line = orjson.dumps(dict(zip(("product", "position", "was", "became"), fields, strict=True)))
+    return line, b"" if entry.now is None else orjson.dumps(COMMENT.encode(entry.now))
 
 
-def decode(line: bytes) -> LogEntry:
-    """Return the log entry in a line. For other text, raise one of the errors in ``UNREADABLE``."""
+def decode(line: bytes, comment: bytes | None = None) -> LogEntry:
+    """Return the log entry in a line. For other text, raise one of the errors in ``UNREADABLE``.
+
+    Without ``comment``, the entry has the state after the write, but not the comment.
+    """
     fields = orjson.loads(line)
     if "position" not in fields:
         return UncertainWrite(fields["product"])
-    was, item = fields["was"], fields["now"]
-    now = comment_in(item)
-    if (now is None) != (item is None):
+    was, became = (None if one is None else Was(*one) for one in (fields["was"], fields["became"]))
+    change = Change(fields["product"], fields["position"], was, None, became)
+    if not comment:
+        return change
+    now = comment_in(orjson.loads(comment))
+    if now is None:
         raise ValueError("This item is not a comment.")
-    return Change(fields["product"], fields["position"], None if was is None else Was(*was), now)
+    return replace(change, now=now, replaced=None)
+
+
+def text_name(change: Change) -> str | None:
+    """Return the name under which a broker keeps the comment of a change; None after a deletion."""
+    if change.became is None:
+        return None
+    return f"{change.product_id}\n{change.position}\n{change.became.version}"
 
 
 def event_for(
@@ -228,9 +260,9 @@ def event_for(
     """
     if isinstance(entry, UncertainWrite) or entry.late:
         return CommentEvent(CommentEventKind.RELOAD, position)
-    before, after = entry.was, entry.now
+    before, after = entry.was, entry.became
     was = before is not None and _passes(selection, before)
-    now = after is not None and _passes(selection, _was(after))
+    now = after is not None and _passes(selection, after)
     if not was and not now:
         return None
     return CommentEvent(_KINDS[was, now], position, entry)

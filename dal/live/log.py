@@ -36,7 +36,9 @@ class SlowListenerError(Exception):
 class Listener:
     """An async iterator of the events of one selection (a product's comments, with filters).
 
-    The queue holds a limited number and limited bytes of events.
+    The queue holds a limited number and limited bytes of events. It has at most one event of each
+    comment, with the comment's newest state: a change replaces the comment's queued event by an
+    event for both changes. So a client never receives a text that was removed meanwhile.
     """
 
     def __init__(
@@ -48,32 +50,60 @@ class Listener:
         self.selection = selection
         self._after = after
         self._leave = leave
-        self._waiting: deque[CommentEvent] = deque()
+        self._waiting: dict[str, CommentEvent] = {}
+        """The queued events by the position of their comments. READY and RELOAD have the key ''."""
+        self._merged = 0
+        """The number of the latest change that has replaced a queued event."""
         self._bytes = 0
         self._slow = False
         self._closed = False
         self._wake = asyncio.Event()
 
-    def offer(self, event: CommentEvent) -> None:
-        """Add an event to the queue. A RELOAD event replaces all queued events.
+    def begin(self, kind: CommentEventKind, position: EventPosition) -> None:
+        """Replace all queued events by READY or RELOAD."""
+        self._waiting = {"": CommentEvent(kind, position)}
+        self._merged = self._bytes = 0
+        self._slow = False
+        self._wake.set()
 
-        If the queue is full, the listener discards the queued events and closes. Events up to the
+    def offer(self, position: EventPosition, entry: LogEntry) -> None:
+        """Add the event of a log entry to the queue, if the entry changes the listener's list.
+
+        If the queue is full, the listener discards the queued events and closes. Entries up to the
         constructor's position ``after`` are skipped, because the client has already received them,
         possibly from another process.
         """
-        if event.kind is CommentEventKind.RELOAD:
-            self._waiting.clear()
-            self._bytes = 0
-        elif self._after is not None and event.position.is_up_to(self._after):
+        event = event_for(self.selection, position, entry)
+        if event is not None and event.kind is CommentEventKind.RELOAD:
+            self.begin(event.kind, position)
+            return
+        if self._after is not None and position.is_up_to(self._after):
+            return
+        assert isinstance(entry, Change)  # noqa: S101 - an uncertain write causes RELOAD
+        queued = self._waiting.pop(entry.position, None)
+        if queued is not None and queued.change is not None:
+            if queued.change.became != entry.was:
+                # The changes arrived in another order, so the client's state is unknown.
+                self.begin(CommentEventKind.RELOAD, position)
+                return
+            self._bytes -= queued.size
+            self._merged = position.number
+            event = event_for(self.selection, position, replace(entry, was=queued.change.was))
+        if event is None:
             return
         if len(self._waiting) >= MAX_WAITING_EVENTS or self._bytes > MAX_WAITING_BYTES:
             self._slow = True
             self._waiting.clear()
             self.close()
             return
-        self._waiting.append(event)
+        self._waiting[entry.position] = event
         self._bytes += event.size
         self._wake.set()
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the queue has overflowed, or lacks the text of a comment."""
+        return self._slow or any(event.lacks_text for event in self._waiting.values())
 
     def close(self) -> None:
         """Receive no more events. The iteration ends after the events that are in the queue."""
@@ -86,7 +116,7 @@ class Listener:
 
     async def __anext__(self) -> CommentEvent:
         """Return the next event. Raise SlowListenerError after an overflow of the queue."""
-        while not self._waiting:
+        while (event := next(iter(self._waiting.values()), None)) is None or event.lacks_text:
             if self._slow:
                 raise SlowListenerError(
                     "Events arrived faster than the client read them: subscribe again with the "
@@ -96,8 +126,14 @@ class Listener:
                 raise StopAsyncIteration
             self._wake.clear()
             await self._wake.wait()
-        event = self._waiting.popleft()
+        del self._waiting["" if event.change is None else event.change.position]
         self._bytes -= event.size
+        if event.position.number < self._merged:
+            # A later event also stands for changes before this event, so a client cannot continue
+            # after this event. No epoch has the number 0, so a client that tries receives RELOAD.
+            unusable = event.position._replace(epoch=0)
+            last = event.position._replace(number=self._merged)
+            event = replace(event, position=unusable if self._waiting else last)
         return event
 
     async def aclose(self) -> None:
@@ -112,6 +148,8 @@ class Log:
     change contains the version that it replaced. If a change in the log has replaced the version
     that an arriving change produced, the arriving change is older. The log then delivers the
     arriving change with the comment's newest state.
+
+    The log has only the newest text of each comment. A change removes the comment's older texts.
     """
 
     def __init__(self, *, kept: int = MAX_KEPT, kept_bytes: int = MAX_KEPT_BYTES) -> None:
@@ -138,37 +176,37 @@ class Log:
         self._floor = number
         self._entries: deque[tuple[int, LogEntry]] = deque()
         self._bytes = 0
-        self._next: dict[tuple[str, str], Change] = {}
-        """Maps a comment's position and version to the change that replaced this version."""
-        reload = CommentEvent(CommentEventKind.RELOAD, self.last)
+        self._next: dict[tuple[str, str], int] = {}
+        """Maps a comment's position and version to the number of the change that replaced this
+        version."""
+        self._texts: dict[str, dict[int, str]] = {}
+        """Maps a comment's position to the numbers of its changes that have a text, each with the
+        version of the text."""
         for listeners in list(self._listeners.values()):
             for listener in list(listeners):
-                listener.offer(reload)
+                listener.begin(CommentEventKind.RELOAD, self.last)
 
     def append(self, number: int, entry: LogEntry) -> None:
         """Add an entry, and deliver it to the listeners of its product."""
         if isinstance(entry, Change):
             entry = self._latest(entry)
+        self._forget_texts(entry)
         self.last = EventPosition(self.last.epoch, number)
         self._entries.append((number, entry))
         self._bytes += entry.size
-        if isinstance(entry, Change) and entry.was is not None:
-            before = entry.was.version
-            # A load from a file may change a comment without a new version. Such a change is not
-            # added to ``_next``, because versions do not show whether it is newer.
-            if entry.now is None or version(entry.now) != before:
-                self._next[entry.position, before] = entry
+        if isinstance(entry, Change):
+            if entry.was is not None:
+                before = entry.was.version
+                # A load from a file may change a comment without a new version. Such a change is
+                # not added to ``_next``, because versions do not show whether it is newer.
+                if entry.became is None or entry.became.version != before:
+                    self._next[entry.position, before] = number
+            if entry.now is not None:
+                self._texts.setdefault(entry.position, {})[number] = version(entry.now)
         while len(self._entries) > self._kept or self._bytes > self._kept_bytes:
-            self._floor, oldest = self._entries.popleft()
-            self._bytes -= oldest.size
-            if isinstance(oldest, Change) and oldest.was is not None:
-                replaced = oldest.position, oldest.was.version
-                if self._next.get(replaced) is oldest:
-                    del self._next[replaced]
+            self._drop_oldest()
         for listener in list(self._listeners.get(entry.product_id, ())):
-            event = event_for(listener.selection, self.last, entry)
-            if event is not None:
-                listener.offer(event)
+            listener.offer(self.last, entry)
 
     def listen(self, selection: Selection, after: EventPosition | None) -> Listener:
         """Return a listener to future changes, or to all changes after the position ``after``.
@@ -178,8 +216,17 @@ class Log:
         the events after ``after`` do not fit in a listener's queue.
         """
         listener = Listener(selection, self._forget, after)
-        for event in self._backlog(selection, after):
-            listener.offer(event)
+        if after is None:
+            listener.begin(CommentEventKind.READY, self.last)
+        elif after.epoch != self.last.epoch or after.number < self._floor:
+            listener.begin(CommentEventKind.RELOAD, self.last)
+        else:
+            for number, entry in self._entries:
+                if number > after.number and entry.product_id == selection.product_id:
+                    listener.offer(EventPosition(after.epoch, number), entry)
+            if listener.incomplete:
+                listener = Listener(selection, self._forget, after)
+                listener.begin(CommentEventKind.RELOAD, self.last)
         self._listeners.setdefault(selection.product_id, {})[listener] = None
         return listener
 
@@ -196,35 +243,77 @@ class Log:
         if not listeners:
             self._listeners.pop(product_id, None)
 
-    def _backlog(self, selection: Selection, after: EventPosition | None) -> list[CommentEvent]:
-        if after is None:
-            return [CommentEvent(CommentEventKind.READY, self.last)]
-        reload = [CommentEvent(CommentEventKind.RELOAD, self.last)]
-        if after.epoch != self.last.epoch or after.number < self._floor:
-            return reload
-        events = []
-        for number, entry in self._entries:
-            if number > after.number and entry.product_id == selection.product_id:
-                event = event_for(selection, EventPosition(after.epoch, number), entry)
-                events += [] if event is None else [event]
-        fits = sum(event.size for event in events) <= MAX_WAITING_BYTES
-        return events if len(events) < MAX_WAITING_EVENTS and fits else reload
+    def _drop_oldest(self) -> None:
+        self._floor, oldest = self._entries.popleft()
+        self._bytes -= oldest.size
+        if not isinstance(oldest, Change):
+            return
+        if oldest.was is not None:
+            replaced = oldest.position, oldest.was.version
+            if self._next.get(replaced) == self._floor:
+                del self._next[replaced]
+        if oldest.now is not None:
+            self._text_is_gone(oldest.position, self._floor)
 
-    def _latest(self, change: Change) -> Change:
+    def _forget_texts(self, entry: LogEntry) -> None:
+        """Remove the texts that an entry replaces. The changes stay in the log without texts."""
+        if isinstance(entry, UncertainWrite):
+            # The write may have removed any comment of the product. All clients must reload, so
+            # they need no text.
+            for number, change in list(self._entries):
+                if isinstance(change, Change) and change.product_id == entry.product_id:
+                    self._forget_text(number)
+            return
+        for number, older in list(self._texts.get(entry.position, {}).items()):
+            if entry.became is None or (entry.was is not None and older <= entry.was.version):
+                self._forget_text(number)
+
+    def _forget_text(self, number: int) -> None:
+        place = number - self._entries[0][0]
+        _, change = self._entries[place]
+        if not isinstance(change, Change) or change.now is None:
+            return
+        self._bytes -= change.size
+        change = change.without_text()
+        self._bytes += change.size
+        self._entries[place] = number, change
+        self._text_is_gone(change.position, number)
+
+    def _text_is_gone(self, position: str, number: int) -> None:
+        del self._texts[position][number]
+        if not self._texts[position]:
+            del self._texts[position]
+
+    def _latest(self, change: Change) -> LogEntry:
         """Return the change, with the comment's latest state.
 
-        Later changes of the same comment may have arrived before this change.
+        Later changes of the same comment may have arrived before this change. If the log lacks the
+        latest text, return an uncertain write.
         """
-        now, seen = change.now, set[str]()
+        became, later, seen = change.became, change, set[str]()
         # If a clock was set back, versions can form a cycle. In this case, ``seen`` prevents an
         # endless loop.
-        while now is not None and version(now) not in seen:
-            seen.add(version(now))
-            later = self._next.get((change.position, version(now)))
-            if later is None:
+        while became is not None and became.version not in seen:
+            seen.add(became.version)
+            number = self._next.get((change.position, became.version))
+            if number is None:
                 break
-            now = later.now
-        return change if now is change.now else replace(change, now=now)
+            _, entry = self._entries[number - self._entries[0][0]]
+            assert isinstance(entry, Change)  # noqa: S101 - ``_next`` has numbers of changes
+            later, became = entry, entry.became
+        if later is change:
+            return change
+        now = later.now
+        if now is None and became is not None:
+            # The log has not received all changes of the comment yet. Take the newest text.
+            versions = self._texts.get(change.position, {})
+            number = max(versions, key=versions.__getitem__, default=None)
+            if number is None or versions[number] <= became.version:
+                return UncertainWrite(change.product_id)
+            _, newest = self._entries[number - self._entries[0][0]]
+            assert isinstance(newest, Change)  # noqa: S101 - only changes have texts
+            now = newest.now
+        return replace(change, now=now, replaced=None)
 
 
 class Broker(ABC):

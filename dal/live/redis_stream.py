@@ -4,6 +4,9 @@ The id of a stream entry is ``<epoch>-<number>``, which is also the position of 
 with the number 0 begins an epoch. A script in Redis assigns the numbers, so every process reads the
 same events in the same order. A process removes entries from the stream after its own log has
 dropped them. While Redis is unreachable, the broker keeps the process's new changes in memory.
+
+The entries of a stream cannot be changed, so they contain no texts. A hash in Redis has the newest
+text of each comment that has entries. The script removes a text when a change replaces it.
 """
 
 import asyncio
@@ -22,7 +25,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
 from redis.exceptions import RedisError
 
-from dal.live.changes import UNREADABLE, Change, LogEntry, decode, encode
+from dal.live.changes import UNREADABLE, Change, LogEntry, decode, encode, text_name
 from dal.live.log import Broker
 
 logger = logging.getLogger(__name__)
@@ -66,13 +69,15 @@ class RedisBroker(Broker):
         self._address = address
         self._stream = f"marginalia:{{{table}}}:changes"
         self._processes = f"marginalia:{{{table}}}:servers"
+        self._comments = f"marginalia:{{{table}}}:comments"
         self._exchange = client.register_script(_EXCHANGE)
         self._id = secrets.token_hex(8)
         self._redis_run = ""
         self._last_entry = b"0-0"
         """The id of the last entry in the log."""
-        self._unpublished: deque[tuple[int, bytes]] = deque()
-        """Changes that Redis has not confirmed, each with the epoch in which it was made."""
+        self._unpublished: deque[tuple[int, bytes, bytes]] = deque()
+        """Changes that Redis has not confirmed, each with the epoch in which it was made and with
+        its comment."""
         self._bytes = 0
         self._lossy = False
         """True if the stream may lack a change, so that the next request to Redis must begin a new
@@ -87,9 +92,9 @@ class RedisBroker(Broker):
 
     def publish(self, entry: LogEntry) -> None:
         """Queue an entry for Redis. The writer does not wait for Redis."""
-        line = encode(entry)
-        self._unpublished.append((self.log.last.epoch, line))
-        self._bytes += len(line)
+        line, comment = encode(entry)
+        self._unpublished.append((self.log.last.epoch, line, comment))
+        self._bytes += len(line) + len(comment)
         self._bound()
         self._wake.set()
 
@@ -175,13 +180,17 @@ class RedisBroker(Broker):
         async with self._publishing:
             if self._left:
                 return
-            sent, self._unpublished, self._bytes = self._unpublished, deque[tuple[int, bytes]](), 0
+            sent, self._unpublished, self._bytes = (
+                self._unpublished,
+                deque[tuple[int, bytes, bytes]](),
+                0,
+            )
             lossy, self._lossy = self._lossy, False
             # Redis may remove the entries before ``floor``, which this process's log has dropped.
             floor, joined = self.log.floor, self._last_entry != b"0-0"
             try:
                 await self._exchange(
-                    keys=[self._stream, self._processes],
+                    keys=[self._stream, self._processes, self._comments],
                     args=[
                         self._id,
                         self._redis_run,
@@ -195,7 +204,7 @@ class RedisBroker(Broker):
             except BaseException:
                 self._lossy |= lossy or bool(sent)
                 self._unpublished.extendleft(reversed(sent))
-                self._bytes += sum(len(line) for _, line in sent)
+                self._bytes += sum(len(line) + len(comment) for _, line, comment in sent)
                 self._bound()
                 raise
 
@@ -214,21 +223,36 @@ class RedisBroker(Broker):
         after: dict[Any, Any] = {self._stream: self._last_entry}
         found: Any = await self._client.xread(after, count=_ENTRIES, block=block)
         for _, entries in found or ():
-            for entry, fields in entries:
+            comments = await self._newest_comments(entries)
+            for (entry, fields), comment in zip(entries, comments, strict=True):
                 self._last_entry = entry
                 epoch, number = map(int, entry.split(b"-"))
                 if number == 0:
                     self.log.begin(epoch, 0)
                 else:
-                    self._append(epoch, number, fields)
+                    self._append(epoch, number, fields, comment)
         return bool(found)
 
-    def _append(self, epoch: int, number: int, fields: dict[bytes, bytes]) -> None:
+    async def _newest_comments(
+        self, entries: list[tuple[bytes, dict[bytes, bytes]]]
+    ) -> list[bytes | None]:
+        """Return the comment of each entry. None or empty if a later entry has replaced it."""
+        names = [""] * len(entries)  # no comment has an empty name
+        for place, (_, fields) in enumerate(entries):
+            with suppress(*UNREADABLE):
+                change = decode(fields[b"change"])
+                names[place] = (isinstance(change, Change) and text_name(change)) or ""
+        found: Any = await self._client.hmget(self._comments, names)
+        return list(found)
+
+    def _append(
+        self, epoch: int, number: int, fields: dict[bytes, bytes], comment: bytes | None
+    ) -> None:
         if (epoch, number - 1) != self.log.last:
             self.log.begin(epoch, number - 1)
         try:
             ((kind, line),) = fields.items()
-            change = decode(line)
+            change = decode(line, comment)
             if kind == b"late" and isinstance(change, Change):
                 change = replace(change, late=True)
             self.log.append(number, change)

@@ -9,12 +9,21 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+import orjson
 import pytest
 from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as NoConnectionError
 
 from dal.live import redis_stream
-from dal.live.changes import Change, CommentEventKind, EventPosition
+from dal.live.changes import (
+    Change,
+    CommentEventKind,
+    EventPosition,
+    LogEntry,
+    UncertainWrite,
+    change_of,
+    version,
+)
 from dal.live.log import Listener
 from dal.live.redis_stream import RedisBroker, joined
 from dal.model import Comment
@@ -84,12 +93,16 @@ async def test_a_restarted_server_continues_the_epoch(redis: Redis, lasting: Red
         listener = stays.log.listen(ALL, None)
         async with brokers(lasting, 1) as (ends,):
             ends.changed(None, comment(1))
+            assert await kinds(listener, 2) == [KIND.READY, KIND.ADDED]
         async with brokers(lasting, 1) as (starts,):
             assert starts.log.last.number == 1
-            starts.changed(comment(1), None)
             resumed = starts.log.listen(ALL, stays.log.last._replace(number=0))
-            assert await kinds(resumed, 2) == [KIND.ADDED, KIND.DELETED]
-        assert await kinds(listener, 3) == [KIND.READY, KIND.ADDED, KIND.DELETED]
+            assert await kinds(resumed, 1) == [KIND.ADDED]
+            starts.changed(comment(1), None)
+            assert await kinds(resumed, 1) == [KIND.DELETED]
+            whole = starts.log.listen(ALL, stays.log.last._replace(number=0))
+            assert await waiting(whole) == [], "nothing to show, and nothing to remove"
+        assert await kinds(listener, 1) == [KIND.DELETED]
         await asyncio.sleep(0.3)  # several heartbeats, so that a missing server would be noticed
         assert await waiting(listener) == []
 
@@ -124,7 +137,7 @@ async def test_writes_do_not_wait_and_are_not_lost_while_redis_is_unreachable(
             await until(lambda: one.log.last == other.log.last)
             await until(lambda: not one._unreachable and not other._unreachable)
             assert one.log.last.epoch != before.epoch
-            assert ids_and_edits(other) == [(f"c{number}", "edit 0") for number in range(5)]
+            assert versions(other) == [version(comment(number)) for number in range(5)]
             lines = sorted(record.getMessage() for record in caplog.records)
             assert [
                 line.partition(f" at 127.0.0.1:{server.port}/0 is ")[2][:4] for line in lines
@@ -209,14 +222,52 @@ async def test_changes_of_a_failed_request_to_redis_keep_their_order(
         for old, new in pairwise(edits):
             one.changed(old, new)
         await until(lambda: other.log.last.number == 3)
-        assert ids_and_edits(other) == [("c1", f"edit {number}") for number in range(3)]
+        assert versions(other) == [version(comment(1, edits=number)) for number in range(3)]
 
 
-def ids_and_edits(broker: RedisBroker) -> list[tuple[str, str]]:
+def versions(broker: RedisBroker) -> list[str]:
     news = [one for _, one in broker.log._entries]
-    return [
-        (one.now.comment_id, one.now.text) for one in news if isinstance(one, Change) and one.now
-    ]
+    return [one.became.version for one in news if isinstance(one, Change) and one.became]
+
+
+async def test_redis_keeps_only_the_newest_text_of_each_comment(
+    redis: Redis, lasting: RedisServer
+) -> None:
+    """After edits, deletions, late changes and writes with unknown outcomes."""
+    states = [None, *(comment(1, edits=number) for number in range(4)), None]
+    changes = [change_of(*pair) for pair in pairwise(states)]
+    other = comment(2)._replace(product_id="43", text="other")
+
+    async def texts() -> set[str]:
+        kept: Any = await redis.hgetall(broker._comments)
+        stream: Any = await redis.xrange(broker._stream)
+        assert not any(b"edit " in line for _, fields in stream for line in fields.values())
+        return {
+            orjson.loads(orjson.loads(one)["data"]["S"])["text"] for one in kept.values() if one
+        }
+
+    async def publish(*entries: LogEntry) -> None:
+        for entry in entries:
+            broker.publish(entry)
+        number = broker.log.last.number + len(entries)
+        await until(lambda: broker.log.last.number == number)
+
+    async with brokers(lasting, 1) as (broker,):
+        start = broker.log.last
+        await publish(change_of(None, other), *changes[:3])
+        assert await texts() == {"other", "edit 2"}
+        later = [await anext(broker.log.listen(ALL, start))]
+        async with brokers(lasting, 1) as (joins,):
+            later.append(await anext(joins.log.listen(ALL, start)))
+        assert [one.change and one.change.now for one in later] == [states[3]] * 2
+        await publish(*changes[4:], changes[3])
+        assert await texts() == {"other"}
+        await publish(change_of(None, comment(3)), UncertainWrite("42"))
+        assert await texts() == {"other"}
+        broker.log._kept = 1
+        await publish(UncertainWrite("44"), UncertainWrite("44"))
+        await publish(UncertainWrite("44"))
+        assert await texts() == set()
 
 
 async def test_changes_that_wait_for_redis_have_a_maximum_size(
@@ -230,7 +281,8 @@ async def test_changes_that_wait_for_redis_have_a_maximum_size(
             await until(lambda: broker._unreachable)
             for number in range(1_000):
                 broker.changed(None, comment(number))
-                assert sum(len(line) for _, line in broker._unpublished) == broker._bytes <= 10_000
+                waits = sum(len(line) + len(text) for _, line, text in broker._unpublished)
+                assert waits == broker._bytes <= 10_000
             while not broker._unpublished:  # until the change that exceeds the limit of the backlog
                 broker.changed(None, comment(1_000))
             left = len(broker._unpublished)
