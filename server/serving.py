@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 
 from dal.client.table import Table
 from dal.limits import MAX_SOCKET_MESSAGE
+from dal.live import erasures
 from dal.live.log import Broker, InProcessBroker
 from dal.repositories.photo_uploads import PhotoUploads
 from dal.stores import Stores
@@ -100,6 +101,7 @@ async def open_application(
             code=code,
         )
         served = Served(app, settings)
+        watching = asyncio.create_task(erasures.watch(table, broker))
         warning = None
         if authenticator.issuer is not None:
             warning = asyncio.create_task(authenticator.issuer.warn_if_unavailable())
@@ -108,6 +110,7 @@ async def open_application(
             async with signals.sampling(table, served.admission):
                 yield served
         finally:
+            watching.cancel()
             if warning is not None:
                 warning.cancel()
             await analytics.close()

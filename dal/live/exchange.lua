@@ -4,7 +4,7 @@
 -- the newest comments, by product, position and version.
 -- ARGV: id of the process; run id of Redis; '1' if changes may be missing; the newest epoch that
 -- the process knows; microseconds without a heartbeat after which a process is dead; the id of the
--- first entry to keep; then for each change the epoch in which it was made, the change, and its
+-- first entry to keep; the id of a user's erasure or ''; then for each change the epoch in which it was made, the change, and its
 -- comment.
 local stream, processes, comments = KEYS[1], KEYS[2], KEYS[3]
 local id, run, known, silence, kept = ARGV[1], ARGV[2], ARGV[4], ARGV[5], ARGV[6]
@@ -17,10 +17,16 @@ local begins = ARGV[3] == '1' or redis.call('HGET', processes, 'run') ~= run
 local heartbeats = redis.call('HGETALL', processes)
 for place = 1, #heartbeats, 2 do
   local process = heartbeats[place]
-  if process ~= 'run' and process ~= id and now - heartbeats[place + 1] > tonumber(silence) then
+  if process ~= 'run' and process ~= 'erasure' and process ~= id and now - heartbeats[place + 1] > tonumber(silence) then
     redis.call('HDEL', processes, process)
     begins = true
   end
+end
+-- Texts of an erased user leave Redis and all logs with the earlier epochs.
+local erasure = ARGV[7]
+if erasure ~= '' and redis.call('HGET', processes, 'erasure') ~= erasure then
+  redis.call('HSET', processes, 'erasure', erasure)
+  begins = true
 end
 redis.call('HSET', processes, 'run', run, id, string.format('%.0f', now))
 
@@ -47,7 +53,7 @@ local function names(change)
   return name(change.was), name(change.became)
 end
 
-for place = 7, #ARGV, 3 do
+for place = 8, #ARGV, 3 do
   number = number + 1
   local line, comment = ARGV[place + 1], ARGV[place + 2]
   -- A change from an earlier epoch is late: a later change of the same comment may be lost, so this

@@ -337,6 +337,13 @@ class Broker(ABC):
     def publish(self, entry: LogEntry) -> None:
         """Deliver an entry to the log of every process."""
 
+    @abstractmethod
+    def erased(self, erasure: str) -> None:
+        """Begin a new epoch, because texts of an erased user may be in the log.
+
+        ``erasure`` is the id of the erasure. Several processes may pass the same id.
+        """
+
 
 class InProcessBroker(Broker):
     """The broker of a server with a single process: it publishes to this process's log only."""
@@ -344,3 +351,7 @@ class InProcessBroker(Broker):
     def publish(self, entry: LogEntry) -> None:
         """Append the entry to the log, so that listeners receive it before the write returns."""
         self.log.append(self.log.last.number + 1, entry)
+
+    def erased(self, erasure: str) -> None:  # noqa: ARG002 - only one process has this log
+        """Drop all texts. Listeners reload their lists."""
+        self.log.begin(new_epoch(), 0)

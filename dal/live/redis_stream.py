@@ -82,6 +82,8 @@ class RedisBroker(Broker):
         self._lossy = False
         """True if the stream may lack a change, so that the next request to Redis must begin a new
         epoch."""
+        self._erasure = ""
+        """The id of an erasure that Redis may not know yet."""
         self._wake = asyncio.Event()
         self._publishing = asyncio.Lock()
         self._left = False
@@ -96,6 +98,15 @@ class RedisBroker(Broker):
         self._unpublished.append((self.log.last.epoch, line, comment))
         self._bytes += len(line) + len(comment)
         self._bound()
+        self._wake.set()
+
+    def erased(self, erasure: str) -> None:
+        """Begin a new epoch, which removes all texts from Redis, unless a process already has."""
+        self._erasure = erasure
+        # Changes that wait for Redis may have texts of the erased user.
+        self._lossy = self._lossy or bool(self._unpublished)
+        self._unpublished.clear()
+        self._bytes = 0
         self._wake.set()
 
     async def run(self) -> None:
@@ -186,6 +197,7 @@ class RedisBroker(Broker):
                 0,
             )
             lossy, self._lossy = self._lossy, False
+            erasure, self._erasure = self._erasure, ""
             # Redis may remove the entries before ``floor``, which this process's log has dropped.
             floor, joined = self.log.floor, self._last_entry != b"0-0"
             try:
@@ -198,11 +210,13 @@ class RedisBroker(Broker):
                         self._last_entry.partition(b"-")[0],
                         int(DEAD_AFTER * 1_000_000),
                         f"{floor.epoch}-{floor.number}" if joined else "0-0",
+                        erasure,
                         *(part for change in sent for part in change),
                     ],
                 )
             except BaseException:
                 self._lossy |= lossy or bool(sent)
+                self._erasure = self._erasure or erasure
                 self._unpublished.extendleft(reversed(sent))
                 self._bytes += sum(len(line) + len(comment) for _, line, comment in sent)
                 self._bound()

@@ -8,7 +8,9 @@
 3. *Prove*: a scan of the whole table must find no more items to erase. If the scan finds such
    items, the erasure erases them and repeats steps 2 and 3. If the operator chose no scan, the
    erasure pauses and repeats the queries instead of the scan.
-4. *Record*: the item ``ERASURE#<random>`` stores the time, the choices, and the numbers of erased
+4. *Forget*: the logs of running servers forget the texts of all comments (see
+   ``dal.live.erasures``).
+5. *Record*: the item ``ERASURE#<random>`` stores the time, the choices, and the numbers of erased
    and kept items of each kind, without the name. The standing is deleted.
 
 An interrupted erasure continues when it is called again, because the standing stores its choices
@@ -36,6 +38,7 @@ from dal.entities.submission import encode
 from dal.entities.ticket import TICKET
 from dal.entities.vote import voted_id
 from dal.errors import ConditionFailedError, ConflictError, NotFoundError, StoreRefusedError
+from dal.live import erasures
 from dal.maintenance.personal_data import NAMED_IN_DATA, Kind, find, kind_in, scan
 from dal.model import Comment
 from dal.model.key_parts import format_instant, unescape
@@ -146,6 +149,9 @@ class Erasure:
                 break
         else:
             raise self._conflict()
+        if self._done.erased[Kind.COMMENT]:
+            await erasures.announce(self._table, record)
+            await wait_for_writers()
         about = {
             "at": format_instant(datetime.now(UTC)),
             **asdict(self._choices),

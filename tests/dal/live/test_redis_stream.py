@@ -209,7 +209,7 @@ async def test_changes_of_a_failed_request_to_redis_keep_their_order(
     redis: Redis, lasting: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with brokers(lasting, 2) as (one, other):
-        exchange, empty = one._exchange, 6
+        exchange, empty = one._exchange, 7
 
         async def fails(*, args: list[Any], **arguments: Any) -> None:
             if len(args) > empty:
@@ -411,3 +411,22 @@ async def fail(server: RedisServer, dice: random.Random) -> None:
             await client.flushall()
         else:
             await client.client_kill_filter(_type="normal", skipme=True)
+
+
+async def test_an_erasure_removes_all_texts_from_redis_once(
+    redis: Redis, lasting: RedisServer
+) -> None:
+    async with brokers(lasting, 2) as (one, other):
+        listener = one.log.listen(ALL, None)
+        other.changed(None, comment(1))
+        assert await kinds(listener, 2) == [KIND.READY, KIND.ADDED]
+        before = one.log.last
+        for broker in (one, other, one):
+            broker.erased("first")
+            await until(lambda: one.log.last == other.log.last != before)
+        assert await kinds(listener, 1) == [KIND.RELOAD]
+        assert await redis.exists(one._comments) == 0
+        assert await redis.xlen(one._stream) == 1
+        other.changed(None, comment(2))
+        assert await kinds(listener, 1) == [KIND.ADDED], "the epoch has not changed again"
+        assert await redis.hlen(one._comments) == 1

@@ -1,0 +1,34 @@
+"""Announces the erasure of a user's data to running servers, so that their logs forget its texts.
+
+An item of the table stores the id of the latest erasure. Each server reads this item regularly.
+"""
+
+import asyncio
+from contextlib import suppress
+
+from dal.client.table import Table
+from dal.errors import DalError
+from dal.live.log import Broker
+from dal.table.items import primary_key
+
+LOOK_SECONDS = 5.0
+"""Seconds between two reads of the item. An erasure waits longer after its announcement."""
+
+_KEY = primary_key("MARKER#ERASURE")
+
+
+async def announce(table: Table, erasure: str) -> None:
+    """Store the id of an erasure, whose comments are deleted or anonymous already."""
+    await table.put_many([_KEY | {"erasure": {"S": erasure}}])
+
+
+async def watch(table: Table, broker: Broker) -> None:
+    """Tell the broker about each new erasure, until cancelled."""
+    known = ""
+    while True:
+        with suppress(DalError):  # the next read may succeed
+            item = await table.get(_KEY)
+            if item is not None and item["erasure"]["S"] != known:
+                known = item["erasure"]["S"]
+                broker.erased(known)
+        await asyncio.sleep(LOOK_SECONDS)

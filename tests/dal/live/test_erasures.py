@@ -1,0 +1,61 @@
+"""An erasure of a user's data reaches the logs of running servers."""
+
+import asyncio
+
+import pytest
+
+from dal.client.table import Table
+from dal.errors import StoreUnavailableError
+from dal.live import erasures
+from dal.live.changes import Change, CommentEventKind
+from dal.live.log import InProcessBroker
+from dal.maintenance.erasure import Choices, Erasure
+from dal.repositories.comments import Selection
+from dal.stores import Stores
+from tests import strategies
+from tests.dal.live.listening import waiting
+from tests.writers import ignore
+
+
+async def test_a_running_server_forgets_the_texts_of_an_erased_user(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erasures, "LOOK_SECONDS", 0.01)
+    broker = InProcessBroker()
+    stores, told = Stores(table, broker), asyncio.Event()
+    one = strategies.comment("one", product_id="42", username="zoe", text="secret")
+    await stores.comments.add(one)
+    start = broker.log.last._replace(number=0)
+    listener = broker.log.listen(Selection("42"), None)
+    failures = [StoreUnavailableError("The table cannot be reached.")]
+    get = table.get
+
+    async def failing(key: object) -> object:
+        if failures:
+            raise failures.pop()
+        return await get(key)  # type: ignore[arg-type]
+
+    async def wait() -> None:
+        """Wait until the server has read the announcement, if there is one."""
+        if await get(erasures._KEY) is not None:
+            async with asyncio.timeout(60):
+                while broker.log.last.epoch == start.epoch:  # noqa: ASYNC110 - has no event
+                    await asyncio.sleep(0.005)
+            told.set()
+
+    monkeypatch.setattr(table, "get", failing)
+    watching = asyncio.create_task(erasures.watch(table, broker))
+    try:
+        while failures:  # noqa: ASYNC110 - has no event
+            await asyncio.sleep(0.005)
+        await Erasure(table, "zoe", Choices()).run(wait, ignore, ignore)
+        assert told.is_set()
+        await asyncio.sleep(0.05)
+        events = [
+            *await waiting(listener),
+            *await waiting(broker.log.listen(Selection("42"), start)),
+        ]
+    finally:
+        watching.cancel()
+    assert [event.kind for event in events] == [CommentEventKind.RELOAD] * 2
+    assert not any(isinstance(entry, Change) for _, entry in broker.log._entries)
