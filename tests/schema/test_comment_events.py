@@ -91,9 +91,11 @@ async def test_events_have_edges_and_cursors(api: Api) -> None:
     async with aclosing(await api.listen()) as answers:
         added = (await api.run(ADD, rating=5))["addComment"]
         node_id = added["comment"]["id"]
+        ready, first = await told(answers, 2)
         await api.run(UPDATE, i={"id": node_id, "rating": 4})
+        (second,) = await told(answers, 1)
         await api.run(DELETE, id=node_id)
-        ready, first, second, third = await told(answers, 4)
+        (third,) = await told(answers, 1)
     cursor = added["commentEdge"]["cursor"]
     assert [one["kind"] for one in (ready, first, second, third)] == [
         "READY",
@@ -110,15 +112,16 @@ async def test_events_have_edges_and_cursors(api: Api) -> None:
     assert (third["commentEdge"], third["deletedId"]) == (None, node_id)
     assert {one["edgeCursor"] for one in (first, second, third)} == {cursor}
     async with aclosing(await api.listen(after=first["cursor"])) as answers:
-        assert await told(answers, 2) == [second, third]
+        assert await told(answers, 1) == [third], "the edit's event would have a removed comment"
 
 
 async def test_an_edit_moves_a_comment_between_filtered_lists(api: Api) -> None:
     best, worst = await api.listen(rating=[4, 5]), await api.listen(rating=[1])
     async with aclosing(best), aclosing(worst):
         node_id = (await api.run(ADD, rating=5))["addComment"]["comment"]["id"]
+        assert [one["kind"] for one in await told(best, 2)] == ["READY", "ADDED"]
         await api.run(UPDATE, i={"id": node_id, "rating": 1})
-        assert [one["kind"] for one in await told(best, 3)] == ["READY", "ADDED", "DELETED"]
+        assert [one["kind"] for one in await told(best, 1)] == ["DELETED"]
         assert [one["kind"] for one in await told(worst, 2)] == ["READY", "ADDED"]
 
 
@@ -135,10 +138,12 @@ async def test_a_filtered_list_receives_only_its_own_events(
     store = api.context().stores.comments
     async with aclosing(await api.listen(**asked)) as answers:
         await store.put_many([comment("other")])
+        events = await told(answers, 1)
         for rating, changes in ((3, kept), (1, kept), (1, dropped), (2, dropped), (3, kept)):
             one = comment("one", rating=rating, **changes)
             await store.put_many([LoadedComment(one, {"photos": one.photos})])
-        events = await told(answers, 5)
+            if (rating, changes) != (2, dropped):  # the list never has this state
+                events += await told(answers, 1)
     assert [one["kind"] for one in events] == ["READY", "ADDED", "CHANGED", "DELETED", "ADDED"]
 
 
