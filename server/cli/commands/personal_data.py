@@ -72,8 +72,7 @@ This command cannot reach:
 - backups, point-in-time recovery and exported files: if you load an old file,
   the data is in the table again
 - the table's stream, for 24 hours
-- the latest changes in the memory of running servers and in Redis: restart the
-  servers and delete the stream in Redis, or wait until new changes replace them
+- Redis's append-only file, until Redis rewrites it
 - photos in the bucket: delete the URLs that an earlier export lists
 - the analytics store: run `marginalia analytics refresh`
 - texts in which other users mention the name, and pages in a CDN
