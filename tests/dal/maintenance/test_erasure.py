@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from itertools import count
 from typing import Any
@@ -12,8 +12,9 @@ from hypothesis import settings
 from strawberry.relay import to_base64
 
 from dal.client.table import Table
+from dal.entities.case import case_key
 from dal.entities.comment import comment_key, is_tombstone
-from dal.entities.entity import packed
+from dal.entities.entity import packed, unpacked
 from dal.errors import ConflictError, StoreRefusedError
 from dal.live.changes import CommentEventKind
 from dal.live.log import InProcessBroker
@@ -27,7 +28,7 @@ from dal.model.reports import ReportReason
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, Selection
 from dal.stores import Stores
-from dal.table.items import key_of, primary_key
+from dal.table.items import Item, key_of, primary_key
 from resolvers.context import Viewer
 from schema.build import build_schema
 from tests import recount
@@ -380,3 +381,102 @@ async def test_listeners_see_an_anonymized_comment_as_changed() -> None:
     edge = events[1].comment_edge
     assert edge is not None
     assert edge.node == new
+
+
+async def test_comments_no_longer_count_the_votes_of_an_erased_user(table: Table) -> None:
+    stores = Stores(table)
+    await fill(stores, table)
+    assert (await stores.comments.get_many(["other"]))["other"].votes == 1
+    await erase(table)
+    for finish in list(table.unfinished):
+        await finish()
+    assert (await stores.comments.get_many(["other"]))["other"].votes == 0
+
+
+async def test_a_record_has_the_counts_of_interrupted_runs_too(table: Table) -> None:
+    counts = []
+    for number, fails in enumerate([False, True]):
+        name = f"zoe{number}"
+        await fill(Stores(table), table, name, of=f"{number}-")
+
+        def interrupted(_: int, fails: bool = fails) -> None:
+            if fails:
+                raise Killed
+
+        with suppress(Killed):
+            await Erasure(table, name, DELETE_ALL).run(at_once, interrupted, ignore)
+        if fails:
+            counts.append((await erase(table, name=name)).erased)
+        else:
+            records = [one for one in await all_items(table) if "ERASURE#" in one["PK"]["S"]]
+            (record,) = map(unpacked, records)
+            counts.append(Counter({Kind(kind): n for kind, n in record["erased"].items()}))
+    assert counts[0] == counts[1]
+    assert counts[0].total() > 10
+
+
+async def test_without_a_scan_items_that_an_index_shows_late_are_erased_after_a_pause(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await fill(Stores(table), table)
+    sleep, pauses = asyncio.sleep, 0
+
+    async def late(seconds: float) -> None:
+        nonlocal pauses
+        if seconds != erasure.PAUSE_SECONDS:
+            await sleep(seconds)
+            return
+        pauses += 1
+        if pauses == 1:
+            await Stores(table).comments.put_many([comment("late", username=NAME)])
+
+    monkeypatch.setattr(asyncio, "sleep", late)
+    done = await Erasure(table, NAME, DELETE_ALL).run(at_once, ignore, None)
+    assert pauses == 2
+    assert done.erased[Kind.COMMENT] == COUNTS[Kind.COMMENT] + 1
+
+
+async def test_items_of_different_kinds_are_not_erased_in_parallel(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If the membership went first, an interrupted erasure could not find the tickets."""
+    await fill(Stores(table), table)
+    batches: list[set[Kind | None]] = []
+
+    async def recorded(self: Erasure, items: Sequence[Item]) -> None:
+        batches.append({kind_in(item, NAME) for item in items})
+        await original(self, items)
+
+    original = Erasure._erase
+    monkeypatch.setattr(Erasure, "_erase", recorded)
+    await Erasure(table, NAME, DELETE_ALL)._pass()
+    assert all(len(kinds) <= 1 for kinds in batches)
+    kinds = [kind for one in batches for kind in one]
+    assert kinds.index(Kind.TICKET) < kinds.index(Kind.MEMBERSHIP)
+
+
+async def test_a_decision_that_is_newer_than_the_erasures_read_stays(table: Table) -> None:
+    stores = Stores(table)
+    await fill(stores, table)
+    stale = await table.get(case_key("theirs"))
+    assert stale is not None
+    held = await stores.moderation.get("theirs", lambda _: True)
+    assert held is not None
+    await stores.moderation.approve("theirs", held.updated_at or held.created_at, "max")
+    newer = await table.get(case_key("theirs"))
+    await Erasure(table, NAME, DELETE_ALL)._erase_item(stale)
+    assert await table.get(case_key("theirs")) == newer != stale
+
+
+@pytest.mark.parametrize("choices", [DELETE_ALL, RENAME_ALL], ids=["delete", "rename"])
+async def test_a_comment_that_a_load_gave_to_another_user_stays(
+    table: Table, choices: Choices
+) -> None:
+    stores = Stores(table)
+    await fill(stores, table)
+    stale = await table.get(comment_key("c1"))
+    assert stale is not None
+    theirs = comment("c1", username="other")
+    await stores.comments.put_many([theirs])
+    await Erasure(table, NAME, choices)._erase_item(stale)
+    assert (await stores.comments.get_many(["c1"]))["c1"].username == "other"
