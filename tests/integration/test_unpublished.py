@@ -99,9 +99,10 @@ async def told(table: Table, _: Path) -> None:
 
 async def sent_on(table: Table, _: Path) -> None:
     item = await hold(Stores(table))
-    line = {"product": "42", "position": "p", "was": None, "now": item}
+    was = [5, "en", "2024", False, False]
+    line = {"product": "42", "position": "p", "was": None, "became": was}
     with pytest.raises(dal.live.changes.UNREADABLE):
-        dal.live.changes.decode(orjson.dumps(line))
+        dal.live.changes.decode(orjson.dumps(line), orjson.dumps(item))
 
 
 async def by_id(table: Table, _: Path) -> None:
