@@ -1,16 +1,33 @@
-"""Counts a task's requests to DynamoDB, and the read and write capacity that they consumed."""
+"""Counts a task's requests to DynamoDB, and the read and write capacity that they consumed.
+
+An account can have a limit. A read above the limit is not sent, and raises QueryTooCostlyError.
+Writes have no limit. Retries do not count towards the limit, because the store causes them.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from dal.errors import QueryTooCostlyError
 
 WRITES = frozenset(
     {"put_item", "update_item", "delete_item", "transact_write_items", "batch_write_item"}
 )
 """Operations that consume write capacity. If the response to such an operation is lost, it is
 unknown whether the write happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The maximum number of reads without their retries, and the maximum RCU, of an account."""
+
+    requests: float
+    rcu: float
+    lists_only: bool = False
+    """Whether only further reads of lists end at the limit. A mutation has this limit, so that its
+    write never ends after a part of its requests."""
 
 
 @dataclass(slots=True)
@@ -23,23 +40,53 @@ class Account:
     requests: int = 0
     rcu: float = 0.0
     wcu: float = 0.0
+    limit: Limit | None = field(default=None, compare=False)
+    reads: int = field(default=0, compare=False)
+    """The number of reads without their retries."""
+
+    def check(self) -> None:
+        """Raise QueryTooCostlyError if one more read exceeds the limit."""
+        limit = self.limit
+        if limit is not None and (self.reads >= limit.requests or self.rcu > limit.rcu):
+            raise QueryTooCostlyError(
+                f"The operation ended after {self.reads:,} requests to DynamoDB and "
+                f"{self.rcu:,.0f} RCU, because it read more than predicted: select fewer rows, or "
+                "other filters."
+            )
 
 
 _open: ContextVar[Account | None] = ContextVar("account", default=None)
 
 
 @contextmanager
-def opened() -> Iterator[Account]:
+def opened(limit: Limit | None = None) -> Iterator[Account]:
     """Yield an account that counts the requests of the ``with`` block and of the tasks it starts.
 
     In the block, an account of an outer block counts nothing.
     """
-    account = Account()
+    account = Account(limit=limit)
     before = _open.set(account)
     try:
         yield account
     finally:
         _open.reset(before)
+
+
+def note_read() -> None:
+    """Count a read before its first attempt. Raises QueryTooCostlyError at the account's limit."""
+    account = _open.get()
+    if account is None:
+        return
+    if account.limit is not None and not account.limit.lists_only:
+        account.check()
+    account.reads += 1
+
+
+def check_list() -> None:
+    """Raise QueryTooCostlyError if a list needs further reads, and the account is at its limit."""
+    account = _open.get()
+    if account is not None:
+        account.check()
 
 
 def note_request() -> None:

@@ -96,7 +96,7 @@ estimate was too low, and the page reads more than twice this maximum, the page 
 error."""
 
 MAX_REQUESTS = 250
-"""Maximum requests to DynamoDB that an operation is expected to send. Also the maximum partitions
+"""Maximum requests to DynamoDB that an operation usually sends. Also the maximum partitions
 that an operation reads for the lists and statistics of groups of variants. Above either maximum,
 the operation fails."""
 

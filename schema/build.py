@@ -166,16 +166,23 @@ _PAGES = Reads(1 + TICKET_ORGANIZATIONS, 0.5, paged=True)
 """Reads of ``User.tickets``: the list of the user's organisations, and a page of tickets from
 each of the first TICKET_ORGANIZATIONS organisations."""
 _QUEUE_PAGE = Reads(OPEN_PAGE_REQUESTS, 0.5, paged=True)
+_COMMENTS = Reads(unit=0.5, paged=True, planned=True)
+_NEWEST = Reads(unit=0.5, most_requests=20)
+"""Reads of the newest comment with some ratings: a planned page of one row."""
 _ROW = Reads(unit=0.5)
-_ONCE_A_PAGE = Reads(1 / DEFAULT_SIZE, 0.5)
+_ONCE_A_PAGE = Reads(1 / DEFAULT_SIZE, 0.5, most_requests=1)
 _KEY, _TWO_KEYS = Reads(), Reads(2)
+_COUNTS = Reads(most_requests=3)
+"""Reads of a product's counts, the mode of the counters, and the table's id."""
 _OF_PRODUCT = Reads(0, together=True)
 
 USUAL_MEMBERS = 10
 """The server assumes this number of products in each group when it predicts the cost of an
 operation. A group may have more products, so ``GroupReads`` counts and limits the actual reads."""
 
-_WRITE = Reads(5)
+_OF_MEMBERS = Reads(USUAL_MEMBERS, most_requests=MAX_MEMBERS + 2)
+
+_WRITE = Reads(5, most_requests=20)
 _QUESTION = Reads(0, questions=1)
 _NOTHING = Reads(0)
 
@@ -185,8 +192,9 @@ def _rows(count: float, most: float = 0) -> Reads:
 
 
 READS: Mapping[str, Reads] = {
-    "Query.node": _KEY,
-    "Query.nodes": _KEY,  # for each id
+    # An organisation and its users and tickets also read the viewer's membership.
+    "Query.node": Reads(most_requests=2),
+    "Query.nodes": Reads(most_requests=2),  # for each id
     "Query.comment": _KEY,
     "Query.moderationQueue": Reads(
         QUEUE_REQUESTS + 1, 0.5, paged=True, looks_up=QueueKind.REPORTED
@@ -208,19 +216,21 @@ READS: Mapping[str, Reads] = {
     "Product.title": _OF_PRODUCT,
     "Product.pictureUrl": _OF_PRODUCT,
     "Product.url": _OF_PRODUCT,
-    "Product.comments": _PAGE,
+    "Product.comments": _COMMENTS,
     "Product.statistics": _OF_PRODUCT,
     # Reads the group, in addition to the product's details.
     "Product.group": Reads(together=True),
     "ProductGroup.products": _rows(USUAL_MEMBERS, MAX_MEMBERS),
-    "ProductGroup.comments": Reads(USUAL_MEMBERS, 0.5, paged=True),
-    "ProductGroup.comments.totalCount": Reads(USUAL_MEMBERS),
-    "ProductGroup.comments.jsonLd": Reads(USUAL_MEMBERS),
-    "ProductGroup.statistics": Reads(USUAL_MEMBERS),
+    "ProductGroup.comments": Reads(
+        USUAL_MEMBERS, 0.5, paged=True, planned=True, most_requests=MAX_MEMBERS
+    ),
+    "ProductGroup.comments.totalCount": _OF_MEMBERS,
+    "ProductGroup.comments.jsonLd": _OF_MEMBERS,
+    "ProductGroup.statistics": _OF_MEMBERS,
     # Reads the newest comment, in addition to the product's details.
     "Product.isKnown": Reads(unit=0.5, together=True),
-    "Product.mostRecentPositive": _ROW,
-    "Product.mostRecentNegative": _ROW,
+    "Product.mostRecentPositive": _NEWEST,
+    "Product.mostRecentNegative": _NEWEST,
     "Product.lastCommentedAt": _ROW,
     "Product.trend": _QUESTION,
     **{
@@ -228,7 +238,7 @@ READS: Mapping[str, Reads] = {
         for listed in ("ProductConnection.nodes", "ProductEdge.node")
         for name in ("isKnown", "pictureUrl", "title", "url")
     },
-    "Product.highlights": Reads(2),
+    "Product.highlights": Reads(2, 6.5),  # 40 of the largest rows fill two responses of 1 MB
     "Comment.viewerFoundHelpful": _ROW,
     "CommentConnection.nodes.viewerFoundHelpful": _ONCE_A_PAGE,
     "CommentEdge.node.viewerFoundHelpful": _ONCE_A_PAGE,
@@ -241,9 +251,9 @@ READS: Mapping[str, Reads] = {
     "User.name": _ROW,
     "Order.user.name": _NOTHING,
     "Query.viewer.name": _NOTHING,
-    "CommentConnection.totalCount": _KEY,
-    "CommentConnection.jsonLd": _KEY,
-    "Comment.jsonLd": _KEY,
+    "CommentConnection.totalCount": _COUNTS,
+    "CommentConnection.jsonLd": _COUNTS,
+    "Comment.jsonLd": _COUNTS,
     "User.profile": _KEY,
     "User.orders": _FRESH_PAGE,
     "User.comments": _PAGE,
@@ -263,7 +273,7 @@ READS: Mapping[str, Reads] = {
     "Mutation.removeReply": _WRITE,
     "Mutation.approveComment": _WRITE,
     "Mutation.rejectComment": _WRITE,
-    "Mutation.decideComments": Reads(5 * MOST_DECISIONS),
+    "Mutation.decideComments": Reads(5 * MOST_DECISIONS, most_requests=20 * MOST_DECISIONS),
     "Mutation.reportComment": _WRITE,
     "Mutation.markHelpful": _WRITE,
     "Mutation.unmarkHelpful": _WRITE,
@@ -322,7 +332,7 @@ def build_schema(
     repeated operations are compiled to Python functions; otherwise graphql-core executes all
     operations. ``kind`` is the class of the schema.
     """
-    reads = {**READS, "Query._entities": _KEY} if federation else READS
+    reads = {**READS, "Query._entities": READS["Query.nodes"]} if federation else READS
     schema = copy(
         _with_types(introspection=introspection, federation=federation, explain=explain, kind=kind)
     )

@@ -15,7 +15,7 @@ from math import nan
 from typing import Any
 
 from dal import errors
-from dal.account import WRITES, note_request, note_response
+from dal.account import WRITES, note_read, note_request, note_response
 from dal.client.concurrency import Pace, batched, in_parallel
 from dal.client.gate import Gate
 from dal.client.retries import retry
@@ -180,6 +180,7 @@ class Table:
             if left["Keys"]:
                 raise errors.ThrottledError("DynamoDB is busy: try again in a moment.")
 
+        note_read()
         await retry(get_left, "batch_get_item")
         return items
 
@@ -297,6 +298,8 @@ class Table:
 
     def call(self, operation: str, **arguments: Any) -> Coroutine[Any, Any, dict[str, Any]]:
         """Send an operation on this table, with retries. Raises DalError."""
+        if operation not in WRITES:
+            note_read()
         attempt = partial(self.once, operation, TableName=self.name, **arguments)
         return retry(attempt, operation)
 

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from cachetools import LRUCache
 
+from dal.account import check_list
 from dal.client.concurrency import in_parallel
 from dal.entities.entity import Row
 from dal.query.alternatives import alternatives, full_pages
@@ -178,6 +179,8 @@ class SegmentReader:
         key, values, position_of = plan.index.sort_key, dict(segment.key), segment.position_of
         rows: list[Row] = []
         while not (rows or self.ended):
+            if self._read.requests:
+                check_list()
             response = await self._run(
                 QueryRequest(
                     plan.index,
@@ -290,6 +293,7 @@ class Executor:
                     known = known.corrected(plan, progress.filtered)
                     self.corrected(known)
                 known = known._replace(locations=None)
+            check_list()
             plan, replanned = optimize(paths, page, known), True
             stats.step(Purpose.REST, plan)
         if self.statistics is not None:

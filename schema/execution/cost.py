@@ -34,15 +34,18 @@ from graphql import (
     value_from_ast_untyped,
 )
 
+from dal.account import Limit
 from dal.errors import QueryTooCostlyError
 from dal.limits import (
     MAX_ANSWER_VALUES,
+    MAX_DROPPED,
     MAX_QUESTIONS,
     MAX_REQUESTS,
     MAX_ROWS,
     MAX_SEGMENTS,
     MAX_VARIABLE_VALUES,
 )
+from dal.model import RATINGS
 from dal.query.plan import WITHOUT_STATISTICS, Order
 from resolvers.selection import DEFAULT_SIZE
 from schema.execution.compiled.coercion import nodes_of
@@ -75,8 +78,39 @@ argument."""
 _RATINGS_OF_PAGE = 2
 """A page that is sorted by rating usually has at most this number of different ratings."""
 
+_MAX_ROW_RCU = 20
+"""Maximum RCU to read a row consistently. The largest row, a comment, has about 80,000 bytes."""
+
+_ROWS_OF_RESPONSE = 12
+"""The number of largest rows in one response of DynamoDB, which has at most 1 MB."""
+
+_FURTHER = 4
+"""Maximum requests that a plan usually sends in addition to one for each partition, because its
+filter drops more rows than expected."""
+
+_PLANNING = 8
+"""Maximum requests for the statistics that plan a page: the counts, three samples of rows, the mode
+of the counters, the table's id, and the counts again for a proof."""
+
+_UNFORESEEN = 3
+"""The number of reads that an operation may send in addition to those predicted."""
+
+_UNCOUNTED = frozenset({"createdFrom", "createdBefore", "verifiedOnly", "hasPhotos", "orderBy"})
+"""Arguments of a list that can cause reads of statistics, or of rows that the page does not show,
+in addition to the arguments in ``_FILTERS``."""
+
 _SIZING = frozenset(
-    {"first", "last", "after", "kind", "orderBy", "planBy", *_FILTERS, *_LOOK_UPS.values()}
+    {
+        "first",
+        "last",
+        "after",
+        "before",
+        "kind",
+        "planBy",
+        *_UNCOUNTED,
+        *_FILTERS,
+        *_LOOK_UPS.values(),
+    }
 )
 """Arguments on which the cost depends. They decide how many rows are read, and in how many
 requests."""
@@ -88,7 +122,9 @@ _MAX_KEPT = 50
 class Reads:
     """The usual reads of a field.
 
-    - ``requests``: number of requests to DynamoDB.
+    - ``requests``: usual number of requests to DynamoDB.
+    - ``most_requests``: maximum number of requests; None if it is ``requests``.
+    - ``planned``: whether statistics plan the field's pages.
     - ``unit``: RCU that a request consumes for each started 4 KB.
     - ``paged``: whether the field reads as many rows as the client requests, instead of one row.
     - ``further``: number of extra requests for a page with the argument ``after`` or ``last``.
@@ -109,27 +145,32 @@ class Reads:
     rows: float | None = None
     most: float = 0
     looks_up: str | None = None
+    most_requests: float | None = None
+    planned: bool = False
 
 
 @dataclass(slots=True)
 class Cost:
     """The expected cost of an operation.
 
-    ``requests`` is the number of requests to DynamoDB, and ``rcu`` the read capacity units that
-    they consume. ``values`` is the maximum number of values in the result, and ``usual_values`` the
-    usual number. ``questions`` is the number of queries to the analytics store.
+    ``requests`` is the maximum number of requests to DynamoDB, and ``rcu`` the maximum of the read
+    capacity units that they consume, if no request is retried. ``usual_requests`` is the usual
+    number of requests. ``values`` is the maximum number of values in the result, and
+    ``usual_values`` the usual number. ``questions`` is the number of queries to the analytics
+    store.
     """
 
     requests: float = 0
     rcu: float = 0
     values: float = 0
     usual_values: float = 0
+    usual_requests: float = 0
     questions: float = 0
 
     def rounded(self) -> dict[str, float]:
         """Return the cost in the form that clients see."""
         shown = {
-            "requests": round(self.requests),
+            "requests": ceil(self.requests),
             "rcu": round(self.rcu, 1),
             "values": round(self.values),
         }
@@ -142,15 +183,25 @@ class Cost:
         run: if its result has too many values, it ends.
         """
         for amount, most, of in (
-            (self.requests, MAX_REQUESTS, "requests to DynamoDB"),
+            (self.usual_requests, MAX_REQUESTS, "requests to DynamoDB"),
             (self.usual_values, MAX_ANSWER_VALUES, "values in the result"),
             (self.questions, MAX_QUESTIONS, "queries to the analytics store"),
         ):
             if amount > most:
                 raise QueryTooCostlyError(
-                    f"The predicted cost of the operation is about {amount:,.0f} {of}; the maximum "
+                    f"The usual cost of the operation is about {amount:,.0f} {of}; the maximum "
                     f"is {most:,}: select fewer rows or fewer lists at a time."
                 )
+
+    def limit(self, *, lists_only: bool = False) -> Limit:
+        """Return the limit of the operation's reads, which is below twice their predicted cost.
+
+        But a few more reads than predicted are always possible, so that a small operation succeeds
+        if it is the first that needs some cached item.
+        """
+        requests = ceil(self.requests)
+        most = max(2 * requests - 1, requests + _UNFORESEEN)
+        return Limit(most, 1.5 * (self.rcu + _UNFORESEEN * _MAX_ROW_RCU), lists_only)
 
 
 class PredictedCosts:
@@ -278,7 +329,7 @@ class _Prediction:
             reads = overridden or self._reads.get(name)
             if reads is not None and reads.together and not read_together:
                 read_together = True
-                self._read(Reads(), {}, within.times, 1)
+                self._read(Reads(), {}, within.times, within.most, 1)
             self._add(name, reads, selected, declared.type, within)
 
     def _add(
@@ -294,7 +345,7 @@ class _Prediction:
         rows, most = self._rows(name, arguments, within, of)
         times, size = within.times * rows, _size(arguments)
         if reads is not None:
-            self._read(reads, arguments, times, size)
+            self._read(reads, arguments, times, within.most * most, size)
         # An empty list is a value, too.
         self.cost.usual_values += max(times, within.times)
         self.cost.values += within.most * max(most, 1)
@@ -303,18 +354,27 @@ class _Prediction:
             below = _Within(name, times, within.most * most, size, read)
             self.add(get_named_type(of), selected.selection_set.selections, below)
 
-    def _read(self, reads: Reads, arguments: Mapping[str, Any], times: float, size: int) -> None:
-        requests, units = reads.requests, reads.requests
+    def _read(
+        self, reads: Reads, arguments: Mapping[str, Any], times: float, most: float, size: int
+    ) -> None:
+        usual = reads.requests
         if reads.paged:
-            requests = _partitions(arguments, requests)
-            rows = _full_pages(arguments) or size
-            units = max(requests, ceil(rows * ROW_BYTES / UNIT_BYTES))
+            usual = _partitions(arguments, usual)
         if arguments.keys() & {"after", "last"}:
-            requests, units = requests + reads.further, units + reads.further
-        self.cost.requests += times * requests
-        self.cost.rcu += times * units * reads.unit
+            usual += reads.further
+        requests = usual if reads.most_requests is None else reads.most_requests
+        rows: float = 0
+        if reads.paged:
+            requests = _most_of_page(reads, arguments) + size // _ROWS_OF_RESPONSE
+            rows = _full_pages(arguments) or size
         if reads.looks_up is not None and reads.looks_up in arguments.values():
-            self.cost.rcu += times * size * reads.unit
+            rows += size
+        units = (requests + rows) * _MAX_ROW_RCU
+        if reads.planned and _filtered(arguments):
+            units += MAX_DROPPED * ROW_BYTES / UNIT_BYTES
+        self.cost.usual_requests += times * usual
+        self.cost.requests += most * requests
+        self.cost.rcu += most * units * reads.unit
         self.cost.questions += times * reads.questions
 
     def _rows(
@@ -368,6 +428,32 @@ def _partitions(arguments: Mapping[str, Any], lists: float = 1) -> float:
         ratings = 1 if "rating" in arguments else _RATINGS_OF_PAGE
         sizes["rating"] = min(_RATINGS_OF_PAGE, sizes.get("rating", ratings))
     return min(lists * prod(sizes.values()), MAX_SEGMENTS) + lists * helpful
+
+
+def _filtered(arguments: Mapping[str, Any]) -> bool:
+    """Return whether a page has a filter or an order, so that it may read more than its rows."""
+    return any(arguments.get(name) for name in (*_FILTERS, *_UNCOUNTED))
+
+
+def _most_of_page(reads: Reads, arguments: Mapping[str, Any]) -> float:
+    """Return the maximum number of requests of a page, if one response has all its rows."""
+    lists = reads.requests if reads.most_requests is None else reads.most_requests
+    given = {name: arguments[name] for name in _FILTERS if name in arguments}
+    sizes = {
+        name: len(set(map(str, one))) if isinstance(one, list) else 1 for name, one in given.items()
+    }
+    order_by, plans = arguments.get("orderBy"), 1
+    if order_by == Order.MOST_HELPFUL:
+        plans = 3  # comments with votes, comments without votes, and the whole list in memory
+    elif _ordered(order_by):
+        plans = sizes.pop("rating", len(RATINGS))
+    requests = plans * min(lists * prod(sizes.values()), MAX_SEGMENTS)
+    filtered = _filtered(arguments)
+    if filtered:
+        requests = 2 * requests + plans * _FURTHER
+    if arguments.keys() & {"after", "before", "last"}:
+        requests = 2 * requests + reads.further  # the pagination flags may need further requests
+    return requests + (lists + _PLANNING) * (reads.planned and filtered)
 
 
 def _full_pages(arguments: Mapping[str, Any]) -> int:

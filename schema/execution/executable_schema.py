@@ -6,7 +6,7 @@ Queries and mutations have one result. A subscription has one result for each ev
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import aclosing
 from copy import copy
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from graphql import GraphQLError
@@ -176,9 +176,9 @@ class ExecutableSchema(Schema):
             cost.check()
         except QueryTooCostlyError as error:
             raise GraphQLError(str(error), original_error=error) from None
-        if cost.requests > MAX_EVENT_REQUESTS:
+        if cost.usual_requests > MAX_EVENT_REQUESTS:
             sentence = (
-                f"Each event would take about {cost.requests:,.0f} requests to DynamoDB; the "
+                f"Each event would take about {cost.usual_requests:,.0f} requests to DynamoDB; the "
                 f"maximum is {MAX_EVENT_REQUESTS}: select lists in a separate query."
             )
             raise GraphQLError(sentence, original_error=QueryTooCostlyError(sentence))
@@ -235,7 +235,8 @@ async def _executed_for_event(
     end = Deadline()
     end.restart(seconds)
     try:
-        with deadline(end):
+        limit = operation.costs.cost(values.coerced).limit()
+        with deadline(end), opened(limit):
             found = await operation.compiled.execute(
                 values, root_value=event, context_value=context, answer=answer
             )
@@ -311,7 +312,8 @@ class _Execution:
                 raise GraphQLError(str(error), original_error=error) from None
             # Compile the operation in this block, so that its client is charged for the CPU time.
             operation.compiled.selection(values)
-        with opened() as self._account:
+        mutation = kind is OperationType.MUTATION
+        with opened(self._cost.limit(lists_only=mutation)) as self._account:
             return await operation.compiled.execute(
                 values,
                 root_value=self._root_value,
@@ -332,4 +334,6 @@ class _Execution:
         # only on a server with --explain, and only for operations without private objects.
         if not staff and not (self._context.explain and self._operation.impersonal):
             return {}
-        return {"cost": {"predicted": self._cost.rounded(), "actual": asdict(self._account)}}
+        spent = self._account
+        actual = {"requests": spent.requests, "rcu": spent.rcu, "wcu": spent.wcu}
+        return {"cost": {"predicted": self._cost.rounded(), "actual": actual}}

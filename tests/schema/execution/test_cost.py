@@ -20,6 +20,7 @@ from strawberry.types.base import StrawberryObjectDefinition
 
 from dal.client.table import Table
 from dal.limits import MAX_ANSWER_VALUES, MAX_REQUESTS
+from dal.model import Photo
 from dal.model.moderation import QueueKind, ReviewCause
 from dal.model.reports import Report, ReportReason
 from dal.repositories.cases import Cases
@@ -32,6 +33,7 @@ from schema.execution.cost import PredictedCosts, predicted
 from schema.execution.selections import operations_of
 from schema.execution.visibility import _IMPERSONAL
 from tests.calls import calls_of
+from tests.oracle import make_comments
 from tests.schema.conftest import ANN, MODERATOR, STAFF, Run
 from tests.strategies import comment
 
@@ -46,7 +48,7 @@ def cost_of(text: str, **variables: object) -> tuple[float, float]:
     cost = predicted(
         SCHEMA._schema, document, operation, READS, coerced(document, operation, **variables)
     )
-    return cost.requests, cost.usual_values
+    return cost.usual_requests, cost.usual_values
 
 
 def coerced(
@@ -324,29 +326,53 @@ async def test_an_operation_above_the_cost_limit_is_refused_before_its_first_rea
     assert calls == []
 
 
+DROPPED_RCU = 0.5 * 2_000 * 500 / 4_096
+
+
 @pytest.mark.parametrize(
-    ("text", "rcu"),
+    ("text", "requests", "rcu"),
     [
-        (product("comments(first: 8) { nodes { id } }"), 0.5),
-        (product("comments(first: 9) { nodes { id } }"), 1),
-        (product("comments(first: 100) { nodes { id } totalCount }"), 13 * 0.5 + 1),
-        (product("comments(first: 50, rating: [1, 2]) { nodes { id } }"), 7 * 0.5),
+        ("{ __typename }", 0, 0),
+        (product("comments(first: 8) { nodes { id } }"), 1, 90),
+        (product('comments(first: 8, after: "x") { nodes { id } }'), 2, 100),
+        (product("comments(first: 100) { nodes { id } totalCount }"), 9 + 3, 1_090 + 60),
         (
-            product("comments(first: 50, rating: [1, 2], planBy: FULL_PAGES) { nodes { id } }"),
-            13 * 0.5,
+            product("comments(first: 10, rating: [1, 2]) { nodes { id } }"),
+            2 * 2 + 4 + 9,
+            10 * (17 + 10) + DROPPED_RCU,
         ),
-        ("{ openOrders(first: 5) { nodes { id } } }", 8 * 0.5),
-        ('{ user(username: "ann") { orders(first: 20) { nodes { id } } } }', 3),
-        ('{ nodes(ids: ["a", "b"]) { id } }', 2),
-        ('mutation { deleteComment(input: {id: "x"}) { deletedId } }', 5),
+        (
+            product("comments(first: 10, rating: [1, 2], planBy: FULL_PAGES) { nodes { id } }"),
+            2 * 2 + 4 + 9,
+            10 * (17 + 20) + DROPPED_RCU,
+        ),
+        (
+            product(
+                "comments(first: 1, verifiedOnly: true, orderBy: LOWEST_RATING) { __typename }"
+            ),
+            5 * (2 + 4) + 9,
+            10 * (39 + 1) + DROPPED_RCU,
+        ),
+        (
+            product("comments(first: 1, orderBy: MOST_HELPFUL) { __typename }"),
+            3 * (2 + 4) + 9,
+            10 * (27 + 1) + DROPPED_RCU,
+        ),
+        (product("group { products { statistics { total } } }"), 2 + 60, 20 * 62),
+        ("{ openOrders(first: 5) { nodes { id } } }", 8, 10 * (8 + 5)),
+        ('{ nodes(ids: ["a", "b"]) { id } }', 4, 80),
+        ('mutation { deleteComment(input: {id: "x"}) { deletedId } }', 20, 400),
     ],
 )
-def test_the_predicted_capacity_depends_on_rows_and_consistency(text: str, rcu: float) -> None:
-    """A row counts as 500 bytes. 4 KB consume 0.5 RCU, or 1 RCU if read consistently."""
+def test_the_predicted_requests_and_capacity_are_maxima(
+    text: str, requests: int, rcu: float
+) -> None:
+    """A row may consume 20 RCU, or 10 RCU if read with eventual consistency."""
     document = parse(text)
     (operation,) = document.definitions
     assert isinstance(operation, OperationDefinitionNode)
-    assert predicted(SCHEMA._schema, document, operation, READS, {}).rcu == rcu
+    cost = predicted(SCHEMA._schema, document, operation, READS, {})
+    assert (cost.requests, cost.rcu) == (requests, rcu)
 
 
 async def test_introspection_queries_of_common_tools_are_below_the_limit() -> None:
@@ -379,7 +405,7 @@ async def test_the_response_has_the_cost_if_the_client_requests_it(table: Table)
     assert answer.extensions is not None
     plan = answer.data["product"]["comments"]["plan"]  # type: ignore[index]
     assert answer.extensions["cost"] == {
-        "predicted": {"requests": 1, "rcu": 1.5, "values": 47},
+        "predicted": {"requests": 2, "rcu": 220.0, "values": 47},
         "actual": {
             "requests": len(calls),
             "rcu": plan["consumedCapacity"] + plan["planningCapacity"],
@@ -451,6 +477,128 @@ async def test_an_operation_reads_at_most_what_is_predicted(table: Table, text: 
     predicted, actual = answer.extensions["cost"]["predicted"], answer.extensions["cost"]["actual"]
     assert actual["requests"] <= predicted["requests"]
     assert actual["rcu"] <= predicted["rcu"]
+
+
+async def product_with_all(stores: Stores) -> None:
+    """Store a product with sparse flags, a group, orders, held comments and reports."""
+    comments = [
+        one._replace(
+            verified_purchase=number % 40 == 7,
+            photos=(Photo("https://shop.example/kettle.jpg", ""),) if number == 50 else (),
+            votes_before=number % 3 if number > 200 else 0,
+            text="long " * 1_500 if number % 25 == 0 else one.text,
+        )
+        for number, one in enumerate(make_comments("42", 240, seed=4))
+    ]
+    await stores.comments.put_many(comments)
+    for product_id in ("42", "43", "44"):
+        await stores.products.update(product_id, {"title": "Kettle", "group": "kettles"})
+    await stores.comments.put_many(make_comments("43", 12, seed=5))
+
+
+FILTERS = st.fixed_dictionaries(
+    {},
+    optional={
+        "rating": st.sampled_from(["[1]", "[2, 5]", "[1, 2, 3, 4]"]),
+        "language": st.sampled_from(['["fr"]', '["en", "ar", "xx"]']),
+        "verifiedOnly": st.just("true"),
+        "hasPhotos": st.just("true"),
+        "createdFrom": st.sampled_from(['"2023-01-03T00:00Z"', '"2023-01-09T00:00Z"']),
+        "createdBefore": st.just('"2023-01-09T00:00Z"'),
+        "orderBy": st.sampled_from([*map(str, CommentOrder)]),
+    },
+)
+LISTS = st.tuples(
+    FILTERS,
+    st.sampled_from(["first: 1", "first: 7", "last: 3", "first: 100", "last: 20"]),
+    st.sampled_from(
+        [
+            "nodes { id }",
+            "totalCount nodes { id viewerFoundHelpful }",
+            "pageInfo { hasNextPage hasPreviousPage } edges { node { author { name } } }",
+            "nodes { product { lastCommentedAt } } jsonLd",
+        ]
+    ),
+).map(
+    lambda one: "comments({}) {{ {} }}".format(
+        ", ".join([one[1], *(f"{name}: {value}" for name, value in one[0].items())]), one[2]
+    )
+)
+OF_PRODUCT = (
+    LISTS
+    | st.sampled_from(
+        [
+            "statistics { total } title",
+            "mostRecentPositive { id } mostRecentNegative { id }",
+            "highlights { mostHelpfulPositive { id } }",
+            "lastCommentedAt isKnown",
+            "group { products { statistics { total } title } }",
+        ]
+    )
+    | LISTS.map(lambda listed: f"group {{ {listed} }}")
+)
+ROOTS = st.tuples(
+    st.sampled_from(
+        [
+            'product(productId: "42") { %s }',
+            'products(productIds: ["42", "43", "unknown"]) { %s }',
+            "leaderboard(first: 3) { nodes { rank product { %s } } }",
+            'productSearch(title: "K", first: 2) { nodes { %s } }',
+        ]
+    ),
+    OF_PRODUCT,
+).map(lambda one: one[0] % one[1])
+
+
+@pytest.fixture
+async def filled(table: Table) -> Table:
+    await product_with_all(Stores(table))
+    return table
+
+
+@given(st.lists(ROOTS, min_size=1, max_size=3), st.booleans())
+async def test_no_operation_reads_twice_what_is_predicted(
+    filled: Table, roots: list[str], warm: bool
+) -> None:
+    stores = Stores(filled)
+    viewer = Viewer("sam", STAFF.roles | MODERATOR.roles)
+    text = "{ " + " ".join(f"a{number}: {root}" for number, root in enumerate(roots)) + " }"
+    if warm:
+        await SCHEMA.execute(
+            product("comments(first: 20) { nodes { id } }"), context_value=Context(viewer, stores)
+        )
+    answer = await SCHEMA.execute(
+        text, context_value=Context(viewer, stores), operation_extensions={"cost": True}
+    )
+    assert answer.extensions is not None
+    predicted, actual = answer.extensions["cost"]["predicted"], answer.extensions["cost"]["actual"]
+    assert not answer.errors or actual["requests"] == 0, (answer.errors, text)
+    assert actual["requests"] <= predicted["requests"], text
+    assert actual["rcu"] <= predicted["rcu"], text
+
+
+async def test_an_operation_ends_before_it_costs_twice_what_is_predicted(
+    filled: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fault of the plans is simulated: each Query of a filtered list reads one row."""
+    monkeypatch.setattr("dal.query.executor.MIN_REFILL", 1)
+    monkeypatch.setattr("dal.query.executor.MAX_REFILL", 1)
+    listed = "comments(first: 1, rating: 5, verifiedOnly: true, planBy: NOTHING) { nodes { id } }"
+    await Stores(filled).comments.put_many(
+        [one._replace(rating=1, verified_purchase=True) for one in make_comments("50", 80, seed=6)]
+    )
+    listed = product(f"a: {listed} b: {listed}").replace('"1"', '"50"')
+    calls = calls_of(filled)
+    answer = await SCHEMA.execute(
+        listed,
+        context_value=Context(STAFF, Stores(filled)),
+        operation_extensions={"cost": True},
+    )
+    assert answer.extensions is not None
+    cost = answer.extensions["cost"]
+    codes = {(error.extensions or {})["code"] for error in answer.errors or []}
+    assert codes == {"QUERY_TOO_COSTLY"}
+    assert len(calls) == cost["actual"]["requests"] < 2 * cost["predicted"]["requests"]
 
 
 @pytest.mark.parametrize("asked", [None, {}, {"cost": False}, {"cost": "yes"}, {"other": True}])
