@@ -160,7 +160,7 @@ class CsvRows(Iterator[Row | Reject]):
 
         Another row is in the record if its quote was not closed. But a correct text may contain a
         line that looks like a row. Then the cells that follow the text in the row are at the end of
-        the record. They are not before this line, so the lines before it are not a plausible row.
+        the record. They are not before this line, so no line before it ends a plausible row.
         """
         taken, columns, first = self._taken, len(cells), 0
         # If a program quotes all cells, another row starts with a quote too.
@@ -173,16 +173,20 @@ class CsvRows(Iterator[Row | Reject]):
                 if taken[first + number].text.startswith(start)
                 and self._starts_row(first + number, columns, columns - 1)
             )
-            if number := next(starts, 0):
-                opened = "\n".join(texts[:number]).removesuffix("\r")
-                parts = re.split(rf'[{re.escape(self.delimiter)}"]', opened)
-                size = len(parts) - (columns - place - 1)
-                row = [" ".join(parts[:size]), *parts[size:]]
-                found = dict(zip(self.columns[place:], row, strict=False))
-                if size > 0 and self._resembles(found):
-                    return first + number
+            after = columns - place - 1  # number of cells after this cell
+            if (number := next(starts, 0)) and any(
+                self._ends_row(text, after) for text in texts[:number]
+            ):
+                return first + number
             first += len(texts) - 1
         return None
+
+    def _ends_row(self, text: str, after: int) -> bool:
+        """Return whether a row may end at this line of a cell, with ``after`` other cells."""
+        cells = re.split(rf'[{re.escape(self.delimiter)}"]', text.removesuffix("\r"))
+        found = cells[len(cells) - after :]
+        columns = self.columns[len(self.columns) - after :]
+        return len(cells) > after and self._resembles(dict(zip(columns, found, strict=True)))
 
     def _starts_row(self, number: int, columns: int, least: int) -> bool:
         """Return whether a row starts at this line of the record.

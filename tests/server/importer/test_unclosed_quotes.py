@@ -55,6 +55,8 @@ KEPT = {"r2": "Fine", "r3": 'Size 12"', "r4": "Bad"}
         ([HEADER, '"r1","kettle","ana",5,"en","Good,2025-01-01', *FOUR[2:]], KEPT, [2]),
         ([HEADER, row(1, '"Two'), 'lines"",2025-01-01', *FOUR[2:]], KEPT, [2]),
         ([HEADER, FOUR[1], FOUR[2].replace(",5,", ",9,"), FOUR[3]], {"r3": 'Size 12"'}, [2, 3]),
+        ([*FOUR[:2], "r2,kettle", FOUR[3]], {"r3": 'Size 12"'}, [2]),
+        ([*FOUR[:2], f"{FOUR[2]},x", *FOUR[2:]], KEPT, [2]),
         ([HEADER, row(1, '"Good'), row(2, '", but"'), FOUR[4]], {"r2": ", but", "r4": "Bad"}, [2]),
         (
             [LAST, last(1, '"Good'), last(2, '"'), 'Fine"', last(3, "x")],
@@ -86,6 +88,8 @@ KEPT = {"r2": "Fine", "r3": 'Size 12"', "r4": "Bad"}
         "a lost closing quote",
         "a text of two lines, with a doubled quote at its end",
         "an invalid row between",
+        "a row with too few cells between",
+        "a row with too many cells between",
         "a text that begins with a comma",
         "a text that begins with a line break",
         "a quote in the last row",
