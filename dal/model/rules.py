@@ -57,7 +57,8 @@ control and format characters (C); and the empty Braille pattern, whose category
 _BLANKS = (
     "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
     "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
-    "\xad\u180e\u200b\u200e\u200f\u2060\u2800\u3164\ufeff\uffa0"
+    "\xad\u034f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2060\u2061\u2062\u2063\u2064"
+    "\u206a\u206b\u206c\u206d\u206e\u206f\u2800\u3164\ufeff\uffa0"
 )
 """White space, and invisible characters that are no part of a word. Joiners and variation selectors
 are not in the list: names and emoji may end with them."""

@@ -74,6 +74,7 @@ def test_well_formed_identifiers_stay_as_they_are(value: str) -> None:
         ("kettle\u3000", "begins or ends with a blank"),
         ("\u200bkettle", "begins or ends with a blank"),
         ("kettle\ufeff", "begins or ends with a blank"),
+        *((f"kettle{value}", "blank") for value in "\u034f\u061c\u115f\u1160\u2061\u2064\u206a"),
     ],
 )
 def test_malformed_identifiers_are_refused(value: str, why: str) -> None:
