@@ -184,9 +184,8 @@ class CsvRows(Iterator[Row | Reject]):
     def _ends_row(self, text: str, after: int) -> bool:
         """Return whether a row may end at this line of a cell, with ``after`` other cells."""
         cells = re.split(rf'[{re.escape(self.delimiter)}"]', text.removesuffix("\r"))
-        found = cells[len(cells) - after :]
-        columns = self.columns[len(self.columns) - after :]
-        return len(cells) > after and self._resembles(dict(zip(columns, found, strict=True)))
+        found = zip(reversed(self.columns), cells[: -after - 1 : -1], strict=False)
+        return len(cells) > after and self._resembles(dict(found))
 
     def _starts_row(self, number: int, columns: int, least: int) -> bool:
         """Return whether a row starts at this line of the record.

@@ -185,6 +185,7 @@ def test_a_row_that_may_contain_a_row_is_rejected_and_can_be_loaded_from_the_rej
     [
         [f'{HEADER},"author_name', f"{row(1, 'Good')},ana", f'{row(2, "Fine")},bo"', "x"],
         [f'"{HEADER}', row(1, "Good"), row(2, "Fine")],
+        [HEADER.replace("text", '"text'), row(1, "Good"), row(2, 'Fine"')],
     ],
 )
 def test_a_header_whose_quote_is_not_closed_ends_the_load(tmp_path: Path, lines: list[str]) -> None:
