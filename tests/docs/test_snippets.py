@@ -33,6 +33,10 @@ CLONE = "http://127.0.0.1:8000"
 """The address of `make run` in all snippets."""
 
 FILES = {
+    "Reviews.csv": (
+        "Id,ProductId,UserId,ProfileName,HelpfulnessNumerator,HelpfulnessDenominator,Score,Time,"
+        "Summary,Text\n1,B000G6RYNE,A1,ana,0,0,5,1303862400,Good,It is good.\n"
+    ),
     "Home_and_Kitchen.jsonl.gz": json.dumps(
         {
             "rating": 5.0,
