@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Hashable
 from copy import copy
+from typing import Any
 
 import pytest
 
@@ -78,6 +79,24 @@ async def test_a_large_result_yields_to_other_requests(
 async def test_a_list_that_is_no_page_yields_to_other_requests(schema: ExecutableSchema) -> None:
     turns = await turns_beside(schema, OF_PRODUCTS, ids=[str(n) for n in range(100)])
     assert turns > 2_000 / LARGE
+
+
+@pytest.mark.parametrize("schema", [PLAIN, COMPILED], ids=["plain", "compiled"])
+async def test_a_large_result_takes_few_tasks(schema: ExecutableSchema) -> None:
+    """The items of a list do not wait for their turns in tasks of their own."""
+    tasks, loop = 0, asyncio.get_running_loop()
+
+    def counted(loop: asyncio.AbstractEventLoop, coro: Any, **of: Any) -> asyncio.Task[Any]:
+        nonlocal tasks
+        tasks += 1
+        return asyncio.Task(coro, loop=loop, **of)
+
+    loop.set_task_factory(counted)
+    try:
+        await turns_beside(schema, f'{{ product(productId: "1") {{ {MANY["photos"]} }} }}')
+    finally:
+        loop.set_task_factory(None)
+    assert 2 < tasks < 2 * len(ROWS)
 
 
 async def test_a_small_result_does_not_yield_to_other_requests() -> None:

@@ -4,11 +4,10 @@ A large result is completed in several turns of the event loop, so that other re
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from math import inf
 from typing import Any
-
-from strawberry.execution.is_awaitable import optimized_is_awaitable
 
 PACED_VALUES = 2_000
 """A result with more values than this is completed in several turns of the event loop."""
@@ -16,6 +15,10 @@ PACED_VALUES = 2_000
 LARGE = 300
 """Number of values after which the completion of a large result waits for its next turn. 300 values
 take a few milliseconds."""
+
+SHORT = 10
+"""Maximum number of items of a list that is completed in one turn. The items of such a list have at
+most LARGE values, unless they have further lists."""
 
 LONG = 99
 """Maximum characters of a text whose bytes are not counted exactly."""
@@ -37,12 +40,13 @@ class AnswerSize:
 
     __slots__ = (
         "_bytes",
+        "_giving",
         "_most",
         "_most_bytes",
-        "_next",
         "_paced",
         "_turn",
         "_turned",
+        "_waiting",
         "error",
         "values",
     )
@@ -64,7 +68,8 @@ class AnswerSize:
         self._paced = paced
         self._turn = turn
         self._turned = 0
-        self._next: asyncio.Event | None = None
+        self._waiting = deque[tuple[int, asyncio.Future[None]]]()
+        self._giving: asyncio.Task[None] | None = None
 
     def add(self, values: int, size: int) -> None:
         """Count values and bytes. Raise ``error`` if there are too many."""
@@ -81,33 +86,46 @@ class AnswerSize:
                 "bytes: select fewer rows or fields."
             )
 
-    def listed(self, items: Sequence[Any], *, leaves: bool) -> Sequence[Any]:
-        """Count a list's items, and return them.
+    def listed(self, items: Sequence[Any]) -> bool:
+        """Count a list's items. Return whether they are completed in several turns.
 
-        The objects of a large result are returned as awaitables, which wait for their turns.
-        ``leaves`` is whether the items are scalars or enums.
+        A short list is completed at once unless the operation must wait for its next turn.
         """
         if len(items) > 1:
             self.add(len(items) - 1, len(items))
-        if leaves or self._turn is None or not (self._paced or self.values > PACED_VALUES):
-            return items
-        return [self._in_turn(item, self._turn) for item in items]
+        if self._turn is None or not (self._paced or self.values > PACED_VALUES):
+            return False
+        return self.due or len(items) > SHORT
 
-    async def _in_turn(self, item: Any, turn: Callable[[], Awaitable[None]]) -> Any:
-        # One item of an operation waits for the next turn, and the other items wait for this item.
-        # So operations take turns: an operation with few rows does not wait for all rows of
-        # another operation. Items of one turn continue together, and share the reads of a batch.
-        while self.values - self._turned > LARGE:
-            if self._next is not None:
-                await self._next.wait()
-                continue
-            begun = self._next = asyncio.Event()
-            try:
-                await turn()
-            finally:
-                self._turned, self._next = self.values, None
-                begun.set()
-        return await item if optimized_is_awaitable(item) else item
+    @property
+    def due(self) -> bool:
+        """Whether the operation must wait for its next turn."""
+        return self.values - self._turned > LARGE
+
+    async def turn(self, size: int) -> None:
+        """Wait for the operation's next turn, in which at least ``size`` values will be added.
+
+        Each turn continues as many waiters as fit in it, the first ones first. These waiters share
+        the reads of a batch. All operations take turns, so that an operation with few rows does not
+        wait for all rows of another operation.
+        """
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiting.append((size, waiter))
+        if self._giving is None:
+            self._giving = asyncio.create_task(self._give_turns())
+        await waiter
+
+    async def _give_turns(self) -> None:
+        assert self._turn is not None  # noqa: S101 - otherwise ``listed`` is False
+        while self._waiting:
+            await self._turn()
+            self._turned, left = self.values, LARGE
+            while self._waiting and left > 0:
+                size, waiter = self._waiting.popleft()
+                if not waiter.done():  # the waiter may be cancelled
+                    waiter.set_result(None)
+                    left -= size
+        self._giving = None
 
 
 def bytes_of(*texts: str | None) -> int:

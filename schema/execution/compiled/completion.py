@@ -8,6 +8,7 @@ non-null fields, and values of an unusual class.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from keyword import iskeyword
 from typing import Any, cast
 
@@ -39,6 +40,7 @@ from schema.execution.compiled.fields import (
     ResolveInfo,
     Selection,
     Slot,
+    in_turns,
     of_awaited,
     path_of,
 )
@@ -268,7 +270,8 @@ class ListCompletion(ForeignCompletion):
         """Return the results of the items, or an awaitable of them."""
         if type(value) is not list and type(value) is not tuple:
             return super().complete(executor, value, path)
-        value = executor.answer.listed(value, leaves=self._leaves)  # type: ignore[attr-defined] # as above
+        if executor.answer.listed(value) and not self._leaves:  # type: ignore[attr-defined] # as above
+            return in_turns(executor, value, partial(self._in_turn, executor, path))
         results: list[Any] = []
         awaited: dict[int, Any] = {}
         last_class, complete = self._last_class, self._items.complete
@@ -297,6 +300,14 @@ class ListCompletion(ForeignCompletion):
                 executor.settle_in_background(unsettled)
             raise
         return of_awaited(executor, results, awaited) if awaited else results
+
+    def _in_turn(self, executor: Executor[Any], path: PlainPath, index: int, item: Any) -> Any:
+        """Return the result of an item of a large result, or an awaitable of it."""
+        where = path, index, None
+        result = self._of_item(executor, item, where)
+        if type(result) not in PLAIN and executor.is_awaitable(result):
+            return self._items.of_result(executor, result, where)
+        return result
 
     def _of_item(self, executor: Executor[Any], item: Any, path: PlainPath) -> Any:
         """Return the result of an item, or an awaitable of it.

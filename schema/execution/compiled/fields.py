@@ -7,6 +7,7 @@ in the order of the document. It handles errors and awaitables in the same way a
 ``Executor.execute_field``.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
@@ -23,7 +24,7 @@ from graphql.execution import Executor
 from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
 from graphql.pyutils import Path
 
-from schema.execution.compiled.answer_size import LONG, bytes_of
+from schema.execution.compiled.answer_size import LONG, AnswerSize, bytes_of
 from schema.execution.compiled.coercion import Leaf, exact_class, usual_value
 
 PLAIN: frozenset[type] = frozenset({dict, list, str, int, float, bool, type(None)})
@@ -376,3 +377,30 @@ async def of_awaited(
     ):
         results[key] = result
     return results
+
+
+async def in_turns(
+    executor: Executor[Any], items: Sequence[Any], of_item: Callable[[int, Any], Any]
+) -> list[Any]:
+    """Return the results of a list's items, which are completed in several turns of the event loop.
+
+    ``of_item`` returns the result of an item, or an awaitable of it.
+    """
+    answer: AnswerSize = executor.answer  # type: ignore[attr-defined] # LateExecutor
+    results: list[Any] = []
+    awaited: dict[int, asyncio.Future[Any]] = {}
+    try:
+        for index, item in enumerate(items):
+            while answer.due:
+                await answer.turn(len(items) - index)
+            result = of_item(index, item)
+            if type(result) not in PLAIN and executor.is_awaitable(result):
+                awaited[index] = asyncio.ensure_future(result)
+            results.append(result)
+    except BaseException:
+        asyncio.gather(*awaited.values(), return_exceptions=True).cancel()
+        left = [item for item in items[len(results) + 1 :] if executor.is_awaitable(item)]
+        if left:
+            executor.settle_in_background(left)
+        raise
+    return cast("list[Any]", await of_awaited(executor, results, awaited)) if awaited else results

@@ -71,6 +71,7 @@ from schema.execution.compiled.fields import (
     Selected,
     Selection,
     bytes_of_key,
+    in_turns,
     observed,
     path_of,
     selection_of,
@@ -294,11 +295,20 @@ class _LateExecutor(StrawberryGraphQLCoreExecutionContext):
         """Return the results of a list's items, or an awaitable of them."""
         if not isinstance(items, list | tuple):
             items = list(items)
-        leaves = is_leaf_type(get_nullable_type(item_type))
-        items = self.answer.listed(items, leaves=leaves)
-        return super().complete_iterable_value(
-            item_type, field_details_list, info, path, items, position_context
-        )
+        if not self.answer.listed(items) or is_leaf_type(get_nullable_type(item_type)):
+            return super().complete_iterable_value(
+                item_type, field_details_list, info, path, items, position_context
+            )
+
+        def of_item(index: int, item: Any) -> Any:
+            rest = item_type, field_details_list, info, path.add_key(index, None), position_context
+            if self.is_awaitable(item):
+                return self.complete_awaitable_list_item_value(item, *rest)
+            results: list[Any] = []
+            self.complete_list_item_value(item, results, *rest)
+            return results[0]
+
+        return in_turns(self, items, of_item)
 
     def complete_leaf_value(self, return_type: GraphQLLeafType, result: Any) -> Any:  # type: ignore[override]
         """Return the converted value of a scalar or an enum."""
