@@ -254,6 +254,32 @@ async def test_verify_removes_reports_of_a_tombstone(table: Table) -> None:
     assert not any(map(commented_id, await everything(table)))
 
 
+async def test_an_approval_does_not_close_the_case_of_an_edited_text(table: Table) -> None:
+    stores = await reported(table, "bob")
+
+    async def edited_first(real: Operation, arguments: Answer) -> Answer:
+        await stores.comments.update("one", {"text": "new"}, anybody)
+        return await real(**arguments)
+
+    client = FaultyClient(table.service, let_pass, let_pass, edited_first)
+    with pytest.raises(errors.ConflictError):
+        await Stores(Table(client, table.name)).moderation.approve("one", ONE.created_at, "mo")
+    assert await listed(stores) == ["one"]
+
+
+async def test_a_report_whose_case_has_changed_is_repeated_once(table: Table) -> None:
+    stores = await reported(table, "bob")
+
+    async def reported_first(real: Operation, arguments: Answer) -> Answer:
+        await stores.reports.report("one", "eve", SPAM, "", 9)
+        return await real(**arguments)
+
+    client = FaultyClient(table.service, *[let_pass] * 3, reported_first)
+    await Stores(Table(client, table.name)).reports.report("one", "cy", SPAM, "", 2)
+    assert await stores.comments.get("one") is None
+    assert [operation for operation, _ in client.calls].count("transact_write_items") == 2
+
+
 async def test_a_page_of_the_queue_reads_on_after_rows_of_deleted_comments(table: Table) -> None:
     """The index can list cases that were deleted a moment ago."""
     stores = await reported(table, "bob")

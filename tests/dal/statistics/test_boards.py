@@ -346,3 +346,18 @@ async def test_an_unforeseen_error_does_not_stop_later_work(
     assert work.failed == 1
     assert work.pending == frozenset()
     assert all(left is not None and left <= module.ONE_SECONDS for left in work.left)
+
+
+async def test_the_end_of_a_process_does_not_wait_for_a_store_without_answers(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hang(real: Operation, arguments: Answer) -> Answer:
+        return await asyncio.Future()
+
+    monkeypatch.setattr(retries, "DEADLINE", 3_600.0)
+    monkeypatch.setattr(module, "ONE_SECONDS", 0.01)
+    boards = Boards(Table(FaultyClient(table.service, hang), table.name))
+    boards.note("42")
+    async with asyncio.timeout(60):
+        await boards.finish()
+    assert boards.pending == {"42"}
