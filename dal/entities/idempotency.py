@@ -7,8 +7,8 @@ until which the key is kept. ``digest`` is a digest of the first add's values. T
 the values of a second add with this digest. No index projects the attribute.
 
 If a comment is deleted, a tombstone replaces its item, so that a late retry or a delayed request
-does not restore the comment. A tombstone has the same primary key and ``expires`` (N), and is in no
-index. Before the time ``until``, it also has ``keyed``.
+does not restore the comment. A tombstone has the same primary key, ``expires`` (N) and ``version``,
+and is in no index. Before the time ``until``, it also has ``keyed``.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from dal.errors import IdempotencyKeyReusedError
 from dal.model import Comment
 from dal.model.submissions import Submission
 from dal.table.index import EXPIRES, TOMBSTONE_SECONDS, tombstone_expiry
-from dal.table.items import Item, key_of
+from dal.table.items import Item, key_of, versioned
 
 KEPT_SECONDS = 30 * 24 * 3600
 """Minimum seconds for which a key is kept. While its comment exists, a key is kept longer."""
@@ -61,9 +61,9 @@ def tombstone(item: Item, *, digest: bool = True) -> Item:
     """
     until = item[KEYED]["S"].partition("#")[0] if KEYED in item else "0"
     if time.time() + TOMBSTONE_SECONDS >= int(until):
-        return key_of(item) | tombstone_expiry()
+        return versioned(key_of(item) | tombstone_expiry())
     mark = kept_mark(item) if digest else {KEYED: {"S": f"{until}#"}}
-    return key_of(item) | mark | {EXPIRES: {"N": until}}
+    return versioned(key_of(item) | mark | {EXPIRES: {"N": until}})
 
 
 def check_same(item: Item, comment: Comment) -> None:

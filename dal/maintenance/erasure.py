@@ -33,7 +33,7 @@ from dal.entities.case import commented_id
 from dal.entities.comment import BY_AUTHOR, COMMENT
 from dal.entities.entity import UNREADABLE, packed, unpacked
 from dal.entities.order import ORDER
-from dal.entities.standing import Standing
+from dal.entities.standing import Standing, standing_key
 from dal.entities.submission import encode
 from dal.entities.ticket import TICKET
 from dal.entities.vote import voted_id
@@ -158,8 +158,11 @@ class Erasure:
             "scan": seen is not None,
         }
         counts = {"erased": _plain(self._done.erased), "kept": _plain(self._done.kept)}
-        await self._table.put_many([primary_key(f"ERASURE#{record}") | packed(about | counts)])
-        await self._standings.remove(self._name)
+        stored = primary_key(f"ERASURE#{record}") | packed(about | counts)
+        # A transaction, because the network could delay a single deletion until after a new block.
+        await self._table.write(
+            [{"Put": {"Item": stored}}, {"Delete": {"Key": standing_key(self._name)}}]
+        )
         return self._done
 
     async def _announce(self) -> str:

@@ -52,13 +52,11 @@ class StandingRepository:
         block = Block(username, reason, datetime.now(UTC), by)
 
         def blocked(standing: Standing) -> Standing:
-            nonlocal block
-            if standing.block is not None and standing.block.reason == reason:
-                block = standing.block
-            return replace(standing, block=block)
+            there = standing.block
+            return replace(standing, block=there if there and there.reason == reason else block)
 
-        await self.rewrite(username, blocked)
-        return block
+        standing = await self.rewrite(username, blocked)
+        return (standing and standing.block) or block
 
     async def unblock(self, username: str) -> None:
         """End the block of a user. Comments that wait for a moderator continue to wait."""
@@ -96,10 +94,6 @@ class StandingRepository:
             return new
 
         return await retry_on_conflict(attempt)
-
-    async def remove(self, username: str) -> None:
-        """Delete a user's standing, at the end of an erasure."""
-        await self._table.write([{"Delete": {"Key": standing_key(username)}}])
 
 
 def _block(row: Row) -> Block:

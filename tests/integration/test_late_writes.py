@@ -9,6 +9,8 @@ from graphql import build_schema as parsed
 from strawberry.relay.utils import to_base64
 
 from dal.client.table import Table
+from dal.maintenance import erasure
+from dal.maintenance.erasure import Choices, Erasure
 from dal.model import Organization, OrganizationUser, Roster, TicketStatus, UserType
 from dal.model.moderation import Moderation
 from dal.statistics.mode import MaintenanceMode, MaintenanceStore
@@ -17,9 +19,11 @@ from dal.table.items import Item
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
 from tests.dal.maintenance.person import all_items
+from tests.fakes import anybody
 from tests.organizations import ticket
 from tests.proxy import Fault, Forward, refuse, through_proxy
 from tests.strategies import comment, order
+from tests.writers import at_once, ignore
 
 BOB = Viewer("bob", frozenset({"merchant", "moderator", "staff"}))
 ONE = comment("one", product_id="p", username="ann")
@@ -246,6 +250,39 @@ async def test_a_write_without_a_response_changes_nothing_later(table: Table, ro
         proxy.pass_all()
         for one in ((row.name, row.given), *row.undone):
             assert await shop.run(*one) == []
+        before = await stored(table)
+        assert await network.deliver() > 0
+        assert await stored(table) == before
+
+
+@pytest.mark.parametrize("mode", MaintenanceMode)
+async def test_a_delayed_load_does_not_restore_a_deleted_comment(
+    table: Table, mode: MaintenanceMode
+) -> None:
+    await filled(table, mode)
+    network = LateNetwork()
+    async with through_proxy(table) as (beyond, proxy):
+        comments = Stores(beyond).comments
+        await comments.delete("own", anybody)
+        proxy.choose = network.choose
+        await comments.put_many([OWN])
+        proxy.pass_all()
+        await comments.delete("own", anybody)
+        before = await stored(table)
+        assert await network.deliver() > 0
+        assert await stored(table) == before
+
+
+async def test_a_delayed_end_of_an_erasure_does_not_remove_a_later_block(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erasure, "PAUSE_SECONDS", 0.0)
+    network = LateNetwork()
+    async with through_proxy(table) as (beyond, proxy):
+        proxy.choose = network.choose
+        await Erasure(beyond, "eve", Choices()).run(at_once, ignore, None)
+        proxy.pass_all()
+        await Stores(beyond).standings.block("eve", "Spam.", by="mo")
         before = await stored(table)
         assert await network.deliver() > 0
         assert await stored(table) == before

@@ -9,7 +9,7 @@ from dal.errors import IdempotencyKeyReusedError
 from dal.limits import MAX_IDENTIFIER_BYTES
 from dal.model import Comment
 from dal.table.index import EXPIRES, TOMBSTONE_SECONDS
-from dal.table.items import Item
+from dal.table.items import VERSION, Item
 from resolvers.mutations import new_id
 from tests.strategies import MORE, ORDINARY, TIES, comment, identifiers
 
@@ -84,7 +84,7 @@ def test_a_tombstone_expires_thirty_days_after_the_add() -> None:
 
 def test_a_tombstone_is_not_a_comment_and_has_no_index_row() -> None:
     left = idempotency.tombstone(keyed(ORDINARY))
-    assert left.keys() == {"PK", "SK", KEYED, EXPIRES}
+    assert left.keys() == {"PK", "SK", KEYED, EXPIRES, VERSION}
     assert left.items() >= comment_key(ORDINARY.comment_id).items()
     assert is_tombstone(left)
     assert comment_in(left) is None
@@ -101,5 +101,5 @@ def test_every_deletion_leaves_a_tombstone_and_a_kept_key_stays_in_it(
     for item in (COMMENT.encode(ORDINARY), first):
         left = idempotency.tombstone(item)
         assert is_tombstone(left)
-        assert left.keys() == {"PK", "SK", EXPIRES}
+        assert left.keys() == {"PK", "SK", EXPIRES, VERSION}
         assert later <= int(left[EXPIRES]["N"]) <= later + 2 * TOMBSTONE_SECONDS

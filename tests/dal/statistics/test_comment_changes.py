@@ -88,9 +88,10 @@ KEYED = HELD | idempotency.mark(OLD)
 
 def test_a_tombstone_counts_as_a_deletion_and_gets_no_stamp() -> None:
     for counting in (WRITERS, FOLLOWER, REBUILD):
-        deletion = CommentChange(KEYED, idempotency.tombstone(KEYED)).write(counting)
+        left = idempotency.tombstone(KEYED)
+        deletion = CommentChange(KEYED, left).write(counting)
         (put,) = deletion.actions
-        assert put["Put"]["Item"] == idempotency.tombstone(KEYED)
+        assert put["Put"]["Item"] == left
         assert deletion.changes == CommentChange(HELD, None).write(counting).changes
 
 
