@@ -193,7 +193,10 @@ def exported(items: Iterable[Item], name: str) -> dict[str, Any]:
         if KEYED in item:
             until = datetime.fromtimestamp(int(item[KEYED]["S"].partition("#")[0]), UTC)
             keys.append({"commentId": _first(item), "keptUntil": format_instant(until)})
-    ones = {kind.value: next(iter(lists[kind]), None) for kind in (Kind.PROFILE, Kind.STANDING)}
+    # The tombstone of an ended block is an empty standing.
+    ones = {
+        kind.value: next(filter(None, lists[kind]), None) for kind in (Kind.PROFILE, Kind.STANDING)
+    }
     return {"username": name, **lists, **ones, "idempotencyKeys": keys}
 
 

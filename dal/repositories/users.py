@@ -10,7 +10,7 @@ from dal.entities.entity import packed, unpacked
 from dal.model import Profile
 from dal.model.key_parts import escape, unescape
 from dal.repositories.bulk_write import Outcome, overwrite
-from dal.table.index import TABLE, QueryRequest
+from dal.table.index import EXPIRES, TABLE, QueryRequest
 from dal.table.items import ABSENT, VERSION, Item, primary_key, unchanged, versioned
 
 _USER = "USER#"
@@ -61,10 +61,11 @@ class UserRepository:
         """Return whether the user's partition has any item, by one Query of one row.
 
         The items of a user's partition are the profile, the orders, the proofs of purchase, the
-        standing, and the reservations of products.
+        standing, and the reservations of products. The standing is the last item. It is not counted
+        if it is the tombstone of an ended block.
         """
         request = QueryRequest(TABLE, _partition(username), limit=1, consistent=True)
-        return bool((await self._table.query(request)).items)
+        return any(EXPIRES not in item for item in (await self._table.query(request)).items)
 
 
 def encode_profile(username: str, profile: Profile) -> Item:

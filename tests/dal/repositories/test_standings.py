@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from dal.client.table import Table
 from dal.entities.standing import Standing, standing_in, standing_key
+from dal.maintenance.personal_data import exported
 from dal.model import OrderStatus
 from dal.model.standings import Permission
 from dal.query.pagination import Slice
@@ -12,6 +13,7 @@ from dal.stores import Stores
 from dal.table.index import EXPIRES
 from tests import oracle
 from tests.calls import calls_of
+from tests.dal.maintenance.person import all_items
 from tests.fakes import Answer, FaultyClient, Operation, let_pass
 from tests.strategies import order
 
@@ -83,3 +85,29 @@ async def test_a_block_between_the_read_and_the_write_of_an_erasure_stays(table:
     slow = Stores(Table(FaultyClient(table.service, let_pass, blocked), table.name)).standings
     await slow.rewrite("ana", lambda one: replace(one, erasing={}))
     assert await slow.permission("ana") == Permission(True, True, False)
+
+
+async def test_a_block_after_an_unblocking_is_by_its_own_moderator(table: Table) -> None:
+    standings = Stores(table).standings
+    first = await standings.block("ana", "Spam", by="mo")
+
+    async def unblocked(real: Operation, arguments: Answer) -> Answer:
+        await standings.unblock("ana")
+        return await real(**arguments)
+
+    slow = Stores(Table(FaultyClient(table.service, let_pass, unblocked), table.name)).standings
+    second = await slow.block("ana", "Spam", by="max")
+    assert second.by == "max"
+    assert second.at > first.at
+    assert (await standings.blocked(Slice(9))).nodes == [second]
+
+
+async def test_an_ended_block_is_no_data_about_a_user(table: Table) -> None:
+    stores = Stores(table)
+    await stores.standings.block("ana", "Spam", by=None)
+    assert await stores.users.stored("ana")
+    await stores.standings.unblock("ana")
+    assert not await stores.users.stored("ana")
+    assert exported(await all_items(table), "ana")["standing"] is None
+    await stores.orders.put_many([order("7", username="ana")])
+    assert await stores.users.stored("ana")
