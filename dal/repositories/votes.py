@@ -6,6 +6,7 @@ conflicts with another user's vote or with an edit of the comment.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from dal import errors
@@ -149,8 +150,9 @@ class VoteRepository:
             await retry_on_conflict(attempt)
         finally:  # after an error too, because the vote may have been written
             self._folds.note(comment_id)
-        votes, _, complete = await read_votes(self._table, comment, MOST_EXACT)
-        if not complete:
-            before = held is not None and is_counted(held)
-            votes = comment.votes + (not withdrawn) - before
+        before = held is not None and is_counted(held)
+        votes = comment.votes + (not withdrawn) - before
+        with suppress(errors.DalError):  # the vote is stored, so the answer must not be an error
+            counted, _, complete = await read_votes(self._table, comment, MOST_EXACT)
+            votes = counted if complete else votes
         return comment._replace(votes=max(0, votes))

@@ -85,10 +85,10 @@ class HelpfulFolds(DeferredWork):
         """Fold the votes of a comment. If the comment is deleted, delete its votes."""
         item = await self._table.get(comment_key(name))
         comment = comment_in(item)
-        if item is None or is_tombstone(item):  # the vote may be newer than the deletion
+        if item is not None and is_tombstone(item):  # the vote may be newer than the deletion
             await self._table.delete_all(all_votes(name))
             return False
-        if comment is None:
+        if item is None or comment is None:
             return False
         votes, moved = await self._read(comment)
         for some in batched(moved, _AT_ONCE):

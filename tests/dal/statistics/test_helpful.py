@@ -26,7 +26,16 @@ from dal.statistics.mode import MaintenanceMode
 from dal.stores import Stores
 from tests.dal.stream.histories import catch_up
 from tests.engines import SECOND_IN_SOAK
-from tests.fakes import Answer, Fault, FaultyClient, Operation, anybody, client_error, let_pass
+from tests.fakes import (
+    Answer,
+    Fault,
+    FaultyClient,
+    Operation,
+    anybody,
+    client_error,
+    let_pass,
+    refuse,
+)
 from tests.strategies import comment
 from tests.writers import ignore
 
@@ -90,6 +99,27 @@ async def test_loaded_votes_and_votes_with_a_lost_response_are_folded(table: Tab
     assert unsure.folds.pending == {"1"}
     await unsure.folds.finish()
     assert await shown(table) == 2
+
+
+async def test_votes_that_are_loaded_before_their_comment_count(table: Table) -> None:
+    stores = Stores(table)
+    await stores.votes.put_many([Vote("1", "p", "bob")])
+    await stores.folds.finish()
+    await added(table)
+    await stores.votes.mark("1", "eve")
+    await stores.folds.finish()
+    assert await shown(table) == 2
+
+
+async def test_a_stored_vote_is_a_success_although_it_cannot_be_counted(table: Table) -> None:
+    await added(table, votes_before=3)
+    client = FaultyClient(
+        table.service, let_pass, let_pass, refuse(client_error("AccessDeniedException"))
+    )
+    stores = Stores(Table(client, table.name))
+    assert (await stores.votes.mark("1", "bob")).helpful_count == 4
+    await stores.folds.finish()
+    assert await shown(table) == 1
 
 
 @pytest.mark.parametrize("seed", range(3))
