@@ -71,7 +71,7 @@ class KeyedLocks:
                         await held.enter_async_context(lock)
             except TimeoutError:
                 raise ConflictError(
-                    "Too many requests write comments on the same product: try again in a moment."
+                    "Too many requests write the same data: try again in a moment."
                 ) from None
             yield
 
