@@ -144,7 +144,9 @@ class ReportRepository:
             item = await self._table.get(case_key(case.comment_id))
             stored, new = case_of(case.comment_id, item), case
             if new.opened_at is not None:
-                hidden, reported_at = submission_in(comment) is not None, stored.case.reported_at
+                # A report that was stored since the export may be later than the loaded case.
+                times = filter(None, (stored.case.reported_at, new.reported_at))
+                hidden, reported_at = submission_in(comment) is not None, max(times, default=None)
                 new = replace(new, hidden=hidden, reported_at=reported_at)
             image = CASE.encode(new)
             outcome = compared(item, image)

@@ -433,16 +433,17 @@ def _case(values: Mapping[str, Any]) -> Case:
     if verdict is not None:
         by, reason = values.get("decided_by"), values.get("reason")
         decision = Decision(by, values["decided_at"], values["seen"], reason)
-    return Case(values["comment_id"], values.get("opened_at"), decision)
+    opened_at, reported_at = values.get("opened_at"), values.get("reported_at")
+    return Case(values["comment_id"], opened_at, decision, reported_at=reported_at)
 
 
 def _case_cells(one: Case) -> Iterable[object]:
-    decision = one.decision
+    decision, of_case = one.decision, (one.comment_id, one.opened_at, one.reported_at)
     if decision is None:
-        return (one.comment_id, one.opened_at, *[None] * (1 + len(_OF_DECISION)))
+        return (*of_case, *[None] * (1 + len(_OF_DECISION)))
     verdict = Verdict.APPROVE if decision.reason is None else Verdict.REJECT
     decided = (decision.by, decision.at, decision.seen, decision.reason)
-    return (one.comment_id, one.opened_at, verdict, *decided)
+    return (*of_case, verdict, *decided)
 
 
 CASES = FileKind(
@@ -450,6 +451,7 @@ CASES = FileKind(
     fields=(
         Field("comment_id", field_parsers.identifier),
         Field("opened_at", field_parsers.instant, required=False, parquet=_INSTANT),
+        Field("reported_at", field_parsers.instant, required=False, parquet=_INSTANT),
         Field("decision", field_parsers.choice(Verdict), required=False),
         Field("decided_by", field_parsers.identifier, required=False),
         Field("decided_at", field_parsers.instant, required=False, parquet=_INSTANT),

@@ -297,7 +297,8 @@ async def test_a_long_queue_is_not_counted(table: Table, monkeypatch: pytest.Mon
 
 async def test_a_load_of_cases_while_a_comment_is_hidden_does_not_list_it(table: Table) -> None:
     stores = await reported(table, "bob")
-    opened = replace((await read_case(table, "one")).case, opened_at=DAY)
+    latest = (await read_case(table, "one")).case.reported_at
+    opened = replace((await read_case(table, "one")).case, opened_at=DAY, reported_at=DAY)
     writes: list[str] = []
 
     async def hidden_first(real: Operation, arguments: Answer) -> Answer:
@@ -312,6 +313,7 @@ async def test_a_load_of_cases_while_a_comment_is_hidden_does_not_list_it(table:
     assert len(writes) == 2
     case = (await read_case(table, "one")).case
     assert (case.opened_at, case.listed) == (DAY, False)
+    assert case.reported_at == latest != DAY, "the report is later than the loaded case"
 
 
 async def test_new_reports_after_many_decided_ones_hide_an_edited_comment(table: Table) -> None:

@@ -49,6 +49,7 @@ cases = st.builds(
     opened_at=st.none() | instants,
     decision=st.none() | decisions,
     hidden=st.booleans(),
+    reported_at=st.none() | instants,
 )
 standings = identifiers.flatmap(
     lambda name: st.builds(

@@ -180,7 +180,9 @@ def stocks(draw: st.DrawFn) -> Stock:
     some = st.sampled_from(ids) if ids else st.nothing()
     reports = st.builds(Report, some, _IDS, _IDS, st.sampled_from(ReportReason), _TEXTS, _INSTANTS)
     decisions = st.builds(Decision, st.none() | _IDS, _INSTANTS, _INSTANTS, st.none() | _STATED)
-    cases = st.builds(Case, some, st.none() | _INSTANTS, st.none() | decisions)
+    opened_at = reported_at = st.none() | _INSTANTS
+    decided = st.none() | decisions
+    cases = st.builds(Case, some, opened_at, decided, st.just(False), reported_at)
     return Stock(
         there,
         draw(st.lists(orders(), max_size=12, unique_by=lambda one: one.order_id)),
