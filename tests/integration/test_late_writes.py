@@ -37,8 +37,10 @@ ACME = Roster(
 )
 LINE = 'lines: [{ productId: "p", quantity: 1, unitPrice: { amount: "1.00", currencyCode: EUR } }]'
 
+HOLDS_NONE, HOLDS_ALL = Moderation(), Moderation(before_publishing=True)
 THE_ONE = f'id: "{to_base64("Comment", "one")}"'
 SEEN = f'{THE_ONE}, seen: "{ONE.created_at:%Y-%m-%dT%H:%M:%S.%fZ}"'
+REPORTED = ("reportComment", f"{THE_ONE}, reason: SPAM")
 EVE = 'organizationName: "Acme", username: "eve"'
 ADD = 'productId: "q", rating: 5, language: "en", text: "Good"'
 
@@ -54,8 +56,7 @@ class Write:
     given: str
     undone: Sequence[tuple[str, str]] = ()
     before: Sequence[tuple[str, str]] = ()
-    held: bool = False
-    """Whether new comments wait for a moderator."""
+    moderation: Moderation = HOLDS_NONE
 
     def depends_on(self, mode: MaintenanceMode) -> bool:
         """Return whether the write is tested in a mode: only comments have counters."""
@@ -104,10 +105,12 @@ ROWS = [
     Write(*titled("Kettle"), undone=[titled("Pot")], before=[titled("Pot")]),
     Write(*edited("Bad"), undone=[edited("Good")], before=[edited("Good")]),
     Write("addComment", ADD, undone=[("deleteComment", 'id: "$id"')]),
-    Write("addComment", ADD, undone=[("deleteComment", 'id: "$id"')], held=True),
+    Write("addComment", ADD, undone=[("deleteComment", 'id: "$id"')], moderation=HOLDS_ALL),
     Write("addComment", f'{ADD}, idempotencyKey: "k"', undone=[("deleteComment", 'id: "$id"')]),
     Write("deleteComment", f'id: "{to_base64("Comment", "own")}"'),
-    Write("reportComment", f"{THE_ONE}, reason: SPAM", undone=[("approveComment", SEEN)]),
+    Write(*REPORTED, undone=[("approveComment", SEEN)]),
+    Write(*REPORTED, undone=[("approveComment", SEEN)], moderation=Moderation(review_at=1)),
+    Write("approveComment", SEEN, undone=[decided("REJECT")], before=[REPORTED]),
     Write("createOrganization", 'name: "New", subscriptionPlan: "Pro"'),
     Write("createTicket", 'organizationName: "Acme", subject: "Help", text: "Please"'),
     Write("closeTicket", f'id: "{to_base64("Ticket", "t1")}"'),
@@ -174,9 +177,9 @@ class LateNetwork:
 class Shop:
     """Executes mutations on a table."""
 
-    def __init__(self, table: Table, *, held: bool) -> None:
+    def __init__(self, table: Table, moderation: Moderation) -> None:
         self._stores = Stores(table)
-        self._moderation = Moderation(before_publishing=held)
+        self._moderation = moderation
         self._id = ""
 
     async def run(self, name: str, given: str) -> list[str]:
@@ -219,7 +222,7 @@ async def test_a_delayed_first_attempt_changes_nothing(
     await filled(table, mode)
     network = LateNetwork()
     async with through_proxy(table) as (beyond, proxy):
-        shop = Shop(beyond, held=row.held)
+        shop = Shop(beyond, row.moderation)
         for one in row.before:
             assert await shop.run(*one) == []
         proxy.choose = network.choose
@@ -242,7 +245,7 @@ async def test_a_write_without_a_response_changes_nothing_later(table: Table, ro
     network = LateNetwork()
     network.retried = refuse(400, "AccessDeniedException")
     async with through_proxy(table) as (beyond, proxy):
-        shop = Shop(beyond, held=row.held)
+        shop = Shop(beyond, row.moderation)
         for one in row.before:
             assert await shop.run(*one) == []
         proxy.choose = network.choose
