@@ -86,6 +86,11 @@ class AnswerSize:
                 "bytes: select fewer rows or fields."
             )
 
+    def add_text(self, text: str) -> None:
+        """Count the bytes of a text, but measure it only if its characters are not too many."""
+        self.add(0, len(text))
+        self.add(0, bytes_of(text) - len(text))
+
     def listed(self, items: Sequence[Any]) -> bool:
         """Count a list's items. Return whether they are completed in several turns.
 

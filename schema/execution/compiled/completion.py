@@ -29,7 +29,7 @@ from strawberry.schema.schema_converter import GraphQLCoreConverter
 from strawberry.types.base import StrawberryContainer, StrawberryMaybe
 from strawberry.types.field import StrawberryField
 
-from schema.execution.compiled.answer_size import LONG, bytes_of
+from schema.execution.compiled.answer_size import LONG
 from schema.execution.compiled.coercion import arguments_of, exact_class
 from schema.execution.compiled.fields import (
     PLAIN,
@@ -185,7 +185,7 @@ class LeafCompletion(ForeignCompletion):
         """Return the result of a value. A value of the type's ``exact_class`` is its own result."""
         if type(value) is self._exact:
             if type(value) is str and len(value) > LONG:
-                executor.answer.add(0, bytes_of(value))  # type: ignore[attr-defined] # LateExecutor
+                executor.answer.add_text(value)  # type: ignore[attr-defined] # LateExecutor
             return value
         return super().complete(executor, value, path)
 

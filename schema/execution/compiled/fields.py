@@ -244,7 +244,7 @@ _DIRECT = """
                 if type(v{n}) not in PLAIN and executor.is_awaitable(v{n}):
                     awaited[{key!r}] = v{n}"""
 _DIRECT_TEXT = """
-            elif len(v{n}) > {long}: executor.answer.add(0, bytes_of(v{n}))"""
+            elif len(v{n}) > {long}: executor.answer.add_text(v{n})"""
 _FIELDS = """
     awaited = {{}}
     try:{fields}

@@ -46,7 +46,7 @@ from graphql.pyutils import Path
 from strawberry.execution.is_awaitable import optimized_is_awaitable
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 
-from schema.execution.compiled.answer_size import LONG, AnswerSize, bytes_of
+from schema.execution.compiled.answer_size import LONG, AnswerSize
 from schema.execution.compiled.coercion import (
     NO_VARIABLES,
     Leaf,
@@ -314,7 +314,7 @@ class _LateExecutor(StrawberryGraphQLCoreExecutionContext):
         """Return the converted value of a scalar or an enum."""
         value = super().complete_leaf_value(return_type, result)
         if type(value) is str and len(value) > LONG:
-            self.answer.add(0, bytes_of(value))
+            self.answer.add_text(value)
         return value
 
     def handle_field_error(
