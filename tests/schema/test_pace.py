@@ -1,11 +1,16 @@
 """The event loop runs other tasks while it completes a large result."""
 
 import asyncio
+import gc
 from collections.abc import Hashable
 from copy import copy
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from graphql.execution import Executor
+from strawberry.execution.is_awaitable import optimized_is_awaitable
 
 from dal.entities.comment import comment_position
 from dal.model import Comment, Photo
@@ -14,7 +19,8 @@ from dal.query.trace import ExecutionStatistics
 from dal.repositories.comments import Selection
 from resolvers.context import Context
 from schema.build import build_schema
-from schema.execution.compiled.answer_size import LARGE, PACED_VALUES
+from schema.execution.compiled.answer_size import LARGE, PACED_VALUES, AnswerSize
+from schema.execution.compiled.fields import in_turns
 from schema.execution.executable_schema import ExecutableSchema
 from tests.resolvers.recording import STORES, RecordingStore
 from tests.strategies import comment
@@ -97,6 +103,32 @@ async def test_a_large_result_takes_few_tasks(schema: ExecutableSchema) -> None:
     finally:
         loop.set_task_factory(None)
     assert 2 < tasks < 2 * len(ROWS)
+
+
+async def test_the_waiting_items_of_a_list_that_fails_are_cancelled() -> None:
+    lost, loop = list[dict[str, Any]](), asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: lost.append(context))
+    answer, items = AnswerSize(turn=lambda: asyncio.sleep(0)), list[asyncio.Future[Any]]()
+    executor: Any = SimpleNamespace(
+        answer=answer, is_awaitable=optimized_is_awaitable, background_futures=set()
+    )
+    executor.settle_in_background = partial(Executor.settle_in_background, executor)
+
+    def of_item(index: int, _: Any) -> asyncio.Future[Any]:
+        if index == 2:
+            raise ValueError("the last item")
+        answer.add(2 * LARGE, 0)
+        items.append(asyncio.create_task(asyncio.Event().wait()))
+        return items[-1]
+
+    with pytest.raises(ValueError, match="last item"):
+        await in_turns(executor, range(4), of_item)
+    for _ in range(3):
+        await asyncio.sleep(0)
+    gc.collect()
+    loop.set_exception_handler(None)
+    assert [one.cancelled() for one in items] == [True, True]
+    assert lost == []
 
 
 async def test_a_small_result_does_not_yield_to_other_requests() -> None:

@@ -398,9 +398,10 @@ async def in_turns(
                 awaited[index] = asyncio.ensure_future(result)
             results.append(result)
     except BaseException:
-        asyncio.gather(*awaited.values(), return_exceptions=True).cancel()
+        for task in awaited.values():
+            task.cancel()
         left = [item for item in items[len(results) + 1 :] if executor.is_awaitable(item)]
-        if left:
-            executor.settle_in_background(left)
+        if unsettled := [*awaited.values(), *left]:
+            executor.settle_in_background(unsettled)
         raise
     return cast("list[Any]", await of_awaited(executor, results, awaited)) if awaited else results
