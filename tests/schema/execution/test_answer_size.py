@@ -23,6 +23,8 @@ from dal.stores import Stores
 from resolvers import json_ld
 from resolvers.context import Context, Pace
 from schema.build import READS, build_schema
+from schema.execution.compiled import answer_size
+from schema.execution.compiled.answer_size import AnswerSize, AnswerTooLargeError, bytes_of
 from schema.execution.executable_schema import EventResult, ExecutableSchema
 from tests.conftest import Tables
 from tests.schema.conftest import STAFF
@@ -301,3 +303,20 @@ def test_every_list_of_objects_has_a_predicted_length() -> None:
         and (one not in READS or READS[one].rows is None)
     }
     assert others - limited == {"UserError.field", "DecideCommentsPayload.ids"}
+
+
+def test_a_text_with_too_many_characters_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measuring the bytes of a page's JSON-LD takes milliseconds, and 29 aliases may return it."""
+    measured = list[str]()
+
+    def noted(text: str) -> int:
+        measured.append(text)
+        return bytes_of(text)
+
+    monkeypatch.setattr(answer_size, "bytes_of", noted)
+    answer = AnswerSize(most_bytes=5)
+    answer.add_text("🦊")
+    for _ in range(2):
+        with pytest.raises(AnswerTooLargeError):
+            answer.add_text("🦊🦊")
+    assert measured == ["🦊"]
