@@ -39,6 +39,10 @@ SMALLEST = 1_000
 """Minimum bytes of a response that is compressed. Smaller responses fit in one packet without
 compression."""
 
+PIECE = 256 * 1024
+"""Maximum bytes that are compressed in one turn of the event loop, which takes a few milliseconds.
+Compressing a response of 9 MB at once would delay other requests by 0.1 s."""
+
 _API_PATH = "/graphql"
 _LOCAL_ORIGIN = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
 _PREFLIGHT_SECONDS = 24 * 3600
@@ -350,6 +354,24 @@ def matching(if_none_match: str | None, tag: str) -> str | None:
     return None
 
 
+def _in_pieces(app: ASGIApp) -> ASGIApp:
+    """Return an application that sends a long body in several turns of the event loop."""
+
+    async def divided(scope: Scope, receive: Receive, send: Send) -> None:
+        async def sending(message: Message) -> None:
+            body, start = message.get("body", b""), 0
+            while start + PIECE < len(body):
+                piece = body[start : start + PIECE]
+                await send({**message, "body": piece, "more_body": True})
+                await asyncio.sleep(0)
+                start += PIECE
+            await send({**message, "body": body[start:]} if start else message)
+
+        await app(scope, receive, sending)
+
+    return divided
+
+
 class CompressionMiddleware:
     """Compresses responses with brotli or gzip at level 1, which needs little CPU time.
 
@@ -373,7 +395,7 @@ class CompressionMiddleware:
             app, minimum_size=SMALLEST, zstd=False, brotli=False, gzip=False
         )
         self._compressed = CompressMiddleware(
-            app, minimum_size=SMALLEST, zstd=False, brotli_quality=1, gzip_level=1
+            _in_pieces(app), minimum_size=SMALLEST, zstd=False, brotli_quality=1, gzip_level=1
         )
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:

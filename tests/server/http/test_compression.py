@@ -1,11 +1,14 @@
 """Every client that accepts compression gets it, except where it could reveal a secret."""
 
+import asyncio
+
 import httpx
 import pytest
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette_compress import CompressMiddleware
 
-from server.http.middleware import CompressionMiddleware
+from server.http.middleware import PIECE, CompressionMiddleware
 from server.http.request import GRAPHQL
 from tests.server.http.listening import Echo
 
@@ -102,3 +105,20 @@ async def test_starlettes_middleware_alone_would_compress_responses_to_requests_
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         answer = await client.get("/", headers={"Accept-Encoding": "gzip", "Cookie": "a=b"})
     assert answer.headers["content-encoding"] == "gzip"
+
+
+@pytest.mark.parametrize("coding", ["gzip", "br"])
+async def test_a_long_response_is_compressed_in_several_turns(coding: str) -> None:
+    turns, text = 0, "🦊 jumps" * PIECE
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count())
+    answer = await ask(app=PlainTextResponse(text), accept_encoding=coding)
+    counting.cancel()
+    assert (answer.headers["content-encoding"], answer.text) == (coding, text)
+    assert turns > 5
