@@ -1,12 +1,12 @@
 -- Publishes a process's changes and its heartbeat in one step. Begins a new epoch if changes may be
 -- lost.
 -- KEYS: the stream; a hash with each process's last heartbeat and the run id of Redis; a hash with
--- the newest comments, by product, position and version.
+-- the newest comments, by product, position and version; the id of the latest known erasure.
 -- ARGV: id of the process; run id of Redis; '1' if changes may be missing; the newest epoch that
 -- the process knows; microseconds without a heartbeat after which a process is dead; the id of the
--- first entry to keep; the id of a user's erasure or ''; then for each change the epoch in which it was made, the change, and its
--- comment.
-local stream, processes, comments = KEYS[1], KEYS[2], KEYS[3]
+-- first entry to keep; the id of a user's erasure or ''; then for each change the epoch in which it
+-- was made, the change, and its comment.
+local stream, processes, comments, erased = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local id, run, known, silence, kept = ARGV[1], ARGV[2], ARGV[4], ARGV[5], ARGV[6]
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -17,15 +17,15 @@ local begins = ARGV[3] == '1' or redis.call('HGET', processes, 'run') ~= run
 local heartbeats = redis.call('HGETALL', processes)
 for place = 1, #heartbeats, 2 do
   local process = heartbeats[place]
-  if process ~= 'run' and process ~= 'erasure' and process ~= id and now - heartbeats[place + 1] > tonumber(silence) then
+  if process ~= 'run' and process ~= id and now - heartbeats[place + 1] > tonumber(silence) then
     redis.call('HDEL', processes, process)
     begins = true
   end
 end
 -- Texts of an erased user leave Redis and all logs with the earlier epochs.
 local erasure = ARGV[7]
-if erasure ~= '' and redis.call('HGET', processes, 'erasure') ~= erasure then
-  redis.call('HSET', processes, 'erasure', erasure)
+if erasure ~= '' and redis.call('GET', erased) ~= erasure then
+  redis.call('SET', erased, erasure)
   begins = true
 end
 redis.call('HSET', processes, 'run', run, id, string.format('%.0f', now))
@@ -46,7 +46,7 @@ epoch = string.format('%.0f', epoch)
 -- Returns the names in the hash of the comment before and after a change; nil if there is none.
 local function names(change)
   local function name(state)
-    if state ~= cjson.null then
+    if type(state) == 'table' then
       return change.product .. '\n' .. change.position .. '\n' .. state[3]
     end
   end
@@ -84,8 +84,9 @@ end
 
 if kept ~= '0-0' then
   for _, entry in ipairs(redis.call('XRANGE', stream, '-', '(' .. kept)) do
+    -- An entry of another version may be unreadable. It has no comments to remove.
     local readable, change = pcall(cjson.decode, entry[2][2])
-    if readable and change.position then
+    if readable and type(change) == 'table' then
       for _, name in pairs({names(change)}) do
         redis.call('HDEL', comments, name)
       end

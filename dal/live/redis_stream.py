@@ -70,6 +70,7 @@ class RedisBroker(Broker):
         self._stream = f"marginalia:{{{table}}}:changes"
         self._processes = f"marginalia:{{{table}}}:servers"
         self._comments = f"marginalia:{{{table}}}:comments"
+        self._erased = f"marginalia:{{{table}}}:erased"
         self._exchange = client.register_script(_EXCHANGE)
         self._id = secrets.token_hex(8)
         self._redis_run = ""
@@ -202,7 +203,7 @@ class RedisBroker(Broker):
             floor, joined = self.log.floor, self._last_entry != b"0-0"
             try:
                 await self._exchange(
-                    keys=[self._stream, self._processes, self._comments],
+                    keys=[self._stream, self._processes, self._comments, self._erased],
                     args=[
                         self._id,
                         self._redis_run,

@@ -18,7 +18,8 @@ _WAIT = 60.0
 def compact(database: Path) -> None:
     """Rewrite the data file without free space, and empty its log. Raise CommandError on failure.
 
-    An engine may use the file meanwhile. Its requests then wait about a second for each 100 MB.
+    An engine may use the file meanwhile. Its requests then wait about a second for each 100 MB, and
+    fail after 10 seconds.
     """
     try:
         with closing(sqlite3.connect(database, timeout=_WAIT, isolation_level=None)) as data:

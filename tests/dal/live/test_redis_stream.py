@@ -312,13 +312,23 @@ async def test_redis_keeps_the_entries_that_the_logs_keep(
             assert await kinds(early, 1) == [KIND.RELOAD]
 
 
-async def test_an_unreadable_entry_causes_a_reload(redis: Redis, lasting: RedisServer) -> None:
+@pytest.mark.parametrize(
+    "line", [b"{}", b"7", b'{"product": "42", "position": "earlier version", "was": null}']
+)
+async def test_an_unreadable_entry_causes_a_reload(
+    line: bytes, redis: Redis, lasting: RedisServer
+) -> None:
     async with brokers(lasting, 1) as (broker,):
         listener = broker.log.listen(ALL, None)
+        assert await kinds(listener, 1) == [KIND.READY]
         epoch, number = broker.log.last
-        await redis.xadd(broker._stream, {"change": b"{}"}, id=f"{epoch}-{number + 1}")
+        for one in (number + 1, number + 2):
+            await redis.xadd(broker._stream, {"change": line}, id=f"{epoch}-{one}")
+        await until(lambda: broker.log.last.number == number + 2)
         broker.changed(None, comment(1))
-        assert await kinds(listener, 3) == [KIND.READY, KIND.RELOAD, KIND.ADDED]
+        await until(lambda: broker.log.last.number == number + 3)
+        assert await kinds(listener, 2) == [KIND.RELOAD, KIND.ADDED]
+        assert await redis.xlen(broker._stream) == 2, "the first entry is removed"
 
 
 @dataclass
