@@ -57,7 +57,8 @@ for place = 8, #ARGV, 3 do
   number = number + 1
   local line, comment = ARGV[place + 1], ARGV[place + 2]
   -- A change from an earlier epoch is late: a later change of the same comment may be lost, so this
-  -- change can be out of date. Clients reload, so its comment is not stored.
+  -- change can be out of date. Clients reload, so its comment is not stored, but the comment that it
+  -- replaced is removed.
   local kind = ARGV[place] == epoch and 'change' or 'late'
   redis.call('XADD', stream, string.format('%s-%.0f', epoch, number), kind, line)
   local change = cjson.decode(line)
@@ -69,14 +70,15 @@ for place = 8, #ARGV, 3 do
         redis.call('HDEL', comments, name)
       end
     end
-  elseif kind == 'change' then
+  else
     -- An empty text marks a version that was replaced. If the change to this version arrives later,
     -- its comment is not stored.
     local was, became = names(change)
     if was then
       redis.call('HSET', comments, was, '')
     end
-    if became and (became == was or redis.call('HGET', comments, became) ~= '') then
+    if kind == 'change' and became
+        and (became == was or redis.call('HGET', comments, became) ~= '') then
       redis.call('HSET', comments, became, comment)
     end
   end

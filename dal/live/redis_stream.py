@@ -103,6 +103,7 @@ class RedisBroker(Broker):
 
     def erased(self, erasure: str) -> None:
         """Begin a new epoch, which removes all texts from Redis, unless a process already has."""
+        self.log.begin(*self.log.last)  # at once, because Redis may be unreachable
         self._erasure = erasure
         # Changes that wait for Redis may have texts of the erased user.
         self._lossy = self._lossy or bool(self._unpublished)

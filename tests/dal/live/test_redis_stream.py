@@ -22,6 +22,7 @@ from dal.live.changes import (
     LogEntry,
     UncertainWrite,
     change_of,
+    encode,
     version,
 )
 from dal.live.log import Listener
@@ -249,7 +250,7 @@ async def test_redis_keeps_only_the_newest_text_of_each_comment(
     async def publish(*entries: LogEntry) -> None:
         for entry in entries:
             broker.publish(entry)
-        number = broker.log.last.number + len(entries)
+        number = broker.log.last.number + len(broker._unpublished)
         await until(lambda: broker.log.last.number == number)
 
     async with brokers(lasting, 1) as (broker,):
@@ -263,6 +264,12 @@ async def test_redis_keeps_only_the_newest_text_of_each_comment(
         await publish(*changes[4:], changes[3])
         assert await texts() == {"other"}
         await publish(change_of(None, comment(3)), UncertainWrite("42"))
+        assert await texts() == {"other"}
+        await publish(change_of(None, comment(4)))
+        assert await texts() == {"other", "edit 0"}
+        # A server has deleted the comment, but did not know this epoch yet.
+        broker._unpublished.append((start.epoch - 1, *encode(change_of(comment(4), None))))
+        await publish(UncertainWrite("44"))
         assert await texts() == {"other"}
         broker.log._kept = 1
         await publish(UncertainWrite("44"), UncertainWrite("44"))
@@ -440,3 +447,18 @@ async def test_an_erasure_removes_all_texts_from_redis_once(
         other.changed(None, comment(2))
         assert await kinds(listener, 1) == [KIND.ADDED], "the epoch has not changed again"
         assert await redis.hlen(one._comments) == 1
+
+
+async def test_an_erasure_reaches_the_log_while_redis_is_unreachable() -> None:
+    with redis_server() as server:
+        async with brokers(server, 1) as (broker,):
+            listener = broker.log.listen(ALL, None)
+            broker.changed(None, comment(1))
+            assert await kinds(listener, 2) == [KIND.READY, KIND.ADDED]
+            server.kill()
+            broker.erased("first")
+            assert not broker.log._entries
+            assert await kinds(listener, 1) == [KIND.RELOAD]
+            broker.changed(None, comment(2))
+            server.start()
+            assert await kinds(listener, 1) == [KIND.RELOAD], "an epoch without the first texts"
