@@ -88,7 +88,10 @@ class Listener:
                 return
             self._bytes -= queued.size
             self._merged = position.number
-            event = event_for(self.selection, position, replace(entry, was=queued.change.was))
+            if event is None or event.kind is CommentEventKind.CHANGED:
+                # A client may have read the list between the changes. So the comment's DELETED or
+                # ADDED event stays necessary, even if the changes together have no effect.
+                event = CommentEvent(queued.kind, position, entry)
         if event is None:
             return
         if len(self._waiting) >= MAX_WAITING_EVENTS or self._bytes > MAX_WAITING_BYTES:

@@ -143,6 +143,35 @@ async def test_a_replay_from_any_number_has_only_newest_texts_and_leads_to_the_l
                 assert shown == lists[-1]
 
 
+@pytest.mark.parametrize(
+    ("states", "kinds"),
+    [
+        ([None, 0, None], [None, KIND.ADDED, KIND.DELETED]),
+        ([None, 0, 1], [None, KIND.ADDED, KIND.ADDED]),
+        ([0, None, 1], [None, KIND.DELETED, KIND.ADDED]),
+        ([0, None, 1, 2, None], [None, KIND.DELETED, KIND.ADDED, KIND.ADDED, KIND.DELETED]),
+        ([0, 1, 2], [None, KIND.CHANGED, KIND.CHANGED]),
+    ],
+)
+async def test_a_list_read_between_merged_changes_becomes_the_newest_list(
+    states: list[int | None], kinds: list[CommentEventKind | None]
+) -> None:
+    """A client reads a page after the cursor with which it subscribes. The page may be newer."""
+    versions = [None if edits is None else comment(1, edits=edits) for edits in states]
+    for count in range(1, len(versions)):
+        broker = InProcessBroker()
+        after = broker.log.last
+        for pair in pairwise(versions[: count + 1]):
+            broker.changed(*pair)
+        (event,) = await waiting(broker.log.listen(ALL, after))
+        assert event.kind is kinds[count]
+        for read in versions[: count + 1]:
+            shown = {} if read is None else {comment_position(read): read}
+            applied(shown, [event])
+            newest = versions[count]
+            assert [*shown.values()] == ([] if newest is None else [newest])
+
+
 @given(strategies.permutations(range(5)))
 async def test_changes_in_any_order_lead_to_the_state_of_the_last_write(order: list[int]) -> None:
     states = [None, *(comment(1, rating, edits=rating) for rating in (1, 2, 3, 4)), None]
