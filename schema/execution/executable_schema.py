@@ -231,14 +231,16 @@ async def _executed_for_event(
 ) -> CoreResult:
     # A change wakes all its subscriptions at once. Each result begins in its own turn.
     await context.pace.turn()
-    answer = _answer_size(operation.costs.cost(values.coerced), context)
+    cost = operation.costs.cost(values.coerced)
     end = Deadline()
     end.restart(seconds)
     try:
-        limit = operation.costs.cost(values.coerced).limit()
-        with deadline(end), opened(limit):
+        with deadline(end), opened(cost.limit()):
             found = await operation.compiled.execute(
-                values, root_value=event, context_value=context, answer=answer
+                values,
+                root_value=event,
+                context_value=context,
+                answer=_answer_size(cost, context),
             )
     except SlowListenerError:
         raise
