@@ -65,7 +65,11 @@ class Write:
 
 def pair(one: tuple[str, str], other: tuple[str, str]) -> list[Write]:
     """Return the rows of two opposite mutations."""
-    return [Write(*one, undone=[other]), Write(*other, undone=[one], before=[one])]
+    return [
+        Write(*one, undone=[other]),
+        Write(*other, undone=[one], before=[one]),
+        Write(*one, undone=[other], before=[one, other]),
+    ]
 
 
 def typed(kind: str) -> tuple[str, str]:
