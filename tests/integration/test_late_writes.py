@@ -293,3 +293,19 @@ async def test_a_delayed_end_of_an_erasure_does_not_remove_a_later_block(
         before = await stored(table)
         assert await network.deliver() > 0
         assert await stored(table) == before
+
+
+async def test_a_delayed_fold_changes_nothing(table: Table) -> None:
+    await filled(table, MaintenanceMode.TRANSACTIONAL)
+    network = LateNetwork()
+    async with through_proxy(table) as (beyond, proxy):
+        stores = Stores(beyond)
+        await stores.votes.mark("one", "eve")
+        proxy.choose = network.choose
+        await stores.folds.finish()
+        proxy.pass_all()
+        await stores.votes.unmark("one", "eve")
+        await stores.folds.finish()
+        before = await stored(table)
+        assert await network.deliver() > 0
+        assert await stored(table) == before

@@ -24,6 +24,7 @@ from dal.statistics import deferred
 from dal.statistics.helpful import VOTES_A_SECOND, HelpfulFolds
 from dal.statistics.mode import MaintenanceMode
 from dal.stores import Stores
+from dal.table.index import EXPIRES
 from tests.dal.stream.histories import catch_up
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import (
@@ -78,6 +79,7 @@ async def test_a_vote_is_shown_after_a_fold_and_is_not_an_edit(each_table: Table
     assert version(after) == version(before)
     assert (await stores.votes.unmark("1", "bob")).helpful_count == 3
     assert (await stores.votes.unmark("1", "bob")).helpful_count == 3, "nothing is withdrawn"
+    assert EXPIRES in (await each_table.get(vote_key("1", "bob")) or {})
     await stores.folds.finish()
     assert await stores.comments.get("1") == before
     assert (stores.folds.folded, await verify(each_table, ignore)) == (2, [])
