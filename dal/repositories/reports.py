@@ -19,7 +19,7 @@ from dal.entities import idempotency
 from dal.entities.case import CASE, Case, case_key, encode_report
 from dal.entities.comment import COMMENT, comment_in, comment_key
 from dal.entities.entity import Row
-from dal.entities.submission import encode, submission_in
+from dal.entities.submission import encode
 from dal.model import Comment
 from dal.model.moderation import QueueKind, ReviewCause
 from dal.model.reports import CommentReports, Report, ReportReason
@@ -127,8 +127,8 @@ class ReportRepository:
     async def put_cases(self, cases: Sequence[Case]) -> Outcome:
         """Write cases. Each replaces the stored case of its comment.
 
-        An open case is hidden if its comment is stored and not published. The comments themselves
-        do not change.
+        An open case is hidden if its comment is stored and not published, or deleted. The comments
+        themselves do not change.
         """
         outcome = NOTHING
         latest = {one.comment_id: one for one in cases}
@@ -146,8 +146,8 @@ class ReportRepository:
             if new.opened_at is not None:
                 # A report that was stored since the export may be later than the loaded case.
                 times = filter(None, (stored.case.reported_at, new.reported_at))
-                hidden, reported_at = submission_in(comment) is not None, max(times, default=None)
-                new = replace(new, hidden=hidden, reported_at=reported_at)
+                hidden = comment is not None and comment_in(comment) is None
+                new = replace(new, hidden=hidden, reported_at=max(times, default=None))
             image = CASE.encode(new)
             outcome = compared(item, image)
             if image != item:

@@ -166,6 +166,13 @@ async def test_a_load_of_cases_does_not_list_unpublished_comments(table: Table) 
     assert await stores.moderation.queue_length(QueueKind.REPORTED) == 0
 
 
+async def test_a_load_of_cases_does_not_list_deleted_comments(table: Table) -> None:
+    stores = await reported(table, "bob")
+    await stores.comments.delete("one", anybody)
+    await stores.reports.put_cases([Case("one", DAY)])
+    assert await stores.moderation.queue_length(QueueKind.REPORTED) == 0
+
+
 async def test_the_removal_of_a_case_reads_consistently(table: Table) -> None:
     stores = await reported(table, "bob")
     await table.drain()
