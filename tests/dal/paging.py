@@ -43,8 +43,8 @@ selections = st.builds(
     st.none() | st.frozensets(st.sampled_from(LANGUAGES)),
     st.none() | st.sampled_from(TIES),
     st.none() | st.sampled_from(TIES),
-    st.booleans(),
-    st.sampled_from([None, *Order]),
+    verified_only=st.booleans(),
+    order=st.sampled_from([None, *Order]),
 )
 # The position of a row or of a deleted row, or one between rows.
 ends = st.none() | rows.map(comment_position)

@@ -41,6 +41,9 @@ async def read(
             assert item["GSISK"]["S"] == position
             assert values == {"product": "42"}
     assert reader.ended or len(positions) >= most
+    for response in progress.reads:
+        within = [one for one in POSITIONS if not (response.range & Range(one, one)).empty]
+        assert sorted(row.position for row in response.rows) == within
     return positions[:most], reading
 
 

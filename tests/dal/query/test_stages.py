@@ -66,8 +66,13 @@ async def test_if_few_comments_remain_the_remaining_ratings_are_read_in_parallel
     assert product.engine.most_running == 4
 
 
-async def test_a_comment_whose_rating_changes_during_the_read_is_shown_once() -> None:
-    engine = engine_of([dense("1", rating=5), dense("0", rating=4)])
+@pytest.mark.parametrize("size", [2, 3])
+async def test_a_comment_whose_rating_changes_during_the_read_is_shown_once(size: int) -> None:
+    """The second read ends after the changed comment or one row later. The page still has all rows.
+
+    It reads the other ratings in parallel.
+    """
+    engine = engine_of([dense("1", rating=5), dense("0", rating=4), dense("2", rating=3)])
 
     def rate_anew() -> None:
         # Global indexes apply a write at different times, so for a while both partitions may
@@ -75,8 +80,8 @@ async def test_a_comment_whose_rating_changes_during_the_read_is_shown_once() ->
         engine.items["twin", "twin"] = COMMENT.encode(dense("1", rating=4))
 
     engine.changes = {1: rate_anew}
-    page = await read(engine, BEST, Slice(2))
-    assert [node.comment_id for node in page.nodes] == ["1", "0"]
+    page = await read(engine, BEST, Slice(size))
+    assert [node.comment_id for node in page.nodes] == ["1", "0", "2"][:size]
 
 
 @pytest.mark.parametrize("comments", [FEW, MANY], ids=len)
