@@ -136,7 +136,7 @@ async def test_a_products_plan_links_to_the_same_list_in_the_playground(
         (
             "&size=100&rating=1&rating=2&rating=3"
             + "&language=".join(["", *(f"a{n}" for n in "abcdefghijkl")]),
-            "Choose fewer languages or ratings",
+            "Choose fewer comments per page, languages or ratings.",
         ),
     ],
 )
