@@ -92,9 +92,6 @@ _PLANNING = 8
 """Maximum requests for the statistics that plan a page: the counts, three samples of rows, the mode
 of the counters, the table's id, and the counts again for a proof."""
 
-_UNFORESEEN = 3
-"""The number of reads that an operation may send in addition to those predicted."""
-
 _UNCOUNTED = frozenset({"createdFrom", "createdBefore", "verifiedOnly", "hasPhotos", "orderBy"})
 """Arguments of a list that can cause reads of statistics, or of rows that the page does not show,
 in addition to the arguments in ``_FILTERS``."""
@@ -194,14 +191,8 @@ class Cost:
                 )
 
     def limit(self, *, lists_only: bool = False) -> Limit:
-        """Return the limit of the operation's reads, which is below twice their predicted cost.
-
-        But a few more reads than predicted are always possible, so that a small operation succeeds
-        if it is the first that needs some cached item.
-        """
-        requests = ceil(self.requests)
-        most = max(2 * requests - 1, requests + _UNFORESEEN)
-        return Limit(most, 1.5 * (self.rcu + _UNFORESEEN * _MAX_ROW_RCU), lists_only)
+        """Return the limit of the operation's reads, which is below twice their predicted cost."""
+        return Limit(2 * ceil(self.requests) - 1, 1.5 * self.rcu, lists_only)
 
 
 class PredictedCosts:
