@@ -72,13 +72,14 @@ _RULES = (
 )
 
 _UNIT = re.compile(
-    r'"""(?:[^"\\]++|\\"""|\\|"(?!""))*+(?:""")?'
+    r'"""(?:[^"\\]++|\\"""|\\|"(?!""))*(?:""")?'
     r'|"(?:[^"\\\n\r]++|\\.)*+"?'
     r"|#[^\n\r]*+|[_A-Za-z][_0-9A-Za-z]*+|\.\.\.|[!$&():=@\[\]{|}]|-?[0-9][-+.0-9eE]*+"
 )
 """Matches a lexical unit, or a string without an end. If such a string did not match, the search
 would scan its text again from each later quotation mark, and the time could grow with the square of
-the length."""
+the length. The first repetition is not possessive, because Python 3.11.2 repeats a look-ahead in a
+possessive repetition without its condition."""
 
 _charge: ContextVar[Callable[[float], object] | None] = ContextVar("charge", default=None)
 

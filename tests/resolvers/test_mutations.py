@@ -13,7 +13,7 @@ from resolvers.mutations import UserError, UserErrorCode, reported
 from resolvers.selection import Info
 from tests.strategies import ORDINARY
 
-INFO: Any = SimpleNamespace(context=SimpleNamespace(cache=RequestCache()))
+INFO: Any = SimpleNamespace(context=SimpleNamespace(cache=RequestCache(), viewer=None))
 EDGE = Edge(ORDINARY, comment_position(ORDINARY))
 
 
