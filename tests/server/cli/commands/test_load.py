@@ -166,7 +166,7 @@ async def test_invalid_photos_are_dropped_and_reported(
         "'https://shop.example/kettle.jpg'.\n"
     )
     found = await comments.get_many(["1", "2"])
-    assert [[photo.url for photo in one.photos] for one in found.values()] == [[good], []]
+    assert [[photo.url for photo in found[one].photos] for one in ("1", "2")] == [[good], []]
 
 
 async def test_standard_input_is_loaded(store: list[str], comments: CommentRepository) -> None:
