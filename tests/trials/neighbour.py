@@ -2,7 +2,7 @@
 
 Exits with 1 if:
 
-- the neighbour's 99th percentile is more than a second, or, in an attack without a rate, more than
+- the neighbour's 99th percentile is more than 200 ms, or, in an attack without a rate, more than
   three times the one before the attack
 - the server's memory grows too much
 - the server responds with 5xx or INTERNAL, or accepts a request that it must refuse
