@@ -5,7 +5,7 @@ server:
 
 - responds with 5xx or INTERNAL, too late, or not at all
 - logs a traceback, or its memory grows too much
-- delays another client by more than a second
+- delays another client by more than 200 ms
 - accepts a request that it must refuse, or reads more than it predicted.
 """
 
