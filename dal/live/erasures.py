@@ -23,7 +23,7 @@ async def announce(table: Table, erasure: str) -> None:
 
 
 async def watch(table: Table, broker: Broker) -> None:
-    """Tell the broker about each new erasure, until cancelled."""
+    """Report each new erasure to the broker. The function ends when it is cancelled."""
     known = ""
     while True:
         with suppress(DalError):  # the next read may succeed

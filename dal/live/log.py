@@ -132,7 +132,7 @@ class Listener:
         del self._waiting["" if event.change is None else event.change.position]
         self._bytes -= event.size
         if event.position.number < self._merged:
-            # A later event also stands for changes before this event, so a client cannot continue
+            # A later event includes changes from before this event, so a client cannot continue
             # after this event. No epoch has the number 0, so a client that tries receives RELOAD.
             unusable = event.position._replace(epoch=0)
             last = event.position._replace(number=self._merged)

@@ -45,7 +45,7 @@ from dal.repositories.one_per_person import (
 from dal.statistics.comment_changes import MOST_ACTIONS
 from dal.statistics.mode import MaintenanceStore, OnePerPerson, WaitForWriters
 from dal.table.index import TABLE, QueryRequest, query_all
-from dal.table.items import ABSENT, Action, Item, key_of, primary_key, unchanged
+from dal.table.items import Action, Item, key_of, primary_key, unchanged
 
 _FURTHER = "COMMENTED"
 """The partition key of items with comments' ids. The author of each of these comments has a newer
@@ -226,7 +226,7 @@ async def _name_newest(table: Table, by_owner: dict[Key, list[Held]]) -> None:
         newest, *older = sorted(held, key=_age, reverse=True)
         further += [primary_key(_FURTHER, escape(one.comment_id)) for one, _ in older]
         if item is None or item[NAMED]["S"] != newest[0].comment_id:
-            as_read = ABSENT if item is None else unchanged(item, (NAMED,))
+            as_read = unchanged(item, (NAMED,))
             put = {"Put": {"Item": commented(newest[0]), **as_read}}
             actions += [put, same_owner(key_of(newest[1]), newest[1])]
     await table.put_many(further)

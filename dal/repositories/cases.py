@@ -32,7 +32,7 @@ from dal.model.reports import MOST_READ, Report
 from dal.repositories.reactions import remove_reactions, same_state
 from dal.statistics.comment_changes import CommentChange
 from dal.table.index import TABLE, QueryRequest
-from dal.table.items import ABSENT, Action, Item, unchanged
+from dal.table.items import Action, Item, unchanged
 
 _AT_ONCE = 100
 """Number of comments that one BatchGetItem reads. This is DynamoDB's maximum."""
@@ -59,7 +59,7 @@ class StoredCase:
     @property
     def as_read(self) -> dict[str, Any]:
         """The condition that the stored case has not changed since it was read."""
-        return ABSENT if self.item is None else unchanged(self.item, ("data",))
+        return unchanged(self.item, ("data",))
 
     def put(self, case: Case) -> Action:
         """Return an action that stores ``case`` in place of the case that was read.

@@ -8,7 +8,7 @@ from dal.entities.group import encode_group, group_key, groups_in
 from dal.entities.product import PRODUCT_DETAILS, details_in, details_key
 from dal.limits import MAX_MEMBERS
 from dal.model import ProductDetails, ProductGroup
-from dal.table.items import ABSENT, VERSION, Action, Item, contents, key_of, unchanged, versioned
+from dal.table.items import VERSION, Action, Item, contents, key_of, unchanged, versioned
 
 MOVES_AT_ONCE = 30
 """Maximum products that one transaction moves. Each product needs up to two actions: one for its
@@ -71,7 +71,7 @@ def _changes(
     for item in new:
         held = old.get(_name(item))
         if held is None or item != contents(held):
-            as_read = ABSENT if held is None else unchanged(held, ("data", VERSION))
+            as_read = unchanged(held, ("data", VERSION))
             yield {"Put": {"Item": versioned(item), **as_read}}
     for key in gone:
         held = old.get(_name(key))

@@ -19,7 +19,7 @@ from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
 from dal.repositories.bulk_write import NOTHING, UNCHANGED, Outcome, compared
 from dal.repositories.product_groups import MOVES_AT_ONCE, move_products
-from dal.table.items import ABSENT, VERSION, Item, contents, unchanged, versioned
+from dal.table.items import VERSION, Item, contents, unchanged, versioned
 from dal.table.ranges import Range
 
 _ITEMS_AT_ONCE = 400
@@ -76,7 +76,7 @@ class ProductRepository:
                     "the table: move this item before you set the product's title, picture or URL."
                 ) from None
             details = replace(held, **changes)
-            as_read = ABSENT if item is None else unchanged(item, ("data", VERSION))
+            as_read = unchanged(item, ("data", VERSION))
             new = versioned(PRODUCT_DETAILS.encode((product_id, details)))
             try:
                 await self._table.write([{"Put": {"Item": new, **as_read}}])

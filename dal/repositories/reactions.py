@@ -12,26 +12,10 @@ from dal.entities.vote import all_votes
 from dal.model import Comment
 from dal.model.standings import Permission
 from dal.table.index import TABLE, QueryRequest
-from dal.table.items import ABSENT, Action, Item, further_units, key_of, unchanged
+from dal.table.items import Action, Item, further_units, key_of, unchanged
 
 
 async def published(
-    table: Table,
-    comment_id: str,
-    username: str,
-    check: Callable[[Permission], None],
-    *,
-    consistent: bool = False,
-) -> Comment:
-    """Return a published comment, for a user's report (access pattern AP19).
-
-    The errors are those of ``published_with``.
-    """
-    found = published_with(table, comment_id, username, check, consistent=consistent)
-    return (await found)[0]
-
-
-async def published_with(
     table: Table,
     comment_id: str,
     username: str,
@@ -42,8 +26,9 @@ async def published_with(
 ) -> tuple[Comment, list[Item]]:
     """Return a published comment, and the user's existing items with the keys ``own``.
 
+    The read is for a user's report or vote (access pattern AP19), and is one BatchGetItem.
     ``check`` receives the user's permission, and may raise an error to refuse the user. Raises
-    NotFoundError if the comment is not published. The read is one BatchGetItem.
+    NotFoundError if the comment is not published.
     """
     keys = [standing_key(username), comment_key(comment_id), *own]
     items = await table.get_many(keys, consistent=consistent)
@@ -61,7 +46,7 @@ def same_state(comment_id: str, item: Item | None) -> Action:
 
     It fails if the comment was published, unpublished, deleted or moved to another product.
     """
-    as_read = ABSENT if item is None else unchanged(item, (ALL.partition_key, STATE))
+    as_read = unchanged(item, (ALL.partition_key, STATE))
     return {"ConditionCheck": {"Key": comment_key(comment_id), **as_read}}
 
 

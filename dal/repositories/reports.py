@@ -83,7 +83,8 @@ class ReportRepository:
 
         async def attempt() -> None:
             nonlocal again
-            comment = await published(self._table, comment_id, username, check, consistent=again)
+            found = published(self._table, comment_id, username, check, consistent=again)
+            comment, _ = await found
             again = True
             if comment.username == username:
                 raise errors.InvalidArgumentError(

@@ -22,7 +22,7 @@ from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
 from dal.table.index import tombstone_expiry
-from dal.table.items import ABSENT, VERSION, unchanged, versioned
+from dal.table.items import VERSION, unchanged, versioned
 
 
 class StandingRepository:
@@ -81,7 +81,7 @@ class StandingRepository:
             new = step(Standing(username) if item is None else standing_in(item))
             if new is None:
                 return None
-            as_read = ABSENT if item is None else unchanged(item, ("data", VERSION))
+            as_read = unchanged(item, ("data", VERSION))
             stored = versioned(STANDING.encode(new))
             if new == Standing(username):
                 stored |= tombstone_expiry()

@@ -11,7 +11,7 @@ from dal.model import Profile
 from dal.model.key_parts import escape, unescape
 from dal.repositories.bulk_write import Outcome, overwrite
 from dal.table.index import EXPIRES, TABLE, QueryRequest
-from dal.table.items import ABSENT, VERSION, Item, primary_key, unchanged, versioned
+from dal.table.items import VERSION, Item, primary_key, unchanged, versioned
 
 _USER = "USER#"
 _PROFILE = "PROFILE"
@@ -40,7 +40,7 @@ class UserRepository:
         async def attempt() -> Profile:
             item = await self._table.get(_key(username))
             profile = replace(Profile() if item is None else _decode(item), **changes)
-            as_read = ABSENT if item is None else unchanged(item, ("data", VERSION))
+            as_read = unchanged(item, ("data", VERSION))
             put = {"Item": versioned(encode_profile(username, profile)), **as_read}
             try:
                 await self._table.write([{"Put": put}])

@@ -19,10 +19,10 @@ from dal.model import NEGATIVE, POSITIVE, Comment
 from dal.model.standings import Permission
 from dal.model.votes import Highlights, Vote
 from dal.repositories.bulk_write import Outcome, overwrite
-from dal.repositories.reactions import published_with
+from dal.repositories.reactions import published
 from dal.statistics.helpful import HelpfulFolds, read_votes
 from dal.table.index import QueryRequest, query_all
-from dal.table.items import ABSENT, VERSION, unchanged, versioned
+from dal.table.items import VERSION, unchanged, versioned
 
 _FIRST_ROWS, _FURTHER_ROWS = 12, 28
 """Maximum rows of the first and of the second Query for the highlights of a product."""
@@ -127,7 +127,7 @@ class VoteRepository:
         withdrawal that the network delays could still succeed.
         """
         key = vote_key(comment_id, username)
-        comment, own = await published_with(self._table, comment_id, username, check, [key])
+        comment, own = await published(self._table, comment_id, username, check, [key])
         if comment.username == username:
             raise errors.InvalidArgumentError(
                 "id", "This is your own comment: only others can find it helpful."
@@ -137,7 +137,7 @@ class VoteRepository:
 
         async def attempt() -> None:
             nonlocal held
-            as_read = ABSENT if held is None else unchanged(held, ("PK", VERSION))
+            as_read = unchanged(held, ("PK", VERSION))
             try:
                 await self._table.write([{"Put": {"Item": versioned(vote), **as_read}}])
             except errors.ConditionFailedError:

@@ -76,12 +76,14 @@ def further_units(item: Item) -> int:
     return (bytes_of(item, item) - 1) // 4096
 
 
-def unchanged(item: Item, names: tuple[str, ...]) -> dict[str, Any]:
+def unchanged(item: Item | None, names: tuple[str, ...]) -> dict[str, Any]:
     """Return the condition that the stored item still has the values of ``item``.
 
     The condition compares the attributes ``names``. If ``item`` lacks one of them, the stored item
-    must lack it too.
+    must lack it too. If ``item`` is None, the condition is ABSENT.
     """
+    if item is None:
+        return ABSENT
     clauses = [
         f"#{name} = :{name}" if name in item else f"attribute_not_exists(#{name})" for name in names
     ]

@@ -10,6 +10,9 @@ import pytest
 DEEP = (b"[" * 100_000, b'{"keys":' * 100_000, b"[" * 990 + b"]" * 990)
 """JSON with more levels than Python's recursion limit, or nearly as many."""
 
+MALFORMED = (*DEEP, b"<html>", b"\xff", b"5", b"[]")
+"""Responses that are no JSON object that Python can read."""
+
 
 @pytest.fixture(scope="module")
 def serve_body() -> Iterator[Callable[[bytes], str]]:

@@ -10,7 +10,7 @@ from resolvers.context import Viewer
 from server.auth.claims import InvalidTokenError
 from server.auth.issuer import AUTH_METHODS, KeysUnavailableError
 from server.auth.sign_in import Attempt, SignIn
-from tests.server.auth.conftest import DEEP
+from tests.server.auth.conftest import DEEP, MALFORMED
 from tests.server.auth.test_providers import OTHER_KEY, SECRET, TOKENS, provider, signed
 
 ATTEMPT = Attempt("state", "nonce", "verifier")
@@ -130,11 +130,7 @@ async def test_a_session_has_only_marginalias_roles(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     "body",
     [
-        *DEEP,
-        b"<html>",
-        b"\xff",
-        b"5",
-        b"[]",
+        *MALFORMED,
         b'{"expires_in": 1e999}',
         b'{"expires_at": {}}',
         b'{"id_token": ' + DEEP[2] + b"}",
