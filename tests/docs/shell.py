@@ -30,9 +30,9 @@ from typer import main
 from server.cli.main import COMMANDS, build
 from tests.engines import ROOT
 from tests.server.serving import called, marginalia
-from tests.trials.__main__ import trials
 from tools.bench import __main__ as bench
 from tools.conformance import __main__ as conformance
+from tools.trials.__main__ import trials
 
 ENDLESS = ("serve", "follow")
 IDLE = ("aws", "docker", "git", "jq", "openssl")

@@ -25,7 +25,7 @@ from tests.conftest import Tables
 from tests.schema.conftest import MODERATOR, STAFF, explaining
 from tests.schema.paths import asked_by
 from tests.strategies import comment
-from tests.trials.differential import compared, counts_kept, fill, movers
+from tools.trials.differential import compared, counts_kept, fill, movers
 
 COMMENTS = [comment(f"c{n}", rating=1 + n % 5, language="de" if n % 3 else "en") for n in range(9)]
 IDS = orjson.dumps(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.server.serving import served
-from tests.trials.audit import graphql_cop, programs
+from tools.trials.audit import graphql_cop, programs
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.engines.redis import NEEDS_REDIS
-from tests.trials.ledger import Filters, Ledger, Row
-from tests.trials.processes import trial
+from tools.trials.ledger import Filters, Ledger, Row
+from tools.trials.processes import trial
 
 
 @NEEDS_REDIS

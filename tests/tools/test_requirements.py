@@ -1,0 +1,36 @@
+"""Each folder of tools lists the packages that it imports."""
+
+import ast
+import re
+import sys
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+from tests.engines import ROOT
+
+OWN = {"dal", "resolvers", "schema", "server", "tests", "tools"}
+
+
+def imported(path: Path) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+    return {name.partition(".")[0] for name in names}
+
+
+def distributions(folder: Path) -> set[str]:
+    files = [path for path in folder.rglob("*.py") if "node_modules" not in path.parts]
+    names = set().union(*map(imported, files)) - OWN - sys.stdlib_module_names
+    known = packages_distributions()
+    return {re.sub(r"[-_.]+", "-", known[name][0]).lower() for name in names}
+
+
+@pytest.mark.parametrize("name", ["bench", "conformance", "trials"])
+def test_the_requirements_of_a_tool_are_the_packages_that_it_imports(name: str) -> None:
+    folder = ROOT / "tools" / name
+    assert (folder / "requirements.txt").read_text("utf-8").split() == sorted(distributions(folder))

@@ -1,0 +1,203 @@
+"""Reads and writes under every fault of the store.
+
+Arguments select faults by name. ``--write`` writes the table to docs/reliability.md. Exits with 1
+if an acknowledged write is missing, an idempotency key added two comments, a page differs from the
+oracle, or `stats verify` finds a difference. Also exits with 1 if a response is missing, is
+INTERNAL, or comes later than a second after the deadline, if none comes within five seconds after
+the fault's end, or if no request met the fault.
+"""
+
+import argparse
+import asyncio
+import re
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import httpx
+import psutil
+
+from dal.client.table import Table, TableAddress, connect
+from dal.maintenance.tables import create_table
+from dal.maintenance.verify import verify
+from dal.model import Comment
+from dal.stores import Stores
+from tests import oracle
+from tests.engines import ROOT, dynoxide
+from tests.proxy import Proxy, nothing, proxy_of
+from tests.server.serving import bearer
+from tools.trials.faults.cases import READS, WRITES, Case, cases
+from tools.trials.faults.clients import (
+    FIXED,
+    Api,
+    Count,
+    Entry,
+    Outcomes,
+    read,
+    settle,
+    until_answered,
+    write,
+)
+from tools.trials.reporting import CONSOLE, finish
+from tools.trials.serving import serving
+
+DEADLINE = 10.0
+MARGIN = 1.0
+RECOVERY = 5.0
+SECONDS = 2.5
+"""The seconds in which clients send requests under a fault. They wait for the last responses."""
+
+CLIENTS = 6
+
+DOCUMENT = ROOT / "docs/reliability.md"
+_TABLE = re.compile(r"<!-- faults -->.*<!-- end -->", re.DOTALL)
+_HEADING = ("Fault", "Work", "Answers", "p50 s", "worst s", "back s", "wrong")
+
+
+@dataclass
+class Row:
+    """The results of reads or writes under one fault."""
+
+    case: Case
+    kind: str
+    outcomes: Outcomes
+    back: float
+    """The seconds from the fault's end to the first response."""
+    count: Count
+    differences: int
+
+    def cells(self) -> list[str]:
+        """Return the cells of the table's row."""
+        codes = ", ".join(f"{code} {count:,}" for code, count in self.outcomes.codes.most_common())
+        return [
+            self.case.name,
+            self.kind,
+            codes,
+            f"{self.outcomes.p50:.2f}",
+            f"{self.outcomes.worst:.1f}",
+            f"{self.back:.1f}",
+            str(self.count.lost + self.count.doubled + self.outcomes.wrong + self.differences),
+        ]
+
+    def failings(self) -> Iterator[str]:
+        """Yield descriptions of the broken promises."""
+        named = {
+            "lost": self.count.lost,
+            "doubled": self.count.doubled,
+            "wrong pages": self.outcomes.wrong,
+            "differences": self.differences,
+            "INTERNAL": self.outcomes.codes["INTERNAL"],
+            "no response": self.outcomes.codes["no response"],
+        }
+        yield from (f"{count} {name}" for name, count in named.items() if count)
+        if self.outcomes.worst > DEADLINE + MARGIN:
+            yield f"a response after {self.outcomes.worst:.1f} s"
+        if self.back > RECOVERY:
+            yield f"the first response {self.back:.1f} s after the fault"
+        if self.case.faults and not self.case.met:
+            yield "no call met the fault"
+
+
+@dataclass
+class Trial:
+    """A server that reaches its engine through a proxy, and a client of the server."""
+
+    proxy: Proxy
+    table: Table
+    engine: psutil.Process
+    client: httpx.AsyncClient
+    rows: list[Comment]
+
+    async def run(self, case: Case, kind: str) -> Row:
+        """Read or write during a fault, and verify the table afterwards."""
+        ledger: list[Entry] = []
+        product = f"{case.name}-{kind}"
+        api, after = Api(self.client), Api(self.client)
+        self.proxy.seen.clear()
+        self.proxy.choose = case.choose
+        if not case.faults:
+            self.engine.suspend()
+        until = time.monotonic() + SECONDS
+        works = (
+            read(api, self.rows, until)
+            if kind == READS
+            else write(api, ledger, product, f"{number}", until)
+            for number in range(CLIENTS)
+        )
+        try:
+            await asyncio.gather(*works)
+        finally:
+            self.engine.resume()
+        self.proxy.choose = nothing
+        back = await until_answered(after)
+        count = await settle(after, ledger, product)
+        differences = len(await verify(self.table, lambda _: None))
+        return Row(case, kind, api.outcomes, back, count, differences)
+
+
+@asynccontextmanager
+async def trial() -> AsyncIterator[Trial]:
+    """Run an engine, a proxy and a server."""
+    with TemporaryDirectory() as directory, dynoxide() as engine:
+        (process,) = psutil.Process().children()
+        options = ("--deadline", str(DEADLINE))
+        async with connect(TableAddress(endpoint_url=engine, embedded=True)) as table:
+            await create_table(table)
+        async with (
+            connect(TableAddress(endpoint_url=engine, embedded=True)) as table,
+            proxy_of(engine) as proxy,
+            serving(Path(directory), "--endpoint-url", proxy.url, *options) as server,
+            httpx.AsyncClient(base_url=server.url, headers=bearer("ana"), timeout=60) as client,
+        ):
+            rows = oracle.make_comments(FIXED, 300, seed=11)
+            await Stores(table).comments.put_many(rows)
+            yield Trial(proxy, table, process, client, rows)
+
+
+async def run(wanted: Sequence[str]) -> list[Row]:
+    """Run the faults with the names ``wanted``, or all faults if there are no names."""
+    rows: list[Row] = []
+    async with trial() as running:
+        for case in cases():
+            for kind in case.kinds if not wanted or case.name in wanted else ():
+                rows.append(await running.run(case, kind))
+                CONSOLE.print("  ".join(rows[-1].cells()), *rows[-1].failings())
+    return rows
+
+
+def _table(lines: Iterable[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _short(rows: Iterable[Row]) -> Iterator[Sequence[str]]:
+    """Yield the lines of the table in the documentation, with reads and writes side by side."""
+    yield "Fault", "Reads", "worst s", "Writes", "worst s"
+    yield from [["---"] * 5]
+    found: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        found.setdefault(row.case.name, {})[row.kind] = row
+    for fault, kinds in found.items():
+        pairs = [kinds[kind].cells() if kind in kinds else ["-"] * 7 for kind in (READS, WRITES)]
+        yield [fault, *(cell for cells in pairs for cell in (cells[2], cells[4]))]
+
+
+def main() -> None:
+    """Run the trial and print its table in Markdown."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("faults", nargs="*")
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    rows = asyncio.run(run(given.faults))
+    lines = [_HEADING, ["---"] * len(_HEADING), *(row.cells() for row in rows)]
+    CONSOLE.print(f"\n{_table(lines)}")
+    if given.write:
+        made = f"<!-- faults -->\n{_table(_short(rows))}\n<!-- end -->"
+        DOCUMENT.write_text(_TABLE.sub(lambda _: made, DOCUMENT.read_text()))
+    finish(f"{row.case.name}, {row.kind}: {one}." for row in rows for one in row.failings())
+
+
+if __name__ == "__main__":
+    main()
