@@ -205,7 +205,7 @@ def trusted_documents(
         logger.error("%s", sentence)
     # Trust this document, too: the product page sends its id to subscribe to comments.
     if settings.documents_only:
-        from server.pages.page_documents import DOCUMENTS  # noqa: PLC0415 - as in _pages
+        from pages.page_documents import DOCUMENTS  # noqa: PLC0415 - as in _pages
 
         trusted.add("product.live", DOCUMENTS["product.live"])
     return trusted
@@ -237,7 +237,7 @@ def _pages(
 
     @cache
     def app() -> ASGIApp:
-        from server.pages.routes import pages_app  # noqa: PLC0415 - see the docstring
+        from pages.routes import pages_app  # noqa: PLC0415 - see the docstring
 
         demo = DemoAccount(DEMO_USER, authenticator, code) if settings.demo else None
         provider = None
@@ -260,7 +260,7 @@ def _busy_page(headers: RequestHeaders) -> Response | None:
     """Return the page that a busy server shows to a browser, or None for other clients."""
     if all(name != b"accept" or b"text/html" not in value for name, value in headers):
         return None
-    from server.pages.busy import busy_page  # noqa: PLC0415 - as in _pages
+    from pages.busy import busy_page  # noqa: PLC0415 - as in _pages
 
     return busy_page(headers)
 

@@ -28,6 +28,10 @@ from dal.live.changes import event_position_of
 from dal.model import rules
 from dal.model.key_parts import escape, unescape
 from dal.query.pagination import decode_cursor
+from pages import i18n
+from pages.addresses import Filters
+from pages.faults import PageFault
+from pages.sessions import cookies, pasted_jwt
 from resolvers.node_ids import parse_node_id
 from schema.build import READS, build_schema
 from schema.execution.documents import DocumentCache, units_of
@@ -40,16 +44,12 @@ from server.http.middleware import is_allowed, matching, request_id_of
 from server.http.request import preferred, request_of
 from server.importer import field_parsers
 from server.observability.signals import route_of
-from server.pages import i18n
-from server.pages.addresses import Filters
-from server.pages.faults import PageFault
-from server.pages.sessions import cookies, pasted_jwt
 from tests.engines import ROOT
 
 REFUSALS = (DalError, GraphQLError, HTTPException, PageFault, ValueError)
 """The errors by which the functions refuse a text."""
 
-PRODUCT = ("dal", "resolvers", "schema", "server")
+PRODUCT = ("dal", "pages", "resolvers", "schema", "server")
 
 OPERATORS = {
     "dal/analytics/clickhouse_store.py",

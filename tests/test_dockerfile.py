@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 import yaml
 
-from server.pages.i18n import LOCALES
+from pages.i18n import LOCALES
 from tests.docs.test_reference import variables
 from tests.engines import ROOT
 

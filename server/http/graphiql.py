@@ -20,16 +20,16 @@ ROOT = Path(__file__).parents[2]
 FILE_HEADERS = {"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"}
 
 
-_PAGE = (ROOT / "server/pages/static/graphiql/index.html").read_text("utf-8")
+_PAGE = (ROOT / "pages/static/graphiql/index.html").read_text("utf-8")
 
-NOT_INSTALLED = ROOT / "server/pages/static/graphiql/not-installed.html"
+NOT_INSTALLED = ROOT / "pages/static/graphiql/not-installed.html"
 
 FILES: Mapping[str, Path] = {
-    "graphiql.js": ROOT / "server/pages/static/graphiql/graphiql.js",
-    "plan.js": ROOT / "server/pages/static/graphiql/plan.js",
-    "icon.svg": ROOT / "server/pages/static/graphiql/icon.svg",
-    "page.css": ROOT / "server/pages/static/graphiql/page.css",
-    "lanes.css": ROOT / "server/pages/styles/lanes.css",
+    "graphiql.js": ROOT / "pages/static/graphiql/graphiql.js",
+    "plan.js": ROOT / "pages/static/graphiql/plan.js",
+    "icon.svg": ROOT / "pages/static/graphiql/icon.svg",
+    "page.css": ROOT / "pages/static/graphiql/page.css",
+    "lanes.css": ROOT / "pages/styles/lanes.css",
     "react.js": ROOT / "node_modules/react/umd/react.production.min.js",
     "react-dom.js": ROOT / "node_modules/react-dom/umd/react-dom.production.min.js",
     "graphiql.min.js": ROOT / "node_modules/graphiql/graphiql.min.js",

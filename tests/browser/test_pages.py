@@ -1,6 +1,6 @@
 """The pages in Chromium, on a desktop and on a phone.
 
-The tests of forms also run without scripts. ``tests/server/pages`` reads all pages without scripts.
+The tests of forms also run without scripts. ``tests/pages`` reads all pages without scripts.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from playwright.async_api import Browser, Locator, Page, Request, Route, expect
 
 from tests.browser.conftest import NEEDS_CHROMIUM, Server, Witness
 from tests.engines import ROOT
-from tests.server.pages.conftest import invalid_html
+from tests.pages.conftest import invalid_html
 
 pytestmark = NEEDS_CHROMIUM
 
@@ -642,7 +642,7 @@ async def test_axe_and_the_validator_find_no_fault(
     (tmp_path / "errors.html").write_bytes(await (await posted.value).body())
     assert await violations(page) == []
     said(witness, 422)
-    shutil.copytree(ROOT / "server/pages/static/graphiql", tmp_path, dirs_exist_ok=True)
+    shutil.copytree(ROOT / "pages/static/graphiql", tmp_path, dirs_exist_ok=True)
     assert invalid_html(tmp_path) == []
 
 

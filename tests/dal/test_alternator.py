@@ -21,10 +21,10 @@ from dal.repositories.comments import Selection
 from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from dal.stores import Stores
 from dal.stream.follower import follow
+from pages.addresses import comment_path
 from schema.build import build_schema
 from server.app import create_app
 from server.auth.authenticator import Authenticator
-from server.pages.addresses import comment_path
 from server.settings import Settings
 from tests import oracle
 from tests.dal.repositories.test_comments import (  # noqa: F401 - run here, too
@@ -38,9 +38,9 @@ from tests.dal.repositories.test_comments import (  # noqa: F401 - run here, too
     test_two_concurrent_deletions_delete_once,
 )
 from tests.engines.alternator import EXPIRY, LACKING, alternator, lacking
+from tests.pages.conftest import SECRET, client_of
 from tests.proxy import Proxy, spoilt
 from tests.schema.conftest import runner
-from tests.server.pages.conftest import SECRET, client_of
 from tests.writers import at_once, ignore
 
 ROWS = oracle.make_comments("42", 60, seed=2)

@@ -41,14 +41,14 @@ from dal.model.reports import ReportReason
 from dal.query.pagination import Edge
 from dal.repositories.comment_writes import version
 from dal.stores import Stores
+from pages.routes import _ROUTES
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
-from server.pages.routes import _ROUTES
 from tests.conftest import Clients, fresh_table
 from tests.fakes import anybody
+from tests.pages.conftest import client_of, jwt_of
 from tests.schema.conftest import ANN, BOB, MODERATOR, STAFF
 from tests.server.applications import app_of
-from tests.server.pages.conftest import client_of, jwt_of
 from tests.strategies import comment
 
 WHO: dict[str, Viewer | None] = {

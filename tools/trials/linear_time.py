@@ -20,10 +20,10 @@ from dal.client.table import TableAddress, connect
 from dal.entities import INDEXES
 from dal.limits import MAX_DOCUMENT
 from tests.engines import dynoxide
+from tests.pages.conftest import client_of, jwt_of, opened
+from tests.pages.test_long_fields import requests
 from tests.scans import REFUSALS, SCANNERS, Text, expressions, repeats, tokens_of
 from tests.server.applications import app_of
-from tests.server.pages.conftest import client_of, jwt_of, opened
-from tests.server.pages.test_long_fields import requests
 from tools.trials.reporting import CONSOLE, finish
 
 BEGIN, MOST, ENOUGH = 512, MAX_DOCUMENT, 0.0005

@@ -63,7 +63,7 @@ def test_no_page_and_no_script_shows_a_command_of_the_operator() -> None:
     files = [
         path
         for folder in ("templates", "static")
-        for path in sorted((ROOT / "server/pages" / folder).rglob("*"))
+        for path in sorted((ROOT / "pages" / folder).rglob("*"))
         if path.suffix in {".html", ".js"}
     ]
     assert len(files) > 20

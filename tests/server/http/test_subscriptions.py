@@ -18,12 +18,12 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from dal.client.table import Table
 from dal.live import log
 from dal.live.log import InProcessBroker, Log
+from pages.page_documents import DOCUMENTS
 from schema.execution.trusted_documents import hash_of
 from server.app import create_app
 from server.auth import authenticator
 from server.auth.authenticator import Authenticator, make_token
 from server.http import connections, subscriptions, websocket
-from server.pages.page_documents import DOCUMENTS
 from server.settings import Settings
 from tests.calls import calls_of
 from tests.conftest import Clients, fresh_table

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from pages.routes import _ROUTES
 from server.observability.observation import OTHER, outcome_of, pattern_of
 from server.observability.signals import route_of
-from server.pages.routes import _ROUTES
 
 
 @pytest.mark.parametrize(

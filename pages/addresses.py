@@ -1,0 +1,368 @@
+"""The addresses of pages.
+
+The server always writes the address of a page in the same way: the parameters have a fixed order,
+and default values are left out. So caches and crawlers do not store a page twice.
+
+A product's page shows 20, 50 or 100 comments of a list: the first comments, the last comments
+(``page=last``), or the comments after or before a cursor.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from starlette.datastructures import QueryParams
+
+from dal.limits import MAX_PAGE_ADDRESS
+from pages.faults import PageFault
+from pages.i18n import gettext, gettext_noop
+from pages.list_orders import ORDERS
+
+RATINGS = (1, 2, 3, 4, 5)
+
+SIZE = 20
+"""The default number of comments on a page. On a product's page, visitors can choose another number
+from ``SIZES``."""
+
+SIZES = (SIZE, 50, 100)
+
+_LOCAL = re.compile(r"/(?![/\\])[!-~]*")
+
+_PORTS = {"https": 443, "http": 80}
+"""The default port of each scheme."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """The filters of a product's comments, the order of the list, and the size of its pages.
+
+    An empty filter matches all values, as in a form without a checked box. An address contains, in
+    this order: ratings and languages (each sorted), days, purchases, photos, variants, the order of
+    the list, and the size.
+    """
+
+    ratings: tuple[int, ...] = ()
+    languages: tuple[str, ...] = ()
+    since: date | None = None
+    until: date | None = None
+    """``since`` is the first day that the filter includes, and ``until`` the last day. Days are in
+    UTC, as in the dates that pages show."""
+    order: str = "newest"
+    """The name of the list's order: see ``list_orders``."""
+    verified: bool = False
+    """Whether the list shows only comments of buyers."""
+    photos: bool = False
+    """Whether the list shows only comments with photos."""
+    together: bool = False
+    """Whether the list shows the comments on all products of the product's group, which are its
+    variants."""
+    size: int = SIZE
+    """Number of comments on a page. One of ``SIZES``."""
+
+    @classmethod
+    def of(cls, given: QueryParams) -> "Filters":
+        """Return the filters in an address.
+
+        Raise PageFault for an invalid rating, day, order or size. The API checks the languages
+        later. If the first day is after the last day, swap the two days.
+        """
+        since, until = (_day(given.get(name, "")) for name in ("from", "to"))
+        if since and until and since > until:
+            since, until = until, since
+        return cls(
+            _distinct(_rating(value) for value in given.getlist("rating")),
+            _distinct(value for value in given.getlist("language") if value),
+            since,
+            until,
+            _order(given.get("order", "")),
+            bool(given.get("verified")),
+            bool(given.get("photos")),
+            given.get("variants") == "all",
+            _size(given.get("show", "")),
+        )
+
+    def spelt(self, languages: Iterable[str]) -> "Filters":
+        """Return these filters with ``languages``, the same languages in the API's spelling.
+
+        For example, ``EN`` in an address becomes ``en``.
+        """
+        return replace(self, languages=_distinct(languages))
+
+    @property
+    def chosen(self) -> int:
+        """The number of selected values that hide comments.
+
+        The order, the variants and the size hide no comments, so they do not count.
+        """
+        days = bool(self.since) + bool(self.until)
+        return len(self.ratings) + len(self.languages) + days + self.verified + self.photos
+
+    @property
+    def dated(self) -> bool:
+        """Whether a first or last day is chosen."""
+        return bool(self.since or self.until)
+
+    @property
+    def counted(self) -> bool:
+        """Whether the server has the number of comments that match these filters.
+
+        The server does not count comments by day, purchase or photo.
+        """
+        return not (self.dated or self.verified or self.photos)
+
+    @property
+    def sized(self) -> bool:
+        """Whether the visitor has chosen another size than ``SIZE``."""
+        return self.size != SIZE
+
+    @property
+    def essential(self) -> "Filters":
+        """The filters for the canonical address, which crawlers store.
+
+        The size is the default size. If all five ratings are selected, the ratings are left out,
+        because the list is the same without them. All other filters stay.
+        """
+        ratings = () if self.ratings == RATINGS else self.ratings
+        return replace(self, ratings=ratings, size=SIZE)
+
+    def variables(self) -> dict[str, Any]:
+        """Return the filter arguments and the order for the field ``comments``.
+
+        In the arguments, None matches all values.
+        """
+        after = None if self.until in {None, date.max} else self.until + timedelta(days=1)
+        return {
+            "rating": list(self.ratings) or None,
+            "language": list(self.languages) or None,
+            "createdFrom": _midnight(self.since),
+            "createdBefore": _midnight(after),
+            "verifiedOnly": self.verified,
+            "hasPhotos": self.photos,
+            "orderBy": ORDERS[self.order].order_by,
+        }
+
+    def query(self, **cursor: str) -> str:
+        """Return the query string with its question mark; empty without parameters.
+
+        ``cursor`` has further parameters, such as those of a ``ListPart``. They come last.
+        """
+        pairs = [
+            *(("rating", str(rating)) for rating in self.ratings),
+            *(("language", language) for language in self.languages),
+            *((name, str(day)) for name, day in (("from", self.since), ("to", self.until)) if day),
+            *([("verified", "yes")] if self.verified else []),
+            *([("photos", "yes")] if self.photos else []),
+            *([("variants", "all")] if self.together else []),
+            *([("order", self.order)] if self.order != "newest" else []),
+            *([("show", str(self.size))] if self.sized else []),
+            *cursor.items(),
+        ]
+        return f"?{urlencode(pairs)}" if pairs else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ListPart:
+    """The part of a list that a page shows. The default is the start of the list."""
+
+    after: str = ""
+    before: str = ""
+    last: bool = False
+
+    @classmethod
+    def of(cls, given: QueryParams) -> "ListPart":
+        """Return the part that an address names."""
+        return cls(given.get("after", ""), given.get("before", ""), given.get("page") == "last")
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """The address parameters of this part. The start of the list has no parameters."""
+        if self.after:
+            return {"after": self.after}
+        if self.before:
+            return {"before": self.before}
+        return {"page": "last"} if self.last else {}
+
+    def variables(self, size: int = SIZE) -> dict[str, Any]:
+        """Return the pagination arguments of a connection for a page of ``size`` rows."""
+        if self.before and not self.after:
+            return {"last": size, "before": self.before}
+        if self.last and not self.after:
+            return {"last": size}
+        return {"first": size, "after": self.after or None}
+
+
+@dataclass(frozen=True, slots=True)
+class Pager:
+    """The position of a page of ``shown`` comments in its list, and the links to other pages."""
+
+    path: str
+    filters: Filters
+    part: ListPart
+    info: dict[str, Any]
+    """The connection's ``pageInfo``."""
+    shown: int
+    total: int | None
+    """The number of comments in the list; None if the server does not count them."""
+
+    @property
+    def first(self) -> int | None:
+        """The position of the page's first comment in the list, from 1; None if it is unknown.
+
+        The position is known on the first page, and on the last page if ``total`` is known. The
+        addresses of other pages contain only a cursor. A position in an address would become wrong
+        when a comment is added or deleted.
+        """
+        if not self.info["hasPreviousPage"]:
+            return 1
+        if self.total is None or self.info["hasNextPage"]:
+            return None
+        return self.total - self.shown + 1
+
+    @property
+    def start(self) -> str:
+        """The address of the list's first page."""
+        return self.path + self.filters.query()
+
+    @property
+    def end(self) -> str:
+        """The address of the list's last page."""
+        return self.path + self.filters.query(page="last")
+
+    @property
+    def onward(self) -> str | None:
+        """The address of the next page; None on the last page."""
+        return self._at(after=self.info["endCursor"]) if self.info["hasNextPage"] else None
+
+    @property
+    def back(self) -> str | None:
+        """The address of the previous page; None on the first page."""
+        return self._at(before=self.info["startCursor"]) if self.info["hasPreviousPage"] else None
+
+    def _at(self, **cursor: str) -> str:
+        return self.path + self.filters.query(**cursor)
+
+
+@lru_cache(maxsize=8192)
+def product_path(product_id: str) -> str:
+    """Return the path of a product's page. The id may contain any character."""
+    return f"/products/{quote(product_id, safe='')}"
+
+
+@lru_cache(maxsize=8192)
+def comment_path(comment_id: str) -> str:
+    """Return the permalink of a comment."""
+    return f"/comments/{quote(comment_id, safe='')}"
+
+
+@lru_cache(maxsize=8192)
+def author_path(username: str) -> str:
+    """Return the path of an author's page. The name may contain any character."""
+    return f"/authors/{quote(username, safe='')}"
+
+
+def rooted(address: str, root: str) -> str:
+    """Return a stored address as a page writes it in a link or an image.
+
+    ``address`` is the address of a picture, or of a product's page in the shop. If ``address`` is a
+    path of this site, the result begins with the site's ``root``. An absolute address does not
+    change.
+    """
+    return root + address if address.startswith("/") else address
+
+
+def picture_address(address: str | None, root: str, origins: Iterable[str]) -> str | None:
+    """Return a picture's address; None without a picture, or if its origin is not allowed.
+
+    Pages may show pictures of this site and of ``origins``.
+    """
+    if address is None:
+        return None
+    ours = address.startswith("/") or origin_of(address) in map(origin_of, origins)
+    return rooted(address, root) if ours else None
+
+
+def origin_text(address: str) -> str:
+    """Return the origin of an absolute address, as a Content-Security-Policy names it."""
+    return "{0.scheme}://{0.netloc}".format(urlsplit(address))
+
+
+def origin_of(address: str) -> tuple[str, str | None, int | None]:
+    """Return scheme, host and port of an address, in the form in which browsers compare origins."""
+    parts = urlsplit(address)
+    port = parts.port or _PORTS.get(parts.scheme)
+    return parts.scheme, parts.hostname, port
+
+
+def local(address: str) -> str:
+    """Return ``address`` if it is a path of this site, and not too long. Otherwise return ``/``.
+
+    Addresses such as ``/sign-in?next=…`` contain the address of the next page. Without this check,
+    they could redirect visitors to another site.
+    """
+    fits = len(address) <= MAX_PAGE_ADDRESS and _LOCAL.fullmatch(address)
+    return address if fits else "/"
+
+
+def with_query(path: str, *pairs: tuple[str, str], **parameters: str | None) -> str:
+    """Return ``path`` with a query of ``pairs`` and of the ``parameters`` that are not empty."""
+    query = urlencode([*pairs, *((name, value) for name, value in parameters.items() if value)])
+    return f"{path}?{query}" if query else path
+
+
+def invalid(message: str, value: str, **names: str) -> PageFault:
+    """Return the fault for an invalid value in an address.
+
+    In ``message``, the first 20 characters of the value replace ``%(value)s``, and ``names``
+    replace the other placeholders.
+    """
+    return PageFault(400, gettext(message, value=repr(value[:20]), **names))
+
+
+def _rating(value: str) -> int:
+    if value not in map(str, RATINGS):
+        raise invalid(
+            gettext_noop("%(value)s is not a rating. Choose a rating from 1 to 5."), value
+        )
+    return int(value)
+
+
+def _day(value: str) -> date | None:
+    try:
+        day = date.fromisoformat(value) if value else None
+    except ValueError:
+        day = None
+    if str(day or "") != value:  # fromisoformat also accepts other formats, such as 20201120
+        raise invalid(gettext_noop("%(value)s is not a date. Write dates like 2020-11-20."), value)
+    return day
+
+
+def _midnight(day: date | None) -> str | None:
+    return f"{day}T00:00:00Z" if day else None
+
+
+def _order(value: str) -> str:
+    if value not in {"", *ORDERS}:
+        raise invalid(
+            gettext_noop("%(value)s is not a sort order. Choose one of these: %(names)s."),
+            value,
+            names=", ".join(ORDERS),
+        )
+    return value or "newest"
+
+
+def _size(value: str) -> int:
+    if value not in {"", *map(str, SIZES)}:
+        raise invalid(
+            gettext_noop("%(value)s is not a page size. Choose one of these: %(names)s."),
+            value,
+            names=", ".join(map(str, SIZES)),
+        )
+    return int(value or SIZE)
+
+
+def _distinct(values: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(sorted(set(values)))

@@ -1,0 +1,183 @@
+"""Numbers, dates and language names in the language of the page (``i18n``)."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import lru_cache
+from typing import Any
+
+from babel import dates, lists, numbers
+
+from pages import i18n
+
+LANGUAGES: dict[str, str] = json.loads((i18n.TEMPLATES / "languages.json").read_text("utf-8"))
+"""The name of each language in the language itself, by tag."""
+
+_LEAST = 0.01
+
+_EAST_ASIAN = re.compile("[\u1100-\u115f\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff01-\uff60]")
+
+_FOLDS = (("wide", 900, 50), ("narrow", 380, 22))
+"""For each width of a window: its name, the maximum number of characters in a text that is shown
+whole, and the number of characters that half a line has. A line break counts as half a line. A
+longer text is folded: the page shows only its first lines. For example, a text of 900 characters
+fills nine lines of a wide window. Of a longer text, the page shows seven lines. So a fold always
+hides at least one line."""
+
+
+def number(value: float) -> str:
+    """Return a number with the language's separators, such as ``1,234,567``."""
+    return _number(value, "#,##0.###", i18n.spoken())
+
+
+def decimal(value: float | None) -> str:
+    """Return a number with one decimal, such as ``4.3``; ``unknown`` for None."""
+    return i18n.gettext("unknown") if value is None else _number(value, "#,##0.0", i18n.spoken())
+
+
+def percent(value: float) -> str:
+    """Return a share such as 0.415 as ``42%``."""
+    return _percent(round(value, 2), i18n.spoken())
+
+
+def share(part_and_whole: tuple[int, int]) -> str:
+    """Return 41 of 100 as ``41%``. Instead of a rounded 0% or 100%, return ``<1%`` or ``>99%``."""
+    part, whole = part_and_whole
+    of = part / whole if whole else 0.0
+    if 0 < of < _LEAST / 2:
+        return f"<{percent(_LEAST)}"
+    return f">{percent(1 - _LEAST)}" if 1 - _LEAST / 2 <= of < 1 else percent(of)
+
+
+def folded(text: str) -> str | None:
+    """Return the widest window in which a text is folded: ``wide`` or ``narrow``.
+
+    Return None if the text is short. The text's height is estimated from its characters: East Asian
+    characters have double width, and each line break adds half a line.
+    """
+    size = len(text) + (0 if text.isascii() else len(_EAST_ASIAN.findall(text)))
+    ends = text.count("\n")
+    return next((name for name, most, line in _FOLDS if size + ends * line > most), None)
+
+
+def day(instant: str) -> str:
+    """Return an ISO instant as ``20 November 2020``."""
+    return _day(instant[:10], i18n.spoken())
+
+
+def days(instants: Iterable[str]) -> str:
+    """Return the days of the first and the last instant, such as ``3-9 May 2024``."""
+    first, *_, last = sorted(instants)
+    return _days(first[:10], last[:10], i18n.spoken())
+
+
+def minute(instant: str) -> str:
+    """Return an ISO instant as ``20 November 2020, 12:00 UTC``."""
+    return i18n.gettext(
+        "%(day)s, %(time)s UTC",
+        day=day(instant),
+        time=f"{datetime.fromisoformat(instant):%H:%M}",
+    )
+
+
+def month(instant: str) -> str:
+    """Return an ISO instant as ``November 2020``."""
+    return dates.format_skeleton("yMMMM", datetime.fromisoformat(instant), locale=i18n.locale())
+
+
+def language(tag: str) -> str:
+    """Return a language's name in the language itself: ``Deutsch`` for ``de``.
+
+    Return ``Deutsch (AT)`` for ``de-AT``, and the tag itself if the language is not in the list.
+    """
+    base, _, rest = tag.partition("-")
+    return LANGUAGES.get(tag) or (f"{LANGUAGES[base]} ({rest})" if base in LANGUAGES else tag)
+
+
+def product_name(product: Mapping[str, Any]) -> str:
+    """Return a product's title; without a title, ``Product`` and the product's id."""
+    title: str | None = product["title"]
+    return title or i18n.gettext("Product %(id)s", id=product["productId"])
+
+
+def listed(words: Iterable[str]) -> str:
+    """Return words as a list in a sentence: ``rating and language``."""
+    return lists.format_list(list(words), locale=i18n.locale())
+
+
+FILTERS = {
+    "number": number,
+    "decimal": decimal,
+    "day": day,
+    "days": days,
+    "folded": folded,
+    "language": language,
+    "listed": listed,
+    "minute": minute,
+    "month": month,
+    "share": share,
+}
+"""The filters of all templates, by name."""
+
+
+# Cached, because a page formats about 100 numbers, and Babel takes about 10 µs for each.
+@lru_cache(maxsize=8192)
+def _number(value: float, pattern: str, tag: str) -> str:
+    return numbers.format_decimal(value, pattern, i18n.LOCALES[tag])
+
+
+@lru_cache(maxsize=8192)
+def _percent(value: float, tag: str) -> str:
+    return numbers.format_percent(value, locale=i18n.LOCALES[tag])
+
+
+@lru_cache(maxsize=8192)
+def _day(iso: str, tag: str) -> str:
+    return dates.format_date(datetime.fromisoformat(iso), "long", i18n.LOCALES[tag])
+
+
+@lru_cache(maxsize=8192)
+def _days(first: str, last: str, tag: str) -> str:
+    start, end = date.fromisoformat(first), date.fromisoformat(last)
+    return dates.format_interval(start, end, "yMMMMd", locale=i18n.LOCALES[tag])
+
+
+ANOTHER = "*"
+"""The form's value for "another language". It is not a valid BCP 47 tag."""
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageChoice:
+    """The languages that a comment's form offers, and the selected language.
+
+    The form offers the ``likely`` languages first, then the ``others``. If the visitor has entered
+    a tag that is in neither list, ``typed`` is this tag, and ``chosen`` is ``ANOTHER``.
+    """
+
+    likely: list[str]
+    others: list[str]
+    chosen: str
+    typed: str = ""
+    another: str = ANOTHER
+
+    @classmethod
+    def offered(cls, given: str, accepted: str, known: Iterable[str]) -> "LanguageChoice":
+        """Return the choice of languages for a form in which ``given`` is selected.
+
+        The likely languages are those in the Accept-Language header, ``accepted``, and those of the
+        product's comments, ``known``. In a new form, the first language of the header that
+        ``LANGUAGES`` contains is selected. If there is no such language, none is selected.
+        """
+        wanted = [tag for one in i18n.by_weight(accepted) if (tag := _listed(one))]
+        likely = list(dict.fromkeys([*wanted, *(tag for tag in known if tag)]))
+        others = sorted(LANGUAGES.keys() - set(likely), key=lambda tag: language(tag).casefold())
+        if given and given not in {*likely, *others}:
+            return cls(likely, others, ANOTHER, given)
+        return cls(likely, others, given or (wanted[0] if wanted else ""))
+
+
+def _listed(tag: str) -> str | None:
+    """Return the tag in ``LANGUAGES`` that fits, such as ``de`` for ``de-AT``; otherwise None."""
+    return next((one for one in (tag, tag.partition("-")[0]) if one in LANGUAGES), None)

@@ -1,0 +1,321 @@
+"""``/playground``: reads one page of comments by two query plans, Marginalia's and the articles'.
+
+The articles are by Alex Reid, and the data model is based on them: see docs/DESIGN.md. The page
+shows both plans side by side. The server runs each plan as one operation of the API, with the API's
+limits. A request to the playground reads at most four pages of comments: one by each plan, and two
+to find the start of the page. The server reads at most 60 partitions for a page of comments, so at
+most 240 for the request. This is below the limit for a single operation,
+``dal.limits.MAX_REQUESTS``.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import orjson
+from starlette.datastructures import QueryParams
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from pages import i18n, plan_panel, rendering
+from pages.addresses import RATINGS, SIZE, Filters
+from pages.faults import PageFault
+from pages.i18n import gettext
+from pages.list_orders import ORDERS
+from pages.page_documents import DocumentResult, languages_of
+from pages.page_request import PageRequest
+from schema.execution.documents import charged
+from server.http.graphiql import FILE_HEADERS
+from server.http.request import read_body
+
+PATH = "/playground"
+
+LARGEST = 100
+"""Maximum number of rows of a page, as in the API."""
+
+DEEPEST = 200
+"""Maximum number of rows before a page. To find the start of the page, the server reads these rows,
+100 at a time."""
+
+BASES = {"all": "ROW_LOCATIONS", "counts": "COUNTS", "nothing": "NOTHING"}
+"""The statistics that Marginalia's plan may use. Maps their names in an address to values of the
+argument ``planBy``."""
+
+LARGEST_DRAWING = 2_000
+"""Maximum number of rows and key ranges, in total, of a posted plan. More would take over 10 ms to
+draw."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The visitor's choice: a page of comments, and which statistics Marginalia's plan may use."""
+
+    product: str = ""
+    filters: Filters = field(default_factory=Filters)
+    size: int = SIZE
+    page: int = 1
+    after: str = ""
+    """The cursor after which the page starts. It replaces the page's number."""
+    by: str = "all"
+
+    @classmethod
+    def of(cls, given: QueryParams) -> "Choice":
+        """Return the choice in an address. Raise PageFault for an invalid value."""
+        by = given.get("by") or "all"
+        if by not in BASES:
+            sentence = gettext(
+                "Choose the statistics that the plan may use: %(names)s.", names=", ".join(BASES)
+            )
+            raise PageFault(400, sentence)
+        after = given.get("after", "").strip()
+        size = _number(given.get("size", ""), SIZE, LARGEST)
+        deepest = DEEPEST // max(1, size) + 1
+        return cls(
+            given.get("product", "").strip(),
+            Filters.of(given),
+            size,
+            1 if after else _number(given.get("page", ""), 1, deepest),
+            after,
+            by,
+        )
+
+    @property
+    def before(self) -> int:
+        """The number of rows before the page."""
+        return (self.page - 1) * self.size
+
+    @property
+    def query(self) -> str:
+        """The query string with its question mark, without default values."""
+        stated = {
+            "product": self.product,
+            "size": "" if self.size == SIZE else str(self.size),
+            "page": "" if self.page == 1 else str(self.page),
+            "by": "" if self.by == "all" else self.by,
+            "after": self.after,
+        }
+        return self.filters.query(**{name: value for name, value in stated.items() if value})
+
+    @property
+    def address(self) -> str:
+        """The address of the playground with this choice."""
+        return PATH + self.query
+
+    def variables(self) -> dict[str, Any]:
+        """Return the arguments that select the list."""
+        return {"productId": self.product, **self.filters.variables()}
+
+
+def beginning(product: str, languages: Sequence[str]) -> Choice:
+    """Return the choice that the playground shows first: three ratings in one language.
+
+    For this choice, the two plans differ.
+    """
+    return Choice(product, Filters((1, 4, 5), tuple(languages[:1])))
+
+
+def examples(choice: Choice, languages: Sequence[str]) -> list[tuple[str, Choice]]:
+    """Return names and example choices, in pairs. They are for the product of ``choice``."""
+    first = tuple(languages[:1])
+    start = Choice(choice.product, by=choice.by)
+
+    def of(ratings: tuple[int, ...], *chosen: str, order: str = "newest") -> Choice:
+        return replace(start, filters=Filters(ratings, tuple(sorted(chosen)), order=order))
+
+    return [
+        (gettext("Three ratings, one language"), of((1, 4, 5), *first)),
+        (gettext("Four ratings, any language"), of((1, 2, 3, 4))),
+        (gettext("Two ratings, three languages"), of((1, 2), *languages[:3])),
+        (gettext("Languages without comments"), of((1, 2), *first, "eo", "tlh", "vo")),
+        (gettext("Oldest first"), of((2, 3), order="oldest")),
+        (gettext("Highest rating"), of((), *first, order="highest")),
+        (gettext("Page 8"), replace(of((1, 4, 5), *first), page=8)),
+        (gettext("Without statistics"), replace(of((1, 4, 5), *first), by="nothing")),
+        (gettext("All ratings"), of(RATINGS, *first)),
+    ]
+
+
+def _number(value: str, usual: int, most: int) -> int:
+    """Return a number in an address, or ``usual`` for an empty value.
+
+    Raise PageFault unless the number is from 1 to ``most``.
+    """
+    if not value:
+        return usual
+    if value not in map(str, range(1, most + 1)):
+        sentence = gettext(
+            "%(value)s is not possible here. Choose a number from 1 to %(most)s, or "
+            "continue from a cursor.",
+            value=repr(value[:20]),
+            most=most,
+        )
+        raise PageFault(400, sentence)
+    return int(value)
+
+
+async def draw(request: Request) -> Response:
+    """Return the drawing of the plan in the request's body.
+
+    GraphiQL takes the plan from a response of the API, and posts it to this server. The drawing is
+    HTML in a JSON string, so that a browser never shows it as a page of this site. It is in
+    English, as GraphiQL is.
+    """
+    if not request.app.state.settings.plans:
+        raise HTTPException(404)
+    body = await read_body(request.receive)
+    with charged(), i18n.speaking(i18n.SOURCE):
+        try:
+            plan = orjson.loads(body)
+            plan_panel.check(plan)
+        except (LookupError, TypeError, ValueError):
+            raise HTTPException(
+                400,
+                "The plan lacks fields for a drawing. Select: residual steps { purpose index "
+                "segments } segments { partitionKey itemsRead skipReason } rows { position "
+                "segment refill outcome }.",
+            ) from None
+        rows = len(plan["rows"])
+        if rows + len(plan["segments"]) > LARGEST_DRAWING:
+            raise HTTPException(
+                413,
+                f"This plan has {rows:,} rows and {len(plan['segments']):,} key ranges. "
+                f"The maximum for a drawing is {LARGEST_DRAWING:,} in total: request fewer rows.",
+            )
+        facts = {
+            "plan": {"itemsRead": rows, "residual": plan["residual"]},
+            "drawing": plan_panel.lanes_of(plan),
+            "key": f"plan-{hashlib.sha256(body).hexdigest()[:12]}-",
+        }
+        drawing = rendering.render("playground.drawing.html", facts)
+    return Response(orjson.dumps(drawing), headers=FILE_HEADERS, media_type="application/json")
+
+
+async def show(request: PageRequest) -> Response:
+    """Return the page with both plans.
+
+    Without ``--explain``, return a page that says that the playground is not available.
+    """
+    if not request.session.context.explain:
+        return request.render("playground.off.html", 404)
+    choice = Choice.of(request.http.query_params)
+    if choice.product:
+        result = await request.run("playground.languages", productId=choice.product)
+        languages = languages_of([result.data["product"]])
+    else:
+        choice, languages = await _start(request)
+    status, facts = 200, dict[str, Any](sides=[])
+    if choice.product:
+        try:
+            facts = await _both(request, choice)
+        except PageFault as fault:  # Show the fault above the form, which keeps the values.
+            status, facts["fault"] = fault.status, str(fault)
+    return request.render(
+        "playground.html",
+        status,
+        choice=choice,
+        address=choice.address,
+        bases=BASES,
+        orders=[(name, gettext(words.name)) for name, words in ORDERS.items()],
+        languages=languages,
+        examples=[(name, one.address) for name, one in examples(choice, languages)],
+        **{"fault": None, **facts},
+    )
+
+
+async def _start(request: PageRequest) -> tuple[Choice, list[str]]:
+    """Return a choice for the first product of the leaderboard, and the product's languages."""
+    result = await request.run("playground.start")
+    for rank in result.data["leaderboard"]["nodes"]:
+        languages = languages_of([rank["product"]])
+        return beginning(rank["product"]["productId"], languages), languages
+    return Choice(), []
+
+
+async def _both(request: PageRequest, choice: Choice) -> dict[str, Any]:
+    """Return the template's data: both plans and their rows.
+
+    The articles' plan runs first. Marginalia's plan may then use the locations of the rows that the
+    articles' plan has read.
+    """
+    after = choice.after or await _depth(request, choice)
+    asked = {**choice.variables(), "first": choice.size, "after": after}
+    articles = await request.run("playground", **asked, planBy="FULL_PAGES")
+    ours = await request.run("playground", **asked, planBy=BASES[choice.by])
+    listed, theirs = (one.data["product"]["comments"] for one in (ours, articles))
+    rows, cursor = listed["nodes"], listed["pageInfo"]["endCursor"]
+    sides = [_side("ours", ours), _side("articles", articles)]
+    return {
+        "sides": sides,
+        "compared": _compared(sides),
+        "rows": rows,
+        "same": rows == theirs["nodes"],
+        "onward": _at(choice, cursor) if len(rows) == choice.size else None,
+        "first": _at(choice, "") if after else None,
+    }
+
+
+async def _depth(request: PageRequest, choice: Choice) -> str | None:
+    """Return the cursor of the last row before the selected page; None for the first page.
+
+    If the list ends before the page, return the cursor of the list's last row; None for an empty
+    list.
+    """
+    after, left = None, choice.before
+    while left:
+        first = min(left, LARGEST)
+        result = await request.run(
+            "playground.depth", **choice.variables(), first=first, after=after
+        )
+        end = result.data["product"]["comments"]["pageInfo"]["endCursor"]
+        if end is None:
+            break
+        after, left = end, left - first
+    return after
+
+
+def _side(key: str, result: DocumentResult) -> dict[str, Any]:
+    plan = result.data["product"]["comments"]["plan"]
+    return {
+        "key": key,
+        "plan": plan,
+        "drawing": plan_panel.draw_plan(plan),
+        "graphiql": result.graphiql,
+    }
+
+
+def _compared(sides: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the costs of both plans and of the ideal, with the maximum of each column.
+
+    The ideal is one Query that reads only the page's rows.
+    """
+    ways = [
+        {
+            "key": side["key"],
+            "requests": side["plan"]["requests"],
+            "planning": side["plan"]["planningRequests"],
+            "planning_capacity": side["plan"]["planningCapacity"],
+            "rows": side["plan"]["itemsRead"],
+            "capacity": side["plan"]["consumedCapacity"],
+        }
+        for side in sides
+    ]
+    ideal = sides[0]["plan"]["ideal"]
+    ways.append(
+        {
+            "key": "ideal",
+            "requests": ideal["requests"],
+            "planning": 0,
+            "planning_capacity": 0.0,
+            "rows": round(ideal["itemsRead"]),
+            "capacity": ideal["capacity"],
+        }
+    )
+    kinds = ("requests", "rows", "capacity")
+    most = {kind: max(way[kind] or 0 for way in ways) or 1 for kind in kinds}
+    return [{**way, "most": most} for way in ways]
+
+
+def _at(choice: Choice, cursor: str) -> str:
+    return replace(choice, page=1, after=cursor).address

@@ -1,0 +1,410 @@
+"""``/products/{id}``: one page of a product's comments, filters, and a form for a new comment.
+
+If analytics is set up, the page also shows the product's mean rating by month.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Any
+
+from babel.lists import format_list
+from starlette.responses import Response
+
+from pages import i18n
+from pages.addresses import (
+    SIZE,
+    SIZES,
+    Filters,
+    ListPart,
+    Pager,
+    product_path,
+)
+from pages.comment import (
+    BUYERS_ONLY,
+    UNLISTED,
+    CommentForm,
+    done,
+    unchecked,
+    user_errors,
+)
+from pages.faults import PageFault
+from pages.formats import day, decimal, language, minute, number, product_name
+from pages.i18n import gettext, gettext_noop, ngettext
+from pages.list_orders import ORDERS
+from pages.page_documents import fill_statistics, graphql_address
+from pages.page_request import PageRequest
+from pages.plan_panel import plan_account
+from pages.playground import Choice
+from pages.votes import highlights
+
+TREND_TIMEOUT = 0.5
+"""Maximum seconds that a page waits for its trend after it has read all other data."""
+
+_FEWEST_MONTHS, _FEWEST_COMMENTS, _FEWEST_OF_A_MONTH = 3, 50, 3
+"""A trend needs at least ``_FEWEST_COMMENTS`` comments, and ``_FEWEST_OF_A_MONTH`` in each of
+``_FEWEST_MONTHS`` months. With fewer comments, the mean ratings would mostly depend on chance.
+"""
+
+_WIDTH, _HEIGHT = 1000, 100
+"""The trend's size in units of the drawing.
+
+Browsers stretch the drawing, so it has no text and no circles.
+"""
+
+_EDGE = 4
+"""The margin above and below the trend's line. Without it, the drawing would cut off half of the
+stroke of a line at the top or the bottom."""
+
+_BEST, _WORST = 5, 1
+
+THIS_VARIANT, ALL_VARIANTS = gettext_noop("This variant"), gettext_noop("All variants")
+
+Point = dict[str, Any]
+
+
+async def show(request: PageRequest) -> Response:
+    """Return the product's page.
+
+    Simultaneous requests of visitors who are not signed in share one page: see
+    ``PageRequest.shared``.
+    """
+    if request.session.username:
+        return await _page(request, CommentForm())
+    return await request.shared(lambda: _page(request, None))
+
+
+async def add(request: PageRequest) -> Response:
+    """Store the form's comment and redirect to it. On errors, show the form again.
+
+    If the comment waits for a moderator, redirect to the product.
+    """
+    fields = await request.form()
+    form = CommentForm.typed(fields)
+    errors = unchecked(request.session, fields)
+    if errors:
+        return await _page(request, form.with_errors(errors), status=422)
+    product_id = request.http.path_params["product_id"]
+    new = form.input() | {"productId": product_id, "idempotencyKey": form.key}
+    result = await request.run("comment.add", input=new)
+    refusals = user_errors(result)
+    if refusals:
+        used_up = any(error["code"] == "IDEMPOTENCY_KEY_REUSED" for error in refusals)
+        key = secrets.token_urlsafe() if used_up else form.key
+        return await _page(request, form.with_errors(form.messages(refusals), key), status=422)
+    comment = result.data["addComment"]["comment"]
+    if comment is None:  # the comment waits for a moderator
+        return request.to(product_path(product_id) + "?notice=held")
+    return done(request, comment, "added")
+
+
+async def _page(request: PageRequest, form: CommentForm | None, status: int = 200) -> Response:
+    product_id = request.http.path_params["product_id"]
+    filters = Filters.of(request.http.query_params)
+    part = ListPart.of(request.http.query_params)
+    variables = {"productId": product_id, **filters.variables()}
+    drawing = asyncio.create_task(_draw_trend(request, product_id, filters.languages or None))
+    try:
+        result = await request.run(
+            "product",
+            **variables,
+            **part.variables(filters.size),
+            together=filters.together,
+            summary=filters == Filters(size=filters.size) and not part.chosen,
+            signedIn=request.session.username is not None,
+        )
+        # The timeout begins only here, because the first page of a server also compiles documents,
+        # which takes longer than the timeout.
+        drawn, _ = await asyncio.wait([drawing], timeout=TREND_TIMEOUT)
+    finally:
+        drawing.cancel()
+    trend = drawing.result() if drawn else None
+    product = result.data["product"]
+    path = product_path(product_id)
+    if filters.together and product["group"] is None:  # the product has left its group
+        return request.to(path + replace(filters, together=False).query())
+    shown = product["group"] if filters.together else product
+    # The connection is removed from the template's variables, because the ETag must not depend on
+    # the connection's costs and cursors.
+    connection = shown.pop("comments")
+    comments, info = connection["nodes"], connection["pageInfo"]
+    known = fill_statistics(product, filters.ratings, filters.languages)
+    fill_statistics(shown, filters.ratings, filters.languages)
+    statistics, facets = product["statistics"], shown["statistics"]["facets"]
+    filters = filters.spelt(one["language"] for one in facets["languages"] if one["selected"])
+    if part.chosen and not comments:
+        message = gettext("There are no more comments here. Go back to the first page.")
+        raise PageFault(404, message)
+    # If the page before a cursor is the list's first page, it may have fewer comments than
+    # ``size``. So redirect to the full first page.
+    if part.before and not info["hasPreviousPage"]:
+        return request.to(path + filters.query())
+    # Comments are not counted by day, purchase or photo.
+    total = facets["total"] if known and filters.counted else None
+    # With known_products_only, the server refuses comments on a product without details. So the
+    # product's page shows a message instead of the form.
+    listed = any(product[name] for name in ("title", "pictureUrl", "url", "group"))
+    closed = request.session.context.known_products_only and not listed
+    events = connection["eventCursor"]
+    words = ORDERS[filters.order]
+    playground = Choice(
+        product_id, replace(filters, together=False, size=SIZE), filters.size, after=part.after
+    )
+    name = product_name(product)
+    return request.render(
+        "product.html",
+        status,
+        product=product,
+        name=name,
+        title=_title(name, filters, statistics, older=bool(part.chosen)),
+        summary=_summary(name, statistics),
+        known=known,
+        counted=total is not None,
+        facets=facets,
+        filters=filters,
+        chosen=filters.chosen,
+        # For each order: its name, the address of the list in this order, and whether it is
+        # selected.
+        orders=[
+            (
+                gettext(words.name),
+                path + replace(filters, order=order).query(),
+                order == filters.order,
+            )
+            for order, words in ORDERS.items()
+        ],
+        # For the product's list and for its group's list: the name, the address, and whether it is
+        # the group's list. Empty without a group.
+        variants=[
+            (gettext(one), path + replace(filters, together=together).query(), together)
+            for one, together in ((THIS_VARIANT, False), (ALL_VARIANTS, True))
+            if product["group"]
+        ],
+        # For each number of comments on a page: the number, the address of the list with this
+        # number, and whether it is selected.
+        sizes=[
+            (size, path + replace(filters, size=size).query(**part.chosen), size == filters.size)
+            for size in SIZES
+        ],
+        heading=gettext(words.further_heading if part.chosen else words.heading),
+        onward=gettext(words.onward),
+        back=gettext(words.back),
+        path=path,
+        canonical=path + filters.essential.query(**part.chosen),
+        all_of_it=path
+        + Filters(order=filters.order, together=filters.together, size=filters.size).query(),
+        removals=[(words, path + rest.query()) for words, rest in _removals(filters)],
+        wider=[]
+        if comments
+        else [(words, n, path + rest.query()) for words, n, rest in _wider(filters, facets)],
+        pager=Pager(path, filters, part, info, len(comments), total),
+        comments=comments,
+        live=graphql_address("product.live", variables | {"after": events}) if events else None,
+        trend=trend,
+        linked=connection["jsonLd"],
+        account=plan_account(connection.get("plan"), result, playground.address),
+        form=form and form.shown(request, [one["language"] for one in facets["languages"]]),
+        highlights=list(highlights(product)),
+        draft=form and _draft(request),
+        closed=gettext(UNLISTED) if closed else None,
+        buyers_only=gettext(BUYERS_ONLY) if request.session.context.buyers_only else None,
+    )
+
+
+def _draft(request: PageRequest) -> dict[str, Any]:
+    """Return a comment with placeholder values.
+
+    The page contains a hidden card of this comment. When the visitor sends a new comment, a script
+    copies the card, and shows the form's values in it until the server responds.
+    """
+    return {
+        "commentId": "",
+        "username": request.session.username or "",
+        "authorName": request.session.name or "",
+        "createdAt": datetime.now(UTC).isoformat(),
+        "language": i18n.spoken(),
+        "rating": _BEST,
+        "title": "-",
+        "text": "-",
+        "updatedAt": None,
+        "verifiedPurchase": False,
+        "photos": [],
+        "reply": None,
+    }
+
+
+def _summary(name: str, statistics: dict[str, Any]) -> str:
+    return ngettext(
+        "%(product)s has %(average)s of 5 stars from %(count)s comment.",
+        "%(product)s has %(average)s of 5 stars from %(count)s comments.",
+        statistics["total"],
+        product=name,
+        average=decimal(statistics["average"]),
+        count=number(statistics["total"]),
+    )
+
+
+def _title(name: str, filters: Filters, statistics: dict[str, Any], *, older: bool) -> str:
+    """Return the page's title: the product's name, then the filters or the mean rating.
+
+    The title has the mean rating only on the first page of the newest comments without filters.
+    """
+    parts = list(_filter_words(filters))
+    if older:
+        parts.append(gettext(ORDERS[filters.order].further))
+    if parts or not statistics["total"]:
+        return ", ".join([name, *parts])
+    rating = ngettext(
+        "%(average)s of 5 stars from %(count)s comment",
+        "%(average)s of 5 stars from %(count)s comments",
+        statistics["total"],
+        average=decimal(statistics["average"]),
+        count=number(statistics["total"]),
+    )
+    return gettext("%(product)s: %(rating)s", product=name, rating=rating)
+
+
+def _filter_words(filters: Filters) -> Iterator[str]:
+    """Yield a few words for each filter, and for an order other than the default."""
+
+    def any_of(values: Iterable[str]) -> str:
+        return format_list(list(values), "or", i18n.locale())
+
+    if filters.ratings:
+        yield gettext("rated %(ratings)s", ratings=any_of(map(number, filters.ratings)))
+    if filters.languages:
+        yield gettext("in %(languages)s", languages=any_of(map(language, filters.languages)))
+    since, until = (one and day(one.isoformat()) for one in (filters.since, filters.until))
+    if since and until:
+        yield gettext("from %(first)s to %(last)s", first=since, last=until)
+    elif since:
+        yield gettext("from %(first)s", first=since)
+    elif until:
+        yield gettext("to %(last)s", last=until)
+    for chosen, words in (
+        (filters.verified, gettext("verified purchases only")),
+        (filters.photos, gettext("with photos only")),
+        (filters.together, gettext("all variants")),
+    ):
+        if chosen:
+            yield words
+    if words := ORDERS[filters.order].filter:
+        yield gettext(words)
+
+
+def _removals(filters: Filters) -> Iterator[tuple[str, Filters]]:
+    """Yield each selected value in words, with the filters that remain without this value.
+
+    The first and the last day count as one value.
+    """
+    for rating in filters.ratings:
+        words = ngettext("%(count)s star", "%(count)s stars", rating, count=number(rating))
+        yield (
+            words,
+            replace(filters, ratings=tuple(one for one in filters.ratings if one != rating)),
+        )
+    for tag in filters.languages:
+        rest = tuple(one for one in filters.languages if one != tag)
+        yield language(tag), replace(filters, languages=rest)
+    if filters.dated:
+        (words,) = _filter_words(Filters(since=filters.since, until=filters.until))
+        yield words, replace(filters, since=None, until=None)
+    if filters.verified:
+        yield gettext("Verified purchases"), replace(filters, verified=False)
+    if filters.photos:
+        yield gettext("With photos"), replace(filters, photos=False)
+
+
+def _wider(filters: Filters, facets: dict[str, Any]) -> Iterator[tuple[str, int, Filters]]:
+    """Yield filters that are less strict than ``filters``, and that match comments.
+
+    The page offers them if no comment matches ``filters``. Each result is a text for the link,
+    the number of matching comments, and the filters.
+    """
+    # ``facets`` ignores days, purchases and photos: its total is the number without such filters.
+    if not filters.counted:
+        without = replace(filters, since=None, until=None, verified=False, photos=False)
+        words = gettext("With or without photos")
+        if filters.dated or filters.verified:
+            words = gettext("Any date") if filters.dated else gettext("With or without a purchase")
+        wider = [(words, facets["total"], without)]
+    else:
+        by_rating, by_language = (
+            sum(one["count"] for one in facets[name]) for name in ("ratings", "languages")
+        )
+        wider = [
+            (gettext("All ratings"), by_rating, replace(filters, ratings=())),
+            (gettext("All languages"), by_language, replace(filters, languages=())),
+        ]
+    yield from (one for one in wider if one[1] and one[2] != filters)
+
+
+async def _draw_trend(
+    request: PageRequest, product_id: str, languages: Sequence[str] | None
+) -> dict[str, Any] | None:
+    """Return the drawing of a product's trend: a line of mean ratings in front of bars of counts.
+
+    Return None if there is no analytics store, if the store fails, or if there are too few
+    comments.
+    """
+    if not request.session.context.analytics.available:
+        return None
+    try:
+        result = await request.run("product.trend", productId=product_id, language=languages)
+    except PageFault:
+        return None
+    trend = result.data["product"]["trend"]
+    points: list[Point] = trend["points"]
+    # Omit months with few comments at both ends, because they would squeeze the other months.
+    many = [place for place, point in enumerate(points) if point["count"] >= _FEWEST_OF_A_MONTH]
+    points = points[many[0] : many[-1] + 1] if many else []
+    enough = sum(point["count"] for point in points) >= _FEWEST_COMMENTS
+    if len(many) < _FEWEST_MONTHS or not enough:
+        return None
+    most = max(point["count"] for point in points)
+    return {
+        "points": points,
+        # ``minute`` omits the seconds, so this time changes the page's ETag at most once a minute.
+        "as_of": minute(trend["asOf"]),
+        "most": most,
+        # The months that are named below the drawing: the first, the last and, if the number of
+        # months is odd, the one in the middle.
+        "ticks": points[:: len(points) // 2] if len(points) % 2 else [points[0], points[-1]],
+        "bars": list(_bars(points, most)),
+        "lines": list(_lines(points)),
+    }
+
+
+def _bars(points: Sequence[Point], most: int) -> Iterator[dict[str, float]]:
+    step = _WIDTH / len(points)
+    for place, point in enumerate(points):
+        if point["count"]:
+            height = _HEIGHT * point["count"] / most
+            yield {
+                "x": round((place + 0.1) * step, 2),
+                "y": round(_HEIGHT - height, 2),
+                "width": round(0.8 * step, 2),
+                "height": round(height, 2),
+            }
+
+
+def _lines(points: Sequence[Point]) -> Iterator[str]:
+    """Yield an SVG path for each run of consecutive months with comments.
+
+    A month without comments interrupts the line.
+    """
+    step = _WIDTH / len(points)
+
+    def height(average: float) -> float:
+        return _EDGE + (_HEIGHT - 2 * _EDGE) * (_BEST - average) / (_BEST - _WORST)
+
+    for rated, run in groupby(enumerate(points), lambda one: one[1]["average"] is not None):
+        if rated:
+            places = [
+                f"{(place + 0.5) * step:.2f} {height(point['average']):.2f}" for place, point in run
+            ]
+            # The path of a single month is a line without length, which browsers draw as a dot.
+            yield "M" + "L".join(places if len(places) > 1 else places * 2)

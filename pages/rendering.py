@@ -1,0 +1,223 @@
+"""Renders templates as escaped HTML, with security headers and an ETag.
+
+A template is compiled once for each language. A page has about 100 messages, and few of them
+contain values. So messages are translated when a template is compiled, and not at each request.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, MutableMapping
+from functools import cache
+from typing import Any
+
+import jinja2
+import orjson
+from jinja2 import nodes
+from jinja2.compiler import CodeGenerator, Frame
+from jinja2.visitor import NodeTransformer
+from markupsafe import Markup, escape
+from markupsafe import _escape_inner as escaped_text  # type: ignore[attr-defined] # see `escaped`
+
+from pages import addresses, formats, i18n, photos, plan_panel, static_files
+from server.http.graphiql import ROOT, content_security_policy
+
+HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": content_security_policy(),
+    # With this value, browsers send the header Origin with forms of this site. When a visitor
+    # follows a link to another site, browsers do not send the address of the page.
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "Vary": "Cookie, Authorization, Accept-Language",
+}
+"""The headers of every page. The Content-Security-Policy forbids inline scripts and styles. So
+templates set the widths of stars and bars by SVG attributes."""
+
+_INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
+
+_PLACEHOLDER = re.compile(r"%\((\w+)\)s")
+
+
+@cache
+def headers(picture_origins: tuple[str, ...], upload_origin: str | None = None) -> dict[str, str]:
+    """Return the headers of a page that may also show pictures from ``picture_origins``.
+
+    The page's scripts may send files to ``upload_origin``.
+    """
+    uploads = {"connect_src": f"'self' {upload_origin}"} if upload_origin else {}
+    policy = content_security_policy(img_src=" ".join(["'self'", *picture_origins]), **uploads)
+    return {**HEADERS, "Content-Security-Policy": policy}
+
+
+def render(template: str, facts: dict[str, Any]) -> str:
+    """Return the HTML of a template in the current language."""
+    return environment(i18n.spoken()).get_template(template).render(facts)
+
+
+def _digest_of_files() -> bytes:
+    """Return a hash of the templates, catalogues, Python modules and static files of the pages.
+
+    The hash is part of each ETag, so a release that changes one of these files has new ETags.
+    """
+    files = ("pages/templates/**/*.*", "pages/locales/**/*.po", "pages/*.py")
+    paths = sorted(path for pattern in files for path in ROOT.glob(pattern))
+    found = [path.read_bytes() for path in paths]
+    return hashlib.sha256(b"\0".join([*found, static_files.DIGEST.encode()])).digest()
+
+
+_FILES = _digest_of_files()
+
+
+def etag(template: str, facts: dict[str, Any]) -> str:
+    """Return the ETag of a page with ``facts``, in the current language.
+
+    The ETag is weak, because it leaves out two facts: ``account``, the panel of the query plan, and
+    ``live``, the address at which scripts subscribe to changes. The first contains costs and times,
+    and the second an event cursor, which differ each time the same list is read.
+    """
+    shown = {name: fact for name, fact in facts.items() if name not in {"account", "live"}}
+    page = f"{template} {i18n.spoken()} ".encode()
+    digest = hashlib.sha256(_FILES + page + orjson.dumps(shown))
+    return f'W/"{digest.hexdigest()[:32]}"'
+
+
+class _CodeGenerator(CodeGenerator):
+    """Jinja's code generator. It escapes outputs by ``_Environment.escaped``."""
+
+    def _output_child_pre(self, node: nodes.Expr, frame: Frame, finalize: Any) -> None:
+        del node, frame, finalize  # escaping is always on, and ``finalize`` is not set
+        self.write("environment.escaped(")
+
+
+class _Environment(jinja2.Environment):
+    """Jinja's environment for the pages.
+
+    It removes the indentation of templates, translates their messages, escapes their outputs, and
+    looks up ``a.b`` among the keys of a dict before its attributes.
+    """
+
+    code_generator_class = _CodeGenerator
+
+    @staticmethod
+    def escaped(value: Any) -> str:
+        """Return an output as HTML, which Jinja joins with the template's own text.
+
+        ``escape`` would be slower: it creates a Markup object for each output, and a page has
+        hundreds.
+        """
+        if type(value) is str:
+            return escaped_text(value)
+        return value if type(value) is Markup else escape(value)
+
+    def preprocess(self, source: str, name: str | None = None, filename: str | None = None) -> str:
+        """Return a template without its indentation, which would be an eighth of a page's bytes."""
+        return _INDENTATION.sub("", super().preprocess(source, name, filename))
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """Return ``obj.attribute``. If ``obj`` is a dict, look up its keys first.
+
+        Jinja tries attributes first, which raises and catches an exception for each value of a
+        dict.
+        """
+        if type(obj) is dict and attribute in obj:
+            return obj[attribute]
+        return super().getattr(obj, attribute)
+
+    def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
+        """Return the variables of a template: the environment's and ``d``, in one dict.
+
+        Jinja would return a ChainMap. Jinja copies the variables at each import of a template, and
+        copies of a ChainMap take longer.
+        """
+        return {**self.globals, **(d or {})}
+
+    def _generate(self, source: nodes.Template, *args: Any, **options: Any) -> str:
+        return super()._generate(_Translation().visit(source), *args, **options)
+
+
+class _Translation(NodeTransformer):
+    """Replaces the messages in a template's syntax tree by their translations."""
+
+    def visit_Call(self, node: nodes.Call) -> nodes.Expr:  # noqa: N802 - Jinja's name
+        self.generic_visit(node)
+        name = getattr(node.node, "name", None)
+        if name in {"_", "gettext"} and not node.kwargs:
+            return nodes.Const(_translated(node) % {}, lineno=node.lineno)
+        # ``ngettext`` becomes a filter, because Jinja calls a filter faster than a function.
+        if name == "ngettext":
+            one, many, count = node.args
+            return nodes.Filter(
+                count, "counted", [one, many], node.kwargs, None, None, lineno=node.lineno
+            )
+        return node
+
+    def visit_Output(self, node: nodes.Output) -> nodes.Output:  # noqa: N802 - Jinja's name
+        self.generic_visit(node)
+        node.nodes = [part for one in node.nodes for part in _parts(one)]
+        return node
+
+
+def _parts(node: nodes.Expr) -> Iterator[nodes.Expr]:
+    """Yield the nodes that replace one node of an output.
+
+    A message becomes a node for each of its values, and one for each piece of text between the
+    values. Other nodes do not change.
+    """
+    if not isinstance(node, nodes.Call) or getattr(node.node, "name", "") not in {"_", "gettext"}:
+        yield node
+        return
+    values = {one.key: one.value for one in node.kwargs}
+    for place, part in enumerate(_PLACEHOLDER.split(_translated(node))):
+        if place % 2:
+            yield values[part]
+        elif part:
+            yield nodes.Const(Markup(part) % {}, lineno=node.lineno)  # noqa: S704 - ours
+
+
+def _translated(node: nodes.Call) -> Markup:
+    (message,) = node.args
+    return Markup(i18n.gettext(message.as_const()))  # noqa: S704 - ours, not a visitor's
+
+
+def _counted(n: int, one: str, many: str, /, **values: Any) -> Markup:
+    return Markup(i18n.ngettext(one, many, n)) % values  # noqa: S704 - ours, not a visitor's
+
+
+@cache
+def environment(tag: str) -> jinja2.Environment:
+    """Return the environment for the templates in the language ``tag``, a key of ``LOCALES``."""
+    environment = _Environment(
+        loader=jinja2.FileSystemLoader(i18n.TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+        extensions=["jinja2.ext.i18n"],
+    )
+    environment.policies["ext.i18n.trimmed"] = True
+    # tojson writes <, > and & as escapes such as \u003c, so no text can end a script element.
+    as_json = {"json.dumps_function": lambda value: orjson.dumps(value).decode()}
+    environment.policies.update(as_json | {"json.dumps_kwargs": {}})
+    environment.install_gettext_callables(  # type: ignore[attr-defined] # the extension's
+        i18n.gettext, i18n.ngettext, newstyle=True
+    )
+    environment.filters.update(
+        formats.FILTERS,
+        author_path=addresses.author_path,
+        comment_path=addresses.comment_path,
+        counted=_counted,
+        photo_parts=photos.photo_parts,
+        product_path=addresses.product_path,
+    )
+    environment.globals.update(
+        lang=tag,
+        dir=i18n.LOCALES[tag].text_direction,
+        files=f"/static/pages/{static_files.DIGEST}",
+        picture_address=addresses.picture_address,
+        plan_caption=plan_panel.caption,
+        plan_reason=plan_panel.reason,
+        plural_forms=i18n.plural_forms,
+        product_name=formats.product_name,
+        rooted=addresses.rooted,
+    )
+    return environment

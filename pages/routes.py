@@ -1,0 +1,109 @@
+"""The pages' application: the routes and their handlers."""
+
+from collections.abc import Callable
+from http import HTTPStatus
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+
+from dal.shared_reads import SharedReads
+from pages import (
+    comment,
+    crawlers,
+    home,
+    moderation,
+    playground,
+    product,
+    signing,
+    static_files,
+    uploads,
+    votes,
+    widget,
+)
+from pages.page_request import Endpoint, endpoint
+from server.auth.authenticator import DemoAccount
+from server.auth.sign_in import SignIn
+from server.http import graphiql
+from server.http.errors import http_failure
+from server.http.graphql import GraphQLView
+from server.settings import Settings
+
+_ROUTES = (
+    ("GET", "/", home.show),
+    ("GET", "/products", home.search),
+    # Ids may contain slashes, so a path ends with its id. Forms therefore post to the page's own
+    # path, and not to a path below it.
+    ("GET", "/products/{product_id:path}", product.show),
+    ("POST", "/products/{product_id:path}", product.add),
+    ("GET", "/comments/{comment_id:path}", comment.show),
+    ("POST", "/comments/{comment_id:path}", comment.change),
+    ("GET", "/authors/{username:path}", comment.show_author),
+    ("POST", "/votes", votes.vote),
+    ("GET", "/moderation", moderation.show),
+    ("POST", "/moderation", moderation.decide),
+    ("GET", "/playground", playground.show),
+    ("GET", "/sign-in", signing.show),
+    ("POST", "/sign-in", signing.sign_in),
+    ("GET", "/sign-in/provider", signing.go_to_provider),
+    ("GET", "/sign-in/callback", signing.return_from_provider),
+    ("POST", "/sign-out", signing.sign_out),
+    ("POST", "/photo-uploads", uploads.create),
+    ("GET", "/widget/{product_id:path}", widget.show_framed),
+    ("GET", "/robots.txt", crawlers.robots),
+    ("GET", "/sitemap.xml", crawlers.sitemap),
+)
+
+
+def pages_app(
+    view: GraphQLView,
+    settings: Settings,
+    demo: DemoAccount | None = None,
+    provider: SignIn | None = None,
+    loading: Callable[[], tuple[int, int] | None] | None = None,
+) -> Starlette:
+    """Return the pages' application. It runs GraphQL documents on the schema of ``view``.
+
+    If a path is unknown or does not support a method, browsers get a page, and other clients get
+    JSON. Other errors of Starlette are always JSON. ``demo`` is the account for sign-in by one
+    click. ``provider`` is the issuer at which visitors sign in. ``loading`` returns the numbers of
+    loaded and of all demo comments; None if no load is running.
+    """
+    shown: dict[int, Endpoint] = {
+        HTTPStatus.NOT_FOUND: endpoint(view, home.nothing_here, demo),
+        HTTPStatus.METHOD_NOT_ALLOWED: endpoint(view, home.wrong_method, demo),
+    }
+
+    async def refusal(request: Request, error: Exception) -> Response:
+        answer = await http_failure(request, error)
+        page = shown.get(answer.status_code)
+        if page is None or "text/html" not in request.headers.get("accept", ""):
+            return answer
+        html = await page(request)
+        if "Allow" in answer.headers:
+            html.headers["Allow"] = answer.headers["Allow"]
+        return html
+
+    app = Starlette(
+        routes=[
+            *(
+                Route(path, endpoint(view, page, demo), methods=[method])
+                for method, path, page in _ROUTES
+            ),
+            Route("/playground/drawing", playground.draw, methods=["POST"]),
+            Route("/widget.js", widget.show),
+            Route("/static/pages/{file:path}", static_files.show),
+            Mount("/static/graphiql", graphiql.GraphiQLFiles()),
+        ],
+        exception_handlers={HTTPException: refusal},
+    )
+    # By default, Starlette redirects a path with a slash too many or too few. The redirect would go
+    # to the host in the Host header, which may be another site.
+    app.router.redirect_slashes = False
+    app.state.settings = settings
+    app.state.provider = provider
+    app.state.shared_pages = SharedReads[Response]()
+    app.state.loading = loading or (lambda: None)
+    return app

@@ -1,0 +1,130 @@
+"""The pages' static files: compressed once, and cached by browsers until a release changes them.
+
+Pages link to the files by addresses that contain a digest of all files. So the content at such an
+address never changes. Other sites and products' pictures use addresses without the digest. Before a
+browser reuses a file from such an address, it asks the server whether the file has changed.
+"""
+
+import gzip
+import hashlib
+import re
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from pathlib import Path
+
+import brotli
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from pages.i18n import by_weight
+from server.http.graphiql import FILE_HEADERS, ROOT
+from server.http.middleware import SMALLEST, encoded, entity_tag, matching
+
+STYLES = (
+    "base",
+    "frame",
+    "stars",
+    "controls",
+    "tables",
+    "board",
+    "filters",
+    "trend",
+    "comments",
+    "photos",
+    "votes",
+    "forms",
+    "moderation",
+    "plan",
+    "lanes",
+    "playground",
+)
+"""The files that form ``page.css``, in the order of the cascade: styles for all pages first."""
+
+_MEDIA_TYPES: Mapping[str, str] = {
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+}
+
+_CODINGS: Mapping[str, Callable[[bytes], bytes]] = {
+    "br": partial(brotli.compress, mode=brotli.MODE_TEXT),
+    "gzip": partial(gzip.compress, mtime=0),
+}
+"""The content codings. Brotli comes first, because its results are smaller. Compression is slow, so
+each file is compressed only once for each coding."""
+
+_KEPT = "public, max-age=31536000, immutable"
+
+_BELOW_DIGEST = re.compile(r"(?:([0-9a-f]{12})/)?(.+)")
+
+
+class StaticFile:
+    """A file with its content, and the compressed content by coding."""
+
+    def __init__(self, name: str, content: bytes) -> None:
+        self.content = content
+        self.tag = entity_tag(content)
+        self.media_type = _MEDIA_TYPES[Path(name).suffix]
+        large = len(content) >= SMALLEST and self.media_type != "image/png"
+        self._codings = _CODINGS if large else {}
+        self._coded = {"": content}
+
+    def headers(self, cache_control: str) -> dict[str, str]:
+        """Return the headers of a response, with the ETag of the uncompressed content."""
+        varied = {"Vary": "Accept-Encoding"} if self._codings else {}
+        return {**FILE_HEADERS, **varied, "Cache-Control": cache_control, "ETag": self.tag}
+
+    def response(self, request: Request, cache_control: str) -> Response:
+        """Return the file in a coding that the browser accepts, or 304 if the browser has it."""
+        headers = self.headers(cache_control)
+        known = matching(request.headers.get("if-none-match"), self.tag)
+        if known is not None:
+            return Response(status_code=304, headers=headers | {"ETag": known})
+        coding, content = self.coded(by_weight(request.headers.get("accept-encoding", "")))
+        response = Response(content, headers=headers, media_type=self.media_type)
+        if coding:
+            response.headers["Content-Encoding"] = coding
+            encoded(response.raw_headers)
+        return response
+
+    def coded(self, accepted: Collection[str]) -> tuple[str, bytes]:
+        """Return the first of the file's codings that is in ``accepted``, and the coded content.
+
+        If there is no such coding, the returned coding is empty and the content is not compressed.
+        Small files and PNG pictures have no codings.
+        """
+        coding = next((one for one in self._codings if one in accepted), "")
+        if coding not in self._coded:
+            self._coded[coding] = _CODINGS[coding](self.content)
+        return coding, self._coded[coding]
+
+
+def _files() -> dict[str, StaticFile]:
+    ours = [path for path in (ROOT / "pages/static").iterdir() if path.suffix in _MEDIA_TYPES]
+    contents = {path.name: path.read_bytes() for path in ours}
+    parts = [(ROOT / f"pages/styles/{part}.css").read_bytes() for part in STYLES]
+    contents["page.css"] = b"\n".join(parts)
+    return {name: StaticFile(name, contents[name]) for name in sorted(contents)}
+
+
+_FILES: Mapping[str, StaticFile] = _files()
+
+DIGEST = hashlib.sha256("".join(file.tag for file in _FILES.values()).encode()).hexdigest()[:12]
+"""A digest of all files together. Scripts import each other by relative addresses, so the addresses
+of all scripts must contain the same digest."""
+
+
+async def show(request: Request) -> Response:
+    """Return a file in a coding that the browser accepts, or 304 if the browser has it.
+
+    During a deployment, a page of another release may link to a file with that release's digest.
+    The server then returns its own file of the same name, with ``no-cache``. Raise HTTPException
+    with the status 404 if this server has no file of this name.
+    """
+    found = _BELOW_DIGEST.fullmatch(request.path_params["file"])
+    file = _FILES.get(found[2]) if found else None
+    if found is None or file is None:
+        raise HTTPException(404)
+    return file.response(request, _KEPT if found[1] == DIGEST else "no-cache")

@@ -1,0 +1,66 @@
+"""``/votes``: visitors mark comments as helpful, by a button at each comment of another user."""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlsplit
+
+from starlette.responses import JSONResponse, Response
+from strawberry.relay.utils import to_base64
+
+from pages.addresses import local, with_query
+from pages.faults import PageFault
+from pages.i18n import gettext
+from pages.page_request import PageRequest
+from pages.sessions import require_own
+
+
+async def vote(request: PageRequest) -> Response:
+    """Store or withdraw a vote, and redirect to its button on the page that ``next`` names.
+
+    If a script sends the vote, the response is JSON with the new number of votes, or null if the
+    vote was not changed. If the visitor is not signed in, redirect to the sign-in page. A script
+    then opens this page.
+    """
+    fields = await request.form()
+    here = local(fields.get("next", "/"))
+    if request.session.username is None:
+        return request.to(with_query("/sign-in", next=here))
+    name = "mark" if "mark" in fields else "unmark"
+    comment_id = fields.get(name, "")
+    status, refused = 200, "vote-refused"
+    try:
+        count = await _count_after(request, fields, name, comment_id)
+    except PageFault as fault:
+        count, status, refused = None, fault.status, "not-voted"
+    if "application/json" in request.http.headers.get("accept", ""):
+        return JSONResponse({"count": count}, status)
+    notice = "voted" if count is not None else refused
+    return request.to(f"{_noticed(here, notice)}#vote-{quote(comment_id)}")
+
+
+async def _count_after(
+    request: PageRequest, fields: dict[str, str], name: str, comment_id: str
+) -> int | None:
+    """Change the vote, and return the comment's number of votes; None if the vote is refused."""
+    require_own(request.session, fields)
+    result = await request.run(f"vote.{name}", input={"id": to_base64("Comment", comment_id)})
+    (payload,) = result.data.values()
+    return payload["comment"] and int(payload["comment"]["helpfulCount"])
+
+
+def _noticed(address: str, notice: str) -> str:
+    """Return the address with the parameter ``notice``, which replaces an earlier notice."""
+    parts = urlsplit(address)
+    kept = [one for one in parse_qsl(parts.query, keep_blank_values=True) if one[0] != "notice"]
+    return with_query(parts.path, *kept, notice=notice)
+
+
+def highlights(product: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the product's most helpful comments, each with its heading."""
+    for name, heading in (
+        ("mostHelpfulPositive", gettext("Most helpful positive comment")),
+        ("mostHelpfulCritical", gettext("Most helpful critical comment")),
+    ):
+        one = (product.get("highlights") or {}).get(name)
+        if one is not None:
+            yield heading, one
