@@ -38,7 +38,7 @@ RUN python -m pip --python /opt/marginalia uninstall --yes zstandard \
 COPY --from=node /build/node_modules /node_modules
 # Change the working directory: in /build Python would import the sources there and write bytecode next to them.
 WORKDIR /
-RUN /opt/marginalia/bin/python -m server.npm_files /node_modules
+RUN /opt/marginalia/bin/python -m server.local_engine.npm_files /node_modules
 
 FROM ${PYTHON}
 ARG ENGINE

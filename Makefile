@@ -32,7 +32,7 @@ help: ## Show this list
 # The two steps run in parallel, because both wait for the network.
 setup: ## Install what the server needs
 	@$(MAKE) --no-print-directory --jobs=2 .venv/installed node_modules/installed
-	@$(BIN)/python -m server.engine.program
+	@$(BIN)/python -m server.local_engine.program
 
 setup-dev: setup .venv/installed-dev .venv/installed-cfn-lint node_modules/installed-dev $(LINTERS)/node_modules/installed $(CLIENTS)/node_modules/installed $(FEDERATION)/node_modules/installed ## Install what tests and checks need too
 

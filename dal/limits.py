@@ -144,7 +144,7 @@ receiving so many events."""
 # Identifiers and texts
 
 MAX_IDENTIFIER_BYTES = 512
-"""Maximum bytes in UTF-8 of an escaped identifier (see ``dal.model.key_parts``). An identifier of
+"""Maximum bytes in UTF-8 of an escaped identifier (see ``dal.table.key_parts``). An identifier of
 this size and a date fit together in a sort key of DynamoDB, whose maximum is 1,024 bytes."""
 
 MAX_OPAQUE = 1_400

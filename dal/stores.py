@@ -1,6 +1,10 @@
 """Creates all repositories of a table, and the objects that they share."""
 
-from dal.client.table import Table
+from dal.counts.boards import Boards
+from dal.counts.helpful import HelpfulFolds
+from dal.counts.mode import MaintenanceStore
+from dal.counts.reader import StatisticsReader
+from dal.dynamodb.table import Table
 from dal.repositories.comments import CommentRepository
 from dal.repositories.documents import DocumentRepository, MarkerRepository
 from dal.repositories.leaderboard import LeaderboardRepository
@@ -13,11 +17,7 @@ from dal.repositories.standings import StandingRepository
 from dal.repositories.tickets import TicketRepository
 from dal.repositories.users import UserRepository
 from dal.repositories.votes import VoteRepository
-from dal.statistics.boards import Boards
-from dal.statistics.comment_changes import CommentObserver
-from dal.statistics.helpful import HelpfulFolds
-from dal.statistics.mode import MaintenanceStore
-from dal.statistics.reader import StatisticsReader
+from dal.writes.changes import CommentObserver
 
 
 class Stores:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from strawberry.dataloader import DataLoader
 
 from dal.analytics.service import Analytics
+from dal.counts.counts import CommentStatistics
 from dal.errors import DalError, TooManySegmentsError
 from dal.limits import MAX_REQUESTS
 from dal.live.log import Broker
@@ -18,7 +19,6 @@ from dal.model import Comment, ProductDetails, ProductGroup
 from dal.model.moderation import Moderation
 from dal.query.pagination import Page, Slice
 from dal.repositories.photo_uploads import PhotoUploads
-from dal.statistics.counts import CommentStatistics
 from dal.stores import Stores
 
 Read = TypeVar("Read")

@@ -14,9 +14,9 @@ from urllib.parse import quote
 import orjson
 import strawberry
 
+from dal.counts.counts import CommentStatistics
 from dal.model import Comment, ProductDetails
 from dal.query.pagination import Page
-from dal.statistics.counts import CommentStatistics
 from resolvers.selection import Info
 
 Facts = dict[str, Any]

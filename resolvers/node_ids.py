@@ -25,8 +25,8 @@ from dal.model import (
     User,
     rules,
 )
-from dal.model.key_parts import escape, unescape
 from dal.model.submissions import Submission
+from dal.table.key_parts import escape, unescape
 
 _OWN_IDS: dict[type, Callable[[Any], str]] = {
     Product: attrgetter("product_id"),

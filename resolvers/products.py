@@ -7,6 +7,7 @@ from typing import Annotated, TypeAlias
 
 import strawberry
 
+from dal.counts.counts import CommentFacets, CommentStatistics
 from dal.model import (
     NEGATIVE,
     POSITIVE,
@@ -21,7 +22,6 @@ from dal.model import (
 from dal.query.pagination import CursorKind, Page
 from dal.query.plan import PlanBasis
 from dal.repositories.comments import Selection
-from dal.statistics.counts import CommentFacets, CommentStatistics
 from resolvers.authorization import require_staff, require_viewer
 from resolvers.context import NO_DETAILS
 from resolvers.mutations import UserError, changed, reported

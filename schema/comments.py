@@ -9,11 +9,11 @@ import strawberry
 
 from dal import model
 from dal.analytics import questions
+from dal.counts import counts
 from dal.live import changes
 from dal.model.votes import Highlights
 from dal.query import pagination
 from dal.query.plan import PlanBasis
-from dal.statistics import counts
 from resolvers import analytics, comments, json_ld, products, users, votes
 from resolvers.selection import CommentOrder
 from schema.statistics import CommentStatistics, Trend

@@ -7,8 +7,8 @@ from typing import ClassVar
 import strawberry
 
 from dal import model
+from dal.counts import counts
 from dal.query import pagination
-from dal.statistics import counts
 from resolvers import products as of
 from schema.comments import CommentConnection, Product
 from schema.statistics import CommentStatistics

@@ -10,7 +10,7 @@ import strawberry
 from dal import model
 from dal.analytics import questions
 from dal.analytics.questions import Interval
-from dal.statistics.counts import CommentFacets as Counted
+from dal.counts.counts import CommentFacets as Counted
 from resolvers import products
 from resolvers.selection import EXPLAINED
 from schema.types import show_enum
@@ -36,7 +36,7 @@ show_enum(
 
 @strawberry.type(description="Number of comments with one rating.")
 class RatingCount:
-    """The GraphQL type of ``dal.statistics.counts.RatingCount``."""
+    """The GraphQL type of ``dal.counts.counts.RatingCount``."""
 
     rating: int = strawberry.field(description="Rating from 1 to 5.")
     count: int = strawberry.field(description="Number of comments with the rating; may be 0.")
@@ -44,7 +44,7 @@ class RatingCount:
 
 @strawberry.type(description="Number of comments in one language.")
 class LanguageCount:
-    """The GraphQL type of ``dal.statistics.counts.LanguageCount``."""
+    """The GraphQL type of ``dal.counts.counts.LanguageCount``."""
 
     language: str = strawberry.field(description="Language, as a BCP 47 tag.")
     count: int = strawberry.field(description="Number of comments in the language; at least 1.")
@@ -52,7 +52,7 @@ class LanguageCount:
 
 @strawberry.type(description="A rating to filter by, with its number of comments.")
 class RatingFacet:
-    """The GraphQL type of ``dal.statistics.counts.RatingCount``."""
+    """The GraphQL type of ``dal.counts.counts.RatingCount``."""
 
     rating: int = strawberry.field(description="Rating from 1 to 5.")
     count: int = strawberry.field(
@@ -65,7 +65,7 @@ class RatingFacet:
 
 @strawberry.type(description="A language to filter by, with its number of comments.")
 class LanguageFacet:
-    """The GraphQL type of ``dal.statistics.counts.LanguageCount``."""
+    """The GraphQL type of ``dal.counts.counts.LanguageCount``."""
 
     language: str = strawberry.field(description="Language, as a BCP 47 tag.")
     count: int = strawberry.field(
@@ -82,7 +82,7 @@ class LanguageFacet:
     "ratings. A filter that is omitted selects all its values."
 )
 class CommentFacets:
-    """The GraphQL type of ``dal.statistics.counts.CommentFacets``."""
+    """The GraphQL type of ``dal.counts.counts.CommentFacets``."""
 
     total: int = strawberry.field(description="Number of comments that match both filters.")
     average: float | None = strawberry.field(
@@ -100,7 +100,7 @@ class CommentFacets:
     "servers, the counts lag behind writes for a moment."
 )
 class CommentStatistics:
-    """The GraphQL type of ``dal.statistics.counts.CommentStatistics``."""
+    """The GraphQL type of ``dal.counts.counts.CommentStatistics``."""
 
     total: int = strawberry.field(description="Number of comments with any rating.")
     average: float | None = strawberry.field(description="Mean rating; null without comments.")

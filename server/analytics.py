@@ -13,8 +13,8 @@ from server.errors import CommandError
 from server.settings import Settings
 
 if TYPE_CHECKING:
-    from dal.client.scan import Progress
-    from server.engine.storage import Store
+    from dal.dynamodb.scan import Progress
+    from server.local_engine.storage import Store
 
 _INSTALLED = find_spec("duckdb") is not None
 """Whether DuckDB is installed. This is checked only once, because every product page with a trend

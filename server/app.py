@@ -15,7 +15,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dal.analytics.service import Analytics
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.live.log import Broker, InProcessBroker
 from dal.repositories.photo_uploads import PhotoUploads
 from dal.stores import Stores
@@ -25,7 +25,6 @@ from schema.execution.trusted_documents import TrustedDocuments
 from server.analytics import analytics_of
 from server.auth.authenticator import DEMO_USER, Authenticator, DemoAccount, SignInCode
 from server.auth.sign_in import SignIn
-from server.engine.data_directory import DataDirectory
 from server.errors import CommandError
 from server.health import health_routes
 from server.http.admission import Admission, Clients, RateLimitMiddleware
@@ -50,6 +49,7 @@ from server.http.middleware import (
 from server.http.request import PersistedDocuments, wants_events
 from server.http.subscriptions import EventStreamView, SubscriberLimit
 from server.http.websocket import WebSocketView
+from server.local_engine.data_directory import DataDirectory
 from server.manifests import read_manifests
 from server.observability.signals import OFF, Signals
 from server.settings import NO_RATE_LIMIT, Settings

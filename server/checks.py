@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from dal.client import admin
-from dal.client.table import Table
+from dal.counts.mode import MaintenanceMode, MaintenanceStore
+from dal.dynamodb import admin
+from dal.dynamodb.table import Table
 from dal.entities import INDEXES
 from dal.errors import DalError, NoTableError
-from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from dal.stores import Stores
 from dal.table.definition import differences, listed
 from schema.build import build_schema
@@ -21,10 +21,10 @@ from server.analytics import open_analytics
 from server.app import trusted_documents
 from server.auth.issuer import Issuer, KeysUnavailableError
 from server.auth.secret import FILE_NAME, secret_source
-from server.engine.data_directory import DataDirectory
-from server.engine.storage import open_store
 from server.errors import CommandError, installing
 from server.http.middleware import is_loopback
+from server.local_engine.data_directory import DataDirectory
+from server.local_engine.storage import open_store
 from server.moderation import moderation_of
 from server.settings import Settings
 

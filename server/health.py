@@ -14,13 +14,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from dal.client.table import Table
-from dal.deadline import Deadline, deadline
+from dal.dynamodb.deadline import Deadline, deadline
+from dal.dynamodb.table import Table
 from dal.errors import DalError, ThrottledError
 from dal.stores import Stores
-from server.engine.data_directory import DataDirectory
 from server.errors import CommandError
 from server.http.errors import failure
+from server.local_engine.data_directory import DataDirectory
 
 logger = logging.getLogger(__name__)
 

@@ -24,9 +24,9 @@ from server.auth.authenticator import (
     make_token,
 )
 from server.auth.secret import ensure_secret, secret_source
-from server.engine.storage import Store, open_store
 from server.errors import UNAVAILABLE, CommandError
 from server.http.middleware import AllowedHosts
+from server.local_engine.storage import Store, open_store
 from server.logs import set_up_logs
 from server.loop_watchdog import watched
 from server.moderation import moderation_of

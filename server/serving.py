@@ -13,7 +13,7 @@ from importlib.util import find_spec
 import uvicorn
 from starlette.types import ASGIApp
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.limits import MAX_SOCKET_MESSAGE
 from dal.live import erasures
 from dal.live.log import Broker, InProcessBroker
@@ -24,10 +24,10 @@ from server.app import Served, create_app
 from server.auth.authenticator import Authenticator, SignInCode
 from server.auth.claims import ClaimRules
 from server.auth.issuer import Issuer
-from server.engine.data_directory import DataDirectory
 from server.errors import CommandError, installing
 from server.http.connections import Connection
 from server.http.websocket import PING_EVERY, WebSocketProtocol
+from server.local_engine.data_directory import DataDirectory
 from server.observability.signals import open_signals
 from server.settings import Settings
 
@@ -158,7 +158,7 @@ async def _open_uploads(settings: Settings) -> AsyncIterator[PhotoUploads | None
     if settings.upload_bucket is None:
         yield None
         return
-    from dal.client.sdk import open_s3  # noqa: PLC0415 - imports the AWS SDK
+    from dal.dynamodb.sdk import open_s3  # noqa: PLC0415 - imports the AWS SDK
 
     async with open_s3(settings.upload_bucket) as store:
         yield await PhotoUploads.open(store, settings.upload_url)

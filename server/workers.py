@@ -22,7 +22,7 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 from uvicorn.supervisors.multiprocess import SIGNALS, Multiprocess, Process
 
-from dal.client.table import TableAddress, connect
+from dal.dynamodb.table import TableAddress, connect
 from dal.errors import DalError
 from server.app import Served
 from server.auth.secret import secret_source

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from dal.client.table import Table
+from dal.counts import counter_items
+from dal.counts.counts import deltas, summed
+from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
 from dal.model import Comment
-from dal.statistics import counter_items
-from dal.statistics.counts import deltas, summed
 
 
 async def fill(table: Table, comments: Sequence[Comment]) -> None:

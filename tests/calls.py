@@ -4,8 +4,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from dal.client.table import Table
-from dal.client.transport import Service
+from dal.dynamodb.table import Table
+from dal.dynamodb.transport import Service
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 from dal.analytics import service
-from dal.client import gate, retries
-from dal.client.table import Table, TableAddress, connect
+from dal.dynamodb import gate, retries
+from dal.dynamodb.table import Table, TableAddress, connect
 from dal.errors import StoreRefusedError
 from dal.maintenance.tables import create_table
 from dal.repositories.comments import CommentRepository
@@ -33,10 +33,10 @@ BROWSER = "tests/browser/"
 LONG = (
     "tests/clients/test_clients.py",
     "tests/schema/execution/test_compiled.py",
-    "tests/server/engine/test_backup.py",
+    "tests/server/local_engine/test_backup.py",
     "tests/server/cli/commands/test_serve.py",
     "tests/docs/test_snippets.py",
-    "tests/server/engine/test_kill.py",
+    "tests/server/local_engine/test_kill.py",
     "tests/server/observability/test_servers.py",
     "tests/tools/bench/test_speed.py",
     "tests/server/test_loop_watchdog.py",
@@ -56,7 +56,7 @@ first, the last of this list before the others."""
 AMAZON = ("tests/amazon/", "tests/dal/", "tests/integration/")
 """The tests that ``--amazon`` runs."""
 
-BARE = ("tests/dal/client/test_wire.py", "tests/dal/stream/test_kills.py", "tests/dal/live/")
+BARE = ("tests/dal/dynamodb/test_wire.py", "tests/dal/stream/test_kills.py", "tests/dal/live/")
 """Tests that ``--amazon`` does not run: one compares the wire with the SDK, and the others start
 processes that connect to the engine directly."""
 

@@ -2,7 +2,7 @@
 
 from dal.model import Comment
 from dal.query.pagination import Edge
-from dal.repositories.comment_writes import Written
+from dal.writes.comments import Written
 
 
 def edge_of(written: Written) -> Edge[Comment]:

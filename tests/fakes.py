@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from dal.client.responses import dal_error, unreachable
-from dal.client.transport import Service
+from dal.counts import mode
+from dal.dynamodb.responses import dal_error, unreachable
+from dal.dynamodb.transport import Service
 from dal.entities import INDEXES
 from dal.errors import DalError, StoreRefusedError
-from dal.statistics import mode
 from dal.table.index import Index, QueryRequest, QueryResponse
 from dal.table.items import Item
 from dal.table.ranges import Range

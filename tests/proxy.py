@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import orjson
 from aiohttp import ClientSession, web
 
-from dal.client.table import Table, TableAddress, connect
+from dal.dynamodb.table import Table, TableAddress, connect
 
 Spoil = Callable[[bytes], bytes]
 Forward = Callable[[], Awaitable[web.Response]]

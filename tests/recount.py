@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from dal.client.table import Table
+from dal.counts.boards import Boards
+from dal.dynamodb.table import Table
 from dal.model import Comment
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
-from dal.statistics.boards import Boards
 from dal.stores import Stores
 from dal.table.index import TABLE, QueryRequest
 

@@ -26,8 +26,8 @@ from strawberry.relay.utils import to_base64
 from dal.errors import DalError
 from dal.live.changes import event_position_of
 from dal.model import rules
-from dal.model.key_parts import escape, unescape
 from dal.query.pagination import decode_cursor
+from dal.table.key_parts import escape, unescape
 from pages import i18n
 from pages.addresses import Filters
 from pages.faults import PageFault

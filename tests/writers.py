@@ -11,17 +11,17 @@ from contextlib import suppress
 from typing import Any, Self
 
 from dal import errors
-from dal.client.table import Table
+from dal.counts.counter_items import encode, item_key
+from dal.counts.counts import RatingCounts, StatisticsKey
+from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
 from dal.maintenance.erasure import Choices, CommentFate, Erasure
 from dal.model import RATINGS, Comment
 from dal.model.loaded import CommentState, LoadedComment
 from dal.model.moderation import ReviewCause
 from dal.model.reports import ReportReason
-from dal.repositories.comment_writes import version
-from dal.statistics.counter_items import encode, item_key
-from dal.statistics.counts import RatingCounts, StatisticsKey
 from dal.stores import Stores
+from dal.writes.comments import version
 from tests import oracle
 from tests.fakes import FaultyClient
 

@@ -41,7 +41,7 @@ from dal.analytics.store import AnalyticsStore, Export, Question
 from dal.errors import InvalidArgumentError
 from dal.limits import MAX_POINTS, MAX_WAITING_QUESTIONS
 from dal.model import Product
-from dal.shared_reads import SharedReads
+from dal.query.shared_reads import SharedReads
 
 DEADLINE = 5.0
 """Seconds after which a question fails."""

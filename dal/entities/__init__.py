@@ -7,13 +7,13 @@ from typing import Any
 
 from dal.entities.case import CASE
 from dal.entities.comment import COMMENT
-from dal.entities.entity import Entity
 from dal.entities.order import ORDER
 from dal.entities.organization import ORGANIZATION_USER
 from dal.entities.product import LEADERS, LEADERS_BY_LANGUAGE, PRODUCT_DETAILS
 from dal.entities.standing import STANDING
 from dal.entities.submission import SUBMISSION
 from dal.entities.ticket import TICKET
+from dal.table.entity import Entity
 from dal.table.index import Index
 
 ENTITIES: tuple[Entity[Any], ...] = (

@@ -10,12 +10,12 @@ their keys contain the product and the time.
 from functools import partial
 from typing import Any
 
-from dal.entities.entity import Entity, Row, packed, unpacked
 from dal.limits import MAX_PHOTOS
 from dal.model import Comment, Photo, Reply
-from dal.model.key_parts import INSTANT_LENGTH, escape, format_instant, parse_instant, unescape
+from dal.table.entity import Entity, Row, packed, unpacked
 from dal.table.index import BY_DATE, BY_HELPFUL, EXPIRES, Index
 from dal.table.items import VERSION, Item, primary_key
+from dal.table.key_parts import INSTANT_LENGTH, escape, format_instant, parse_instant, unescape
 
 _SHOWN = ("rating", "language", "data")
 

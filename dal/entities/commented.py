@@ -8,9 +8,9 @@ writes its reservation.
 
 from dal.entities.submission import stored
 from dal.model import Comment
-from dal.model.key_parts import escape
 from dal.model.submissions import Submission
 from dal.table.items import Action, Item, primary_key
+from dal.table.key_parts import escape
 
 NAMED = "comment"
 """The attribute (S) with the comment's id."""

@@ -7,10 +7,10 @@ of the group's products. The details of each of these products contain the group
 from collections.abc import Iterable
 from contextlib import suppress
 
-from dal.entities.entity import UNREADABLE, packed, unpacked
 from dal.model import ProductGroup
-from dal.model.key_parts import escape, unescape
+from dal.table.entity import UNREADABLE, packed, unpacked
 from dal.table.items import Item, primary_key
+from dal.table.key_parts import escape, unescape
 
 _GROUP = "GROUP#"
 

@@ -10,11 +10,11 @@ in which it is the sort key.
 from functools import partial
 from typing import Any
 
-from dal.entities.entity import Entity, Row, packed, unpacked
 from dal.model import Order, OrderLine, OrderStatus, rules
-from dal.model.key_parts import escape, format_instant, parse_instant, unescape
+from dal.table.entity import Entity, Row, packed, unpacked
 from dal.table.index import BY_DATE, BY_ID, QUEUE_SHARDS, Index
 from dal.table.items import Item, primary_key
+from dal.table.key_parts import escape, format_instant, parse_instant, unescape
 
 _USER = "USER#"
 _ORDER = "ORDER#"

@@ -4,12 +4,12 @@ An organisation and its users are in one partition: first the organisation's own
 users by name.
 """
 
-from dal.entities.entity import Entity, Row, packed, unpacked
 from dal.entities.ticket import TICKETS_OF_USER
 from dal.model import Organization, OrganizationUser, UserType
-from dal.model.key_parts import escape, unescape
+from dal.table.entity import Entity, Row, packed, unpacked
 from dal.table.index import Index
 from dal.table.items import VERSION, Item, primary_key
+from dal.table.key_parts import escape, unescape
 
 _ORGANIZATION = "ORG#"
 _METADATA = "METADATA#"

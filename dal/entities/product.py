@@ -14,18 +14,12 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TypeAlias
 
-from dal.entities.entity import UNREADABLE, Entity, Row, packed, unpacked
 from dal.model import Product, ProductDetails, ProductRank
-from dal.model.key_parts import (
-    COUNT_LENGTH,
-    escape,
-    fold_title,
-    format_count,
-    parse_count,
-    unescape,
-)
+from dal.model.titles import fold_title
+from dal.table.entity import UNREADABLE, Entity, Row, packed, unpacked
 from dal.table.index import TABLE_KEYS, Index
 from dal.table.items import Item, primary_key
+from dal.table.key_parts import COUNT_LENGTH, escape, format_count, parse_count, unescape
 
 DETAILS = "DETAILS"
 """The sort key of the details. The details sort before the counters."""

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from dal.entities.comment import BY_AUTHOR
-from dal.entities.entity import Entity, Row, packed, unpacked
 from dal.entities.order import is_purchase
-from dal.model.key_parts import escape, format_instant, parse_instant, unescape
 from dal.model.standings import Block, Permission
+from dal.table.entity import Entity, Row, packed, unpacked
 from dal.table.index import Index
 from dal.table.items import Item, primary_key
+from dal.table.key_parts import escape, format_instant, parse_instant, unescape
 
 _USER = "USER#"
 _STANDING = "STANDING"

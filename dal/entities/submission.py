@@ -21,13 +21,13 @@ from dal.entities.comment import (
     comment_position,
     is_comment,
 )
-from dal.entities.entity import UNREADABLE, Entity, Row, packed, unpacked
 from dal.model import Comment
-from dal.model.key_parts import escape, format_instant, parse_instant
 from dal.model.moderation import ReviewCause
 from dal.model.submissions import Submission, SubmissionState
+from dal.table.entity import UNREADABLE, Entity, Row, packed, unpacked
 from dal.table.index import BY_DATE, QUEUE_SHARDS, Index
 from dal.table.items import Item
+from dal.table.key_parts import escape, format_instant, parse_instant
 
 BY_WAITING = ("queued_at", "id")
 """The order of the moderators' queue."""

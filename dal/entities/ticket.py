@@ -6,11 +6,11 @@ indexes have keys without the user, so the JSON attribute ``data`` contains orga
 username too.
 """
 
-from dal.entities.entity import Entity, Row, packed, unpacked
 from dal.model import Ticket, TicketStatus
-from dal.model.key_parts import INSTANT_LENGTH, escape, format_instant, parse_instant, unescape
+from dal.table.entity import Entity, Row, packed, unpacked
 from dal.table.index import BY_DATE, QUEUE_SHARDS, Index
 from dal.table.items import Item, primary_key
+from dal.table.key_parts import INSTANT_LENGTH, escape, format_instant, parse_instant, unescape
 
 _TICKET = "TICKET#"
 

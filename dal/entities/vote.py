@@ -8,11 +8,11 @@ succeed after its withdrawal. The number of a comment's votes is the number of i
 """
 
 from dal.entities.comment import BY_AUTHOR
-from dal.entities.entity import packed
-from dal.model.key_parts import LAST_CHARACTER, escape, unescape
 from dal.model.votes import Vote
+from dal.table.entity import packed
 from dal.table.index import TABLE, QueryRequest, tombstone_expiry
 from dal.table.items import Item, primary_key
+from dal.table.key_parts import LAST_CHARACTER, escape, unescape
 from dal.table.ranges import Range
 
 _VOTES = "VOTES#"

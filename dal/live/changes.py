@@ -21,9 +21,9 @@ from dal.entities.comment import COMMENT, comment_in, comment_position
 from dal.errors import InvalidCursorError
 from dal.limits import MAX_OPAQUE
 from dal.model import Comment
-from dal.model.key_parts import format_instant
 from dal.query.pagination import Edge, encode_cursor
 from dal.repositories.comments import Selection
+from dal.table.key_parts import format_instant
 
 UNREADABLE = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
 """The errors that ``decode`` can raise for an unreadable line, for example from another version of
@@ -88,7 +88,7 @@ class Change:
 
     @property
     def comment_id(self) -> str:
-        """The id of the comment in its escaped form: see ``dal.model.key_parts.escape``."""
+        """The id of the comment in its escaped form: see ``dal.table.key_parts.escape``."""
         return self.position.partition("#")[2]
 
 

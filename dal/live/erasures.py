@@ -6,7 +6,7 @@ An item of the table stores the id of the latest erasure. Each server reads this
 import asyncio
 from contextlib import suppress
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.errors import DalError
 from dal.live.log import Broker
 from dal.table.items import primary_key

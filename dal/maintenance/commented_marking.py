@@ -1,6 +1,6 @@
 """Turns the limit of one comment per user and product on or off, while servers write.
 
-1. *Announce*: the command writes ``marking`` to the maintenance item (see ``dal.statistics.mode``).
+1. *Announce*: the command writes ``marking`` to the maintenance item (see ``dal.counts.mode``).
    After SETTLE_SECONDS, every server has read the item. From then on, each add of a comment also
    writes a reservation for its author and product (see ``dal.entities.commented``). An add is
    refused if the author's reservation of the product is for another comment.
@@ -22,17 +22,17 @@ from contextlib import suppress
 from datetime import datetime
 from functools import partial
 
-from dal.client import admin
-from dal.client.concurrency import batched, in_parallel
-from dal.client.retries import MAINTENANCE_DEADLINE, retry_on_conflict
-from dal.client.scan import SCAN_SEGMENTS, Progress, ResumableScan, scan_pages
-from dal.client.table import Table
+from dal.counts.mode import MaintenanceStore, OnePerPerson, WaitForWriters
+from dal.dynamodb import admin
+from dal.dynamodb.concurrency import batched, in_parallel
+from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_conflict
+from dal.dynamodb.scan import SCAN_SEGMENTS, Progress, ResumableScan, scan_pages
+from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key
 from dal.entities.commented import NAMED, commented, commented_key, is_commented
 from dal.entities.submission import stored
 from dal.errors import ConditionFailedError, ConflictError, DalError
 from dal.model import Comment
-from dal.model.key_parts import escape, unescape
 from dal.model.submissions import Submission
 from dal.repositories.one_per_person import (
     Key,
@@ -42,10 +42,10 @@ from dal.repositories.one_per_person import (
     same_owner,
     unnamed_among,
 )
-from dal.statistics.comment_changes import MOST_ACTIONS
-from dal.statistics.mode import MaintenanceStore, OnePerPerson, WaitForWriters
 from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import Action, Item, key_of, primary_key, unchanged
+from dal.table.key_parts import escape, unescape
+from dal.writes.changes import MOST_ACTIONS
 
 _FURTHER = "COMMENTED"
 """The partition key of items with comments' ids. The author of each of these comments has a newer

@@ -25,13 +25,13 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
-from dal.client.concurrency import batched, in_parallel
-from dal.client.scan import Progress
-from dal.client.table import Table
+from dal.counts.mode import WaitForWriters
+from dal.dynamodb.concurrency import batched, in_parallel
+from dal.dynamodb.scan import Progress
+from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.entities.case import commented_id
 from dal.entities.comment import BY_AUTHOR, COMMENT
-from dal.entities.entity import UNREADABLE, packed, unpacked
 from dal.entities.order import ORDER
 from dal.entities.standing import Standing, standing_key
 from dal.entities.submission import encode
@@ -41,15 +41,15 @@ from dal.errors import ConditionFailedError, ConflictError, NotFoundError, Store
 from dal.live import erasures
 from dal.maintenance.personal_data import NAMED_IN_DATA, Kind, find, kind_in, scan
 from dal.model import Comment
-from dal.model.key_parts import format_instant, unescape
 from dal.model.owners import erased_owner
 from dal.repositories.cases import correct_case
-from dal.repositories.comment_writes import Stored
-from dal.repositories.reactions import remove_reactions
-from dal.statistics.comment_changes import CommentChange
-from dal.statistics.mode import WaitForWriters
 from dal.stores import Stores
+from dal.table.entity import UNREADABLE, packed, unpacked
 from dal.table.items import ABSENT, Action, Item, key_of, primary_key, unchanged
+from dal.table.key_parts import format_instant, unescape
+from dal.writes.changes import CommentChange
+from dal.writes.comments import Stored
+from dal.writes.reactions import remove_reactions
 
 CommentFate: TypeAlias = Literal["delete", "anonymize"]
 Fate: TypeAlias = Literal["keep", "rename", "delete"]

@@ -8,11 +8,10 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dal.client.scan import scan_pages
-from dal.client.table import Table
+from dal.dynamodb.scan import scan_pages
+from dal.dynamodb.table import Table
 from dal.entities.case import case_in, decode_report, is_case, is_report
 from dal.entities.comment import STATE, comment_in, is_comment, is_tombstone
-from dal.entities.entity import UNREADABLE
 from dal.entities.order import ORDER, is_order
 from dal.entities.organization import decode_organization, is_organization
 from dal.entities.product import PRODUCT_DETAILS, is_details
@@ -24,6 +23,7 @@ from dal.query.pagination import Slice
 from dal.repositories.organizations import OrganizationRepository
 from dal.repositories.users import decode_profile, is_profile
 from dal.stores import Stores
+from dal.table.entity import UNREADABLE
 from dal.table.items import Item
 
 _USERS_AT_ONCE = 1_000

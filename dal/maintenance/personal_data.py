@@ -15,12 +15,11 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from dal.client.scan import Progress, scan_all
-from dal.client.table import Table
+from dal.dynamodb.scan import Progress, scan_all
+from dal.dynamodb.table import Table
 from dal.entities.case import decode_report, is_case, is_report
 from dal.entities.comment import BY_AUTHOR, KEYED, is_comment
 from dal.entities.commented import NAMED
-from dal.entities.entity import UNREADABLE, unpacked
 from dal.entities.order import ORDER, is_order
 from dal.entities.organization import (
     ORGANIZATION_USER,
@@ -33,10 +32,11 @@ from dal.entities.ticket import TICKET, TICKETS_OF_USER, is_ticket
 from dal.entities.vote import decode_vote, is_vote
 from dal.errors import StoreRefusedError
 from dal.model import Comment
-from dal.model.key_parts import escape, format_instant, unescape
 from dal.repositories.users import decode_profile, is_profile
+from dal.table.entity import UNREADABLE, unpacked
 from dal.table.index import TABLE, Index, QueryRequest, query_all
 from dal.table.items import Item, key_of
+from dal.table.key_parts import escape, format_instant, unescape
 
 _ITEMS_AT_ONCE = 100
 

@@ -24,26 +24,26 @@ from contextlib import suppress
 from functools import partial
 from time import time
 
-from dal.client import admin
-from dal.client.concurrency import KeyedLocks, batched
-from dal.client.retries import MAINTENANCE_DEADLINE, retry_on_conflict
-from dal.client.scan import Progress, ResumableScan
-from dal.client.table import Table
-from dal.entities.comment import COMMENT, comment_in
-from dal.errors import ConditionFailedError, ConflictError, DalError, StoreRefusedError
-from dal.statistics import counter_items
-from dal.statistics.boards import Boards
-from dal.statistics.comment_changes import MOST_ACTIONS, fitting, generation_of
-from dal.statistics.counts import Deltas, RatingCounts, deltas, in_generation, summed
-from dal.statistics.mode import (
+from dal.counts import counter_items
+from dal.counts.boards import Boards
+from dal.counts.counts import Deltas, RatingCounts, deltas, in_generation, summed
+from dal.counts.mode import (
     Maintenance,
     MaintenanceMode,
     MaintenanceStore,
     WaitForWriters,
     unchanged_since,
 )
+from dal.dynamodb import admin
+from dal.dynamodb.concurrency import KeyedLocks, batched
+from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_conflict
+from dal.dynamodb.scan import Progress, ResumableScan
+from dal.dynamodb.table import Table
+from dal.entities.comment import COMMENT, comment_in
+from dal.errors import ConditionFailedError, ConflictError, DalError, StoreRefusedError
 from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import Action, Item, key_of, unchanged
+from dal.writes.changes import MOST_ACTIONS, fitting, generation_of
 
 RESUMED_SECONDS = 20 * 24 * 3600
 """Seconds after the announcement of a rebuild within which an interrupted rebuild can continue.

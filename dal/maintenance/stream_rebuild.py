@@ -27,16 +27,16 @@ from time import monotonic, time
 from typing import Self, TypeAlias
 from uuid import uuid4
 
-from dal.client import admin
-from dal.client.concurrency import batched, in_parallel
-from dal.client.scan import Progress, scan_all
-from dal.client.streams import Shard, Streams, latest_stream
-from dal.client.table import Table
+from dal.counts.counter_items import encode_all, stored_in
+from dal.counts.counts import RatingCounts, StatisticsKey, deltas
+from dal.counts.mode import MaintenanceMode, MaintenanceStore, WaitForWriters, check_alone
+from dal.dynamodb import admin
+from dal.dynamodb.concurrency import batched, in_parallel
+from dal.dynamodb.scan import Progress, scan_all
+from dal.dynamodb.streams import Shard, Streams, latest_stream
+from dal.dynamodb.table import Table
 from dal.entities.comment import comment_in, is_comment
 from dal.errors import ConflictError, DalError, NoTableError, StoreUnavailableError
-from dal.statistics.counter_items import encode_all, stored_in
-from dal.statistics.counts import RatingCounts, StatisticsKey, deltas
-from dal.statistics.mode import MaintenanceMode, MaintenanceStore, WaitForWriters, check_alone
 from dal.stream.applier import Record, changes_of, sequence_of
 from dal.stream.checkpoints import Checkpoint, Checkpoints, label_of, marker
 from dal.stream.follower import FULL, Follower

@@ -13,11 +13,18 @@ from functools import partial
 from typing import Any, TypeAlias
 from zlib import crc32
 
-from dal.client import admin
-from dal.client.concurrency import batched
-from dal.client.retries import MAINTENANCE_DEADLINE, retry_on_conflict
-from dal.client.scan import Progress, ResumableScan
-from dal.client.table import Table
+from dal.counts.mode import (
+    KEY,
+    Maintenance,
+    MaintenanceMode,
+    MaintenanceStore,
+    WaitForWriters,
+)
+from dal.dynamodb import admin
+from dal.dynamodb.concurrency import batched
+from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_conflict
+from dal.dynamodb.scan import Progress, ResumableScan
+from dal.dynamodb.table import Table
 from dal.entities import INDEXES
 from dal.entities.comment import (
     BY_AUTHOR,
@@ -28,7 +35,6 @@ from dal.entities.comment import (
     WITH_PHOTOS,
     is_comment,
 )
-from dal.entities.entity import Entity, packed, unpacked
 from dal.entities.order import ORDER, is_order
 from dal.entities.organization import ORGANIZATION_USER, is_organization_user
 from dal.entities.product import PRODUCT_DETAILS, TITLES, is_details
@@ -42,19 +48,13 @@ from dal.errors import (
     StoreUnavailableError,
     ThrottledError,
 )
-from dal.statistics.mode import (
-    KEY,
-    Maintenance,
-    MaintenanceMode,
-    MaintenanceStore,
-    WaitForWriters,
-)
 from dal.table.definition import (
     differences,
     has_declared_keys,
     listed,
     string_attribute,
 )
+from dal.table.entity import Entity, packed, unpacked
 from dal.table.items import Action, Item, key_of
 
 IndexProgress: TypeAlias = Callable[[str, str], None]

@@ -21,17 +21,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dal.client.scan import Progress, scan_all
-from dal.client.table import Table
+from dal.counts.boards import Boards, misplaced
+from dal.counts.counter_items import StoredCounts, stored_in
+from dal.counts.counts import RatingCounts, StatisticsKey, deltas, summed
+from dal.counts.helpful import HelpfulFolds
+from dal.dynamodb.scan import Progress, scan_all
+from dal.dynamodb.table import Table
 from dal.entities.case import commented_id
 from dal.entities.comment import BY_AUTHOR, comment_in
 from dal.entities.vote import is_counted, is_vote, vote_position, voted_id
 from dal.maintenance.commented_marking import Names
 from dal.repositories.cases import Cases
-from dal.statistics.boards import Boards, misplaced
-from dal.statistics.counter_items import StoredCounts, stored_in
-from dal.statistics.counts import RatingCounts, StatisticsKey, deltas, summed
-from dal.statistics.helpful import HelpfulFolds
 from dal.table.items import Item
 
 PASSES = 3

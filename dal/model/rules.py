@@ -34,8 +34,8 @@ from dal.limits import (
 )
 from dal.model import RATINGS, Money, OrderLine
 from dal.model.folding import INVISIBLE
-from dal.model.key_parts import LAST_CHARACTER, escape
 from dal.model.owners import has_account
+from dal.table.key_parts import LAST_CHARACTER, escape
 
 Value = TypeVar("Value")
 

@@ -15,9 +15,8 @@ from typing import Protocol
 
 from cachetools import LRUCache
 
-from dal.account import check_list
-from dal.client.concurrency import in_parallel
-from dal.entities.entity import Row
+from dal.dynamodb.account import check_list
+from dal.dynamodb.concurrency import in_parallel
 from dal.query.alternatives import alternatives, full_pages
 from dal.query.cost import spread
 from dal.query.optimizer import (
@@ -41,6 +40,7 @@ from dal.query.plan import (
 )
 from dal.query.row_locations import RangeRead
 from dal.query.trace import READ_INSTRUMENTS, ExecutionStatistics, Purpose, SegmentStatistics
+from dal.table.entity import Row
 from dal.table.index import Index, QueryRequest, RunQuery
 from dal.table.items import Item
 from dal.table.ranges import Range

@@ -26,9 +26,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from dal.entities.entity import Row
 from dal.limits import MAX_DROPPED
-from dal.model.key_parts import INSTANT_LENGTH, parse_instant
 from dal.query.cost import (
     REQUEST,
     ROW,
@@ -41,6 +39,8 @@ from dal.query.cost import (
 )
 from dal.query.plan import AccessPath, EqualityKey, Filters, Plan, Segment, filters_of
 from dal.query.row_locations import LocatedPage, RowLocations
+from dal.table.entity import Row
+from dal.table.key_parts import INSTANT_LENGTH, parse_instant
 from dal.table.ranges import UNBOUNDED, Range
 
 SHARD_MARGIN = 5

@@ -22,24 +22,23 @@ from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from dal.entities.entity import Row
 from dal.errors import DalError, InvalidArgumentError, InvalidCursorError
 from dal.limits import MAX_OPAQUE
 from dal.model import rules
-from dal.model.key_parts import (
+from dal.model.titles import TITLE_LENGTH, fold_title
+from dal.query.plan import Order, PlanBasis, Query
+from dal.query.trace import ExecutionStatistics, Trace
+from dal.table.entity import Row
+from dal.table.items import Item
+from dal.table.key_parts import (
     COUNT_LENGTH,
     INSTANT_LENGTH,
-    TITLE_LENGTH,
     escape,
-    fold_title,
     format_instant,
     parse_count,
     parse_instant,
     unescape,
 )
-from dal.query.plan import Order, PlanBasis, Query
-from dal.query.trace import ExecutionStatistics, Trace
-from dal.table.items import Item
 from dal.table.ranges import HEADS, UNBOUNDED, Range
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -14,9 +14,9 @@ from typing import NamedTuple, TypeAlias
 
 from dal.errors import NoIndexError, TooManySegmentsError
 from dal.limits import MAX_SEGMENTS
-from dal.model.key_parts import LAST_CHARACTER
 from dal.table.index import Index
 from dal.table.items import Item
+from dal.table.key_parts import LAST_CHARACTER
 from dal.table.ranges import HEADS, UNBOUNDED, Range
 
 Filters: TypeAlias = Mapping[str, frozenset[str]]

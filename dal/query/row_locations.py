@@ -12,9 +12,9 @@ from itertools import combinations, compress, islice
 from operator import itemgetter
 from typing import NamedTuple
 
-from dal.entities.entity import Row
-from dal.model.key_parts import LAST_CHARACTER
 from dal.query.plan import EqualityKey
+from dal.table.entity import Row
+from dal.table.key_parts import LAST_CHARACTER
 from dal.table.ranges import HEADS, Range
 
 MOST = 10_000

@@ -11,9 +11,9 @@ from enum import StrEnum
 from math import isnan
 from typing import NamedTuple, Protocol, TypeVar
 
-from dal.entities.entity import Row
 from dal.query.cost import capacity_of_bytes
 from dal.query.plan import Plan, Reason, ReasonCode, Segment
+from dal.table.entity import Row
 from dal.table.index import QueryResponse
 from dal.table.items import bytes_of
 from dal.table.ranges import HEADS, Range

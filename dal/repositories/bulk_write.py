@@ -4,7 +4,7 @@
 exact even if the process is killed. The comments are sorted by product and language, so that each
 transaction changes few counters. Transactions on the same product run one after another. Otherwise
 up to AT_ONCE transactions run in parallel. A transaction fails if another request has changed one
-of its comments meanwhile. In the maintenance mode ``stream`` (see ``dal.statistics.mode``), each
+of its comments meanwhile. In the maintenance mode ``stream`` (see ``dal.counts.mode``), each
 comment is a separate write, and a follower of the table's stream changes the counters.
 """
 
@@ -15,9 +15,9 @@ from functools import reduce
 from itertools import groupby
 from typing import NamedTuple
 
-from dal.client.concurrency import batched, in_parallel
-from dal.client.retries import MAINTENANCE_DEADLINE, retry_on_conflict
-from dal.client.table import Table
+from dal.dynamodb.concurrency import batched, in_parallel
+from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_conflict
+from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.entities.comment import COMMENT, comment_key
 from dal.entities.submission import encode, stored
@@ -25,9 +25,9 @@ from dal.errors import ConflictError
 from dal.model.loaded import CommentRow, LoadedComment, loaded
 from dal.repositories.cases import with_cases
 from dal.repositories.one_per_person import others_of, unnamed_among
-from dal.statistics.comment_changes import MOST_ACTIONS, CommentChange, TransactionBatch
-from dal.statistics.counter_transaction import CounterTransactions
 from dal.table.items import Item, contents, key_of
+from dal.writes.changes import MOST_ACTIONS, CommentChange, TransactionBatch
+from dal.writes.transaction import CounterTransactions
 
 AT_ONCE = 2
 """Maximum transactions that one call of ``BulkWriter.put`` runs in parallel."""

@@ -10,9 +10,9 @@ from operator import attrgetter
 from typing import Any
 
 from dal import errors
-from dal.client.concurrency import batched
-from dal.client.retries import retry_on_conflict
-from dal.client.table import Table
+from dal.dynamodb.concurrency import batched
+from dal.dynamodb.retries import retry_on_conflict
+from dal.dynamodb.table import Table
 from dal.entities.case import (
     CASE,
     CASE_ITEMS,
@@ -26,13 +26,13 @@ from dal.entities.case import (
     is_report,
 )
 from dal.entities.comment import comment_in, comment_key, is_tombstone
-from dal.entities.entity import UNREADABLE
 from dal.entities.submission import stored
 from dal.model.reports import MOST_READ, Report
-from dal.repositories.reactions import remove_reactions, same_state
-from dal.statistics.comment_changes import CommentChange
+from dal.table.entity import UNREADABLE
 from dal.table.index import TABLE, QueryRequest
 from dal.table.items import Action, Item, unchanged
+from dal.writes.changes import CommentChange
+from dal.writes.reactions import remove_reactions, same_state
 
 _AT_ONCE = 100
 """Number of comments that one BatchGetItem reads. This is DynamoDB's maximum."""

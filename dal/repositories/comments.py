@@ -6,27 +6,27 @@ from datetime import datetime
 from functools import lru_cache, partial
 
 from dal import errors
-from dal.account import note_hidden
-from dal.client.concurrency import both, in_parallel
-from dal.client.table import Table
+from dal.catalogue import query_of
+from dal.counts.boards import Boards
+from dal.counts.counts import CommentStatistics
+from dal.counts.helpful import HelpfulFolds
+from dal.counts.mode import MaintenanceStore
+from dal.counts.reader import ProductStatisticsProvider, StatisticsReader
+from dal.dynamodb.account import note_hidden
+from dal.dynamodb.concurrency import both, in_parallel
+from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT, comment_in, comment_key
 from dal.model import RATINGS, Comment, ProductDetails
-from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
 from dal.query.plan import Order, Query
-from dal.query.stages import StageReader, by_date
-from dal.repositories.comment_writes import CommentWriter
-from dal.shared_reads import SharedReads
-from dal.statistics.boards import Boards
-from dal.statistics.comment_changes import CommentObserver
-from dal.statistics.counts import CommentStatistics
-from dal.statistics.helpful import HelpfulFolds
-from dal.statistics.mode import MaintenanceStore
-from dal.statistics.reader import ProductStatisticsProvider, StatisticsReader
+from dal.query.shared_reads import SharedReads
+from dal.sorted_lists import StageReader, by_date
 from dal.table.index import Spend
 from dal.table.items import Item, further_units
 from dal.table.ranges import between
+from dal.writes.changes import CommentObserver
+from dal.writes.comments import CommentWriter
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ import re
 from collections.abc import Mapping
 from hashlib import sha256
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.model import rules
-from dal.model.key_parts import LAST_CHARACTER, escape, unescape
 from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import Item, primary_key
+from dal.table.key_parts import LAST_CHARACTER, escape, unescape
 from dal.table.ranges import Range
 
 _PARTITION = "DOCUMENTS"

@@ -9,11 +9,11 @@ the server counts the products before the page.
 
 from dataclasses import replace
 
-from dal.client.table import Table
+from dal.catalogue import query_of
+from dal.dynamodb.table import Table
 from dal.entities import LEADERBOARDS
 from dal.entities.product import board_of, decode_rank
 from dal.model import ProductRank
-from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.table.index import QueryRequest

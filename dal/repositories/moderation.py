@@ -5,28 +5,28 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from dal import errors
-from dal.account import note_hidden
-from dal.client.concurrency import in_parallel
-from dal.client.retries import retry_on_conflict
-from dal.client.table import Table
+from dal.catalogue import query_of
+from dal.dynamodb.account import note_hidden
+from dal.dynamodb.concurrency import in_parallel
+from dal.dynamodb.retries import retry_on_conflict
+from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.entities.case import case_key
 from dal.entities.comment import STATE, comment_key, comment_position
-from dal.entities.entity import Row
 from dal.entities.submission import HELD, QUEUE, SUBMISSION, encode, submission_in
 from dal.model import Comment
 from dal.model.moderation import QueueKind
 from dal.model.submissions import QueueEntry, Submission, SubmissionState, rejected
-from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.plan import Query
 from dal.repositories.cases import CHANGING, StoredCase, case_of
-from dal.repositories.comment_writes import CommentWriter, Stored, version
-from dal.statistics.comment_changes import CommentChange
+from dal.table.entity import Row
 from dal.table.index import QUEUE_SHARDS, QueryRequest
 from dal.table.items import Action, Item, further_units, unchanged
 from dal.table.ranges import between
+from dal.writes.changes import CommentChange
+from dal.writes.comments import CommentWriter, Stored, version
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ The next write that reads this reservation removes it.
 from collections.abc import Sequence
 from contextlib import suppress
 
-from dal.client.concurrency import in_parallel
-from dal.client.table import Table
+from dal.dynamodb.concurrency import in_parallel
+from dal.dynamodb.table import Table
 from dal.entities.comment import ALL, BY_AUTHOR, STATE, comment_key
 from dal.entities.commented import NAMED, commented_key
 from dal.entities.submission import stored

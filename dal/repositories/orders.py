@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from dal import errors
-from dal.client.table import Table
+from dal.catalogue import query_of
+from dal.dynamodb.table import Table
 from dal.entities.order import ORDER, order_key, order_position, purchases
 from dal.model import Order, OrderStatus
-from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.plan import Query

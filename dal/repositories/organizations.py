@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dal import errors
-from dal.client.retries import retry_on_conflict
-from dal.client.table import Table
+from dal.catalogue import query_of
+from dal.dynamodb.retries import retry_on_conflict
+from dal.dynamodb.table import Table
 from dal.entities.organization import (
     ORGANIZATION_USER,
     decode_organization,
@@ -15,7 +16,6 @@ from dal.entities.organization import (
     user_position,
 )
 from dal.model import Organization, OrganizationUser, Roster, UserType
-from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.plan import Query

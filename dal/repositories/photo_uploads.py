@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
-from dal.client.concurrency import in_parallel
+from dal.dynamodb.concurrency import in_parallel
 from dal.errors import DalError, InvalidArgumentError, StoreRefusedError
 from dal.limits import MAX_UPLOAD
 from dal.model import Photo

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from dal import errors
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.entities.group import encode_group, group_key, groups_in
 from dal.entities.product import PRODUCT_DETAILS, details_in, details_key
 from dal.limits import MAX_MEMBERS

@@ -6,20 +6,21 @@ from dataclasses import replace
 from functools import partial
 
 from dal import errors
-from dal.client.concurrency import batched, in_parallel
-from dal.client.retries import MAINTENANCE_DEADLINE, retry_on_conflict
-from dal.client.table import Table
-from dal.entities.entity import UNREADABLE
+from dal.catalogue import query_of
+from dal.dynamodb.concurrency import batched, in_parallel
+from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_conflict
+from dal.dynamodb.table import Table
 from dal.entities.group import group_key, groups_in
 from dal.entities.product import PRODUCT_DETAILS, decode_titled, details_in, details_key
 from dal.model import Product, ProductDetails, ProductGroup
-from dal.model.key_parts import LAST_CHARACTER, fold_prefix
-from dal.query.access_patterns import query_of
+from dal.model.titles import fold_prefix
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
 from dal.repositories.bulk_write import NOTHING, UNCHANGED, Outcome, compared
 from dal.repositories.product_groups import MOVES_AT_ONCE, move_products
+from dal.table.entity import UNREADABLE
 from dal.table.items import VERSION, Item, contents, unchanged, versioned
+from dal.table.key_parts import LAST_CHARACTER
 from dal.table.ranges import Range
 
 _ITEMS_AT_ONCE = 400

@@ -11,32 +11,32 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from dal import errors
-from dal.client import retries
-from dal.client.concurrency import KeyedLocks, batched, in_parallel
-from dal.client.retries import MAINTENANCE_DEADLINE, retry_on_conflict
-from dal.client.table import Table
+from dal.catalogue import query_of
+from dal.dynamodb import retries
+from dal.dynamodb.concurrency import KeyedLocks, batched, in_parallel
+from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_conflict
+from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.entities.case import CASE, Case, case_key, encode_report
 from dal.entities.comment import COMMENT, comment_in, comment_key
-from dal.entities.entity import Row
 from dal.entities.submission import encode
 from dal.model import Comment
 from dal.model.moderation import QueueKind, ReviewCause
 from dal.model.reports import CommentReports, Report, ReportReason
 from dal.model.standings import Permission
 from dal.model.submissions import QueueEntry, Submission, pending
-from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
 from dal.query.plan import PlanBasis, Query
 from dal.query.trace import ExecutionStatistics
 from dal.repositories.bulk_write import NOTHING, Outcome, compared, overwrite, summed
 from dal.repositories.cases import CHANGING, StoredCase, case_of, read_case
-from dal.repositories.comment_writes import CommentWriter, Stored, version
-from dal.repositories.reactions import published, same_state
-from dal.statistics.comment_changes import CommentChange
+from dal.table.entity import Row
 from dal.table.items import ABSENT, Action, Item
 from dal.table.ranges import Range
+from dal.writes.changes import CommentChange
+from dal.writes.comments import CommentWriter, Stored, version
+from dal.writes.reactions import published, same_state
 
 _REPORTED = {"state": frozenset({QueueKind.REPORTED.value})}
 

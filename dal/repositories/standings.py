@@ -5,9 +5,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from dal import errors
-from dal.client.retries import retry_on_conflict
-from dal.client.table import Table
-from dal.entities.entity import Row
+from dal.catalogue import query_of
+from dal.dynamodb.retries import retry_on_conflict
+from dal.dynamodb.table import Table
 from dal.entities.order import purchase_key
 from dal.entities.standing import (
     IS_BLOCKED,
@@ -18,9 +18,9 @@ from dal.entities.standing import (
     standing_key,
 )
 from dal.model.standings import Block, Permission
-from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
+from dal.table.entity import Row
 from dal.table.index import tombstone_expiry
 from dal.table.items import VERSION, unchanged, versioned
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from dal import errors
-from dal.client.table import Table
+from dal.catalogue import query_of
+from dal.dynamodb.table import Table
 from dal.entities.organization import ORGANIZATION_USER, user_key
 from dal.entities.ticket import TICKET, ticket_key, ticket_position
 from dal.model import OrganizationUser, Ticket, TicketStatus
-from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.plan import Query

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from dal import errors
-from dal.client.retries import retry_on_conflict
-from dal.client.table import Table
-from dal.entities.entity import packed, unpacked
+from dal.dynamodb.retries import retry_on_conflict
+from dal.dynamodb.table import Table
 from dal.model import Profile
-from dal.model.key_parts import escape, unescape
 from dal.repositories.bulk_write import Outcome, overwrite
+from dal.table.entity import packed, unpacked
 from dal.table.index import EXPIRES, TABLE, QueryRequest
 from dal.table.items import VERSION, Item, primary_key, unchanged, versioned
+from dal.table.key_parts import escape, unescape
 
 _USER = "USER#"
 _PROFILE = "PROFILE"

@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
-from dal.client.retries import retry_on_conflict
-from dal.client.table import Table
+from dal.counts.boards import Boards
+from dal.counts.counts import Deltas, deltas, summed
+from dal.counts.mode import Maintenance, MaintenanceStore
+from dal.dynamodb.retries import retry_on_conflict
+from dal.dynamodb.table import Table
 from dal.entities.comment import comment_in, is_comment
 from dal.errors import ConditionFailedError, ConflictError, StoreRefusedError
-from dal.statistics.boards import Boards
-from dal.statistics.comment_changes import CountedWrite, fitting
-from dal.statistics.counter_transaction import commit
-from dal.statistics.counts import Deltas, deltas, summed
-from dal.statistics.mode import Maintenance, MaintenanceStore
 from dal.stream.checkpoints import Checkpoint, Checkpoints
 from dal.table.items import Action
+from dal.writes.changes import CountedWrite, fitting
+from dal.writes.transaction import commit
 
 NOT_STREAM_MODE = (
     "At present, this table's stream does not change its counters: run `marginalia stats rebuild "

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from time import time
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.errors import ConditionFailedError
-from dal.model.key_parts import format_instant, parse_instant
 from dal.table.index import EXPIRES
 from dal.table.items import ABSENT, Action, Item, primary_key
+from dal.table.key_parts import format_instant, parse_instant
 
 _SHARD = "SHARD#"
 

@@ -14,11 +14,14 @@ from datetime import datetime, timedelta
 from time import monotonic
 from typing import Protocol
 
-from dal.client import admin
-from dal.client.concurrency import in_parallel
-from dal.client.responses import CHANGES_LOST
-from dal.client.streams import Streams
-from dal.client.table import Table
+from dal.counts.boards import Boards
+from dal.counts.mode import MaintenanceStore
+from dal.dynamodb import admin
+from dal.dynamodb.concurrency import in_parallel
+from dal.dynamodb.instrumentation import FOLLOWER_INSTRUMENTS
+from dal.dynamodb.responses import CHANGES_LOST
+from dal.dynamodb.streams import Streams
+from dal.dynamodb.table import Table
 from dal.errors import (
     ChangesLostError,
     ConflictError,
@@ -27,9 +30,6 @@ from dal.errors import (
     StoreUnavailableError,
     ThrottledError,
 )
-from dal.instrumentation import FOLLOWER_INSTRUMENTS
-from dal.statistics.boards import Boards
-from dal.statistics.mode import MaintenanceStore
 from dal.stream.applier import Applier, Record, made_at, sequence_of
 from dal.stream.checkpoints import Checkpoint, Checkpoints, label_of
 

@@ -21,15 +21,15 @@ from contextlib import AsyncExitStack
 from functools import cache
 from typing import Any
 
-from dal.client.retries import retry_on_conflict
-from dal.client.streams import WHOLE_IMAGES
-from dal.client.table import Table, TableAddress, connect
+from dal.counts.boards import Boards
+from dal.counts.mode import MaintenanceStore
+from dal.dynamodb.retries import retry_on_conflict
+from dal.dynamodb.streams import WHOLE_IMAGES
+from dal.dynamodb.table import Table, TableAddress, connect
 from dal.errors import ConditionFailedError, ConflictError, DalError, StoreRefusedError
-from dal.statistics.boards import Boards
-from dal.statistics.counter_transaction import commit
-from dal.statistics.mode import MaintenanceStore
 from dal.stream.applier import Change, Record, changes_of, counted, parts, total
 from dal.stream.checkpoints import label_of, mark
+from dal.writes.transaction import commit
 
 _log = logging.getLogger(__name__)
 

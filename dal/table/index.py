@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from dal.model.key_parts import escape, unescape
 from dal.table.items import Item
+from dal.table.key_parts import escape, unescape
 from dal.table.ranges import UNBOUNDED, Range, just_above, just_below
 
 TABLE_KEYS = ("PK", "SK")

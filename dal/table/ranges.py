@@ -9,7 +9,7 @@ the same.
 from datetime import datetime
 from typing import NamedTuple
 
-from dal.model.key_parts import LAST_CHARACTER, format_instant
+from dal.table.key_parts import LAST_CHARACTER, format_instant
 
 HEADS = ("", LAST_CHARACTER)
 """The two possible positions of a partition's head item (see ``dal.table.index.Index.head``):

@@ -34,7 +34,7 @@ from graphql import (
     value_from_ast_untyped,
 )
 
-from dal.account import Limit
+from dal.dynamodb.account import Limit
 from dal.errors import QueryTooCostlyError
 from dal.limits import (
     MAX_ANSWER_VALUES,

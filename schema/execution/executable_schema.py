@@ -20,8 +20,8 @@ from strawberry.types.base import StrawberryObjectDefinition
 from strawberry.types.field import StrawberryField
 from strawberry.types.graphql import OperationType
 
-from dal.account import Account, opened
-from dal.deadline import Deadline, deadline
+from dal.dynamodb.account import Account, opened
+from dal.dynamodb.deadline import Deadline, deadline
 from dal.errors import QueryTooCostlyError
 from dal.limits import MAX_EVENT_REQUESTS, MAX_RESPONSE
 from dal.live.changes import CommentEvent

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
-from dal.client import admin
-from dal.client.retries import Patience, patient
-from dal.client.scan import Progress
+from dal.counts.mode import SETTLE_SECONDS
+from dal.dynamodb import admin
+from dal.dynamodb.retries import Patience, patient
+from dal.dynamodb.scan import Progress
 from dal.errors import DalError
-from dal.statistics.mode import SETTLE_SECONDS
-from server.engine.storage import Store
 from server.errors import INTERRUPTED
+from server.local_engine.storage import Store
 from server.progress import ProgressBar
 
 WriteUnits = Annotated[

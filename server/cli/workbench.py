@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from dal.counts import counter_items
+from dal.counts.counts import deltas, summed
 from dal.entities import INDEXES
 from dal.entities.comment import COMMENT
 from dal.entities.commented import commented
@@ -19,8 +21,6 @@ from dal.entities.product import PRODUCT_DETAILS
 from dal.entities.ticket import TICKET
 from dal.model import OrderStatus
 from dal.repositories.users import encode_profile
-from dal.statistics import counter_items
-from dal.statistics.counts import deltas, summed
 from dal.table.definition import table_definition
 from dal.table.items import Item
 from server.demo.demo_data import demo_comments, read_demo

@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
-from dal.client.retries import Patience, patient
-from dal.client.table import Table
+from dal.dynamodb.retries import Patience, patient
+from dal.dynamodb.table import Table
 from dal.errors import DalError
 from dal.model import Comment
 from dal.model.loaded import loaded

@@ -18,11 +18,11 @@ from typing import BinaryIO, TypeAlias
 
 import orjson
 
-from dal.client.concurrency import in_parallel
-from dal.client.scan import SCAN_SEGMENTS, Progress
-from dal.client.table import Table
+from dal.dynamodb.concurrency import in_parallel
+from dal.dynamodb.scan import SCAN_SEGMENTS, Progress
+from dal.dynamodb.table import Table
 from dal.maintenance.export import export_pages
-from dal.model.key_parts import format_instant
+from dal.table.key_parts import format_instant
 from server.errors import CommandError
 from server.exporter.export_rows import Format, Layout, write_parquet
 from server.importer.file_kinds import FileKindName

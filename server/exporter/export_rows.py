@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 import orjson
 
 from dal.model import OrderLine, Photo
-from dal.model.key_parts import format_instant
+from dal.table.key_parts import format_instant
 from server.errors import CommandError
 from server.importer.file_kinds import FILE_KINDS, Field, FileKindName
 from server.parquet import duckdb_in_memory

@@ -19,7 +19,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette_compress import CompressMiddleware, add_compress_type, remove_compress_type
 
-from dal.deadline import Deadline, deadline
+from dal.dynamodb.deadline import Deadline, deadline
 from dal.limits import MAX_HOST, MAX_REQUEST_ID
 from server.http.admission import is_health
 from server.http.errors import failure

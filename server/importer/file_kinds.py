@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Generic, Literal, TypeVar
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.entities.case import Case, Decision
 from dal.errors import InvalidArgumentError
 from dal.model import (
@@ -26,7 +26,6 @@ from dal.model import (
     TicketStatus,
     rules,
 )
-from dal.model.key_parts import escape
 from dal.model.loaded import DECISION, CommentRow, CommentState, LoadedComment, loaded, state_of
 from dal.model.moderation import ReviewCause, Verdict
 from dal.model.owners import imported_owner
@@ -34,6 +33,7 @@ from dal.model.reports import Report, ReportReason
 from dal.model.votes import Vote
 from dal.repositories.bulk_write import Outcome
 from dal.stores import Stores
+from dal.table.key_parts import escape
 from server.importer import field_parsers
 
 Thing = TypeVar("Thing")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from dal.instrumentation import FOLLOWER_INSTRUMENTS, STORE_INSTRUMENTS
+from dal.dynamodb.instrumentation import FOLLOWER_INSTRUMENTS, STORE_INSTRUMENTS
 from server.errors import CommandError, installing
 from server.observability.observation import Observation
 from server.settings import Settings

@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.metrics import MetricWrapperBase
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 
 FAST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Bounds of the histogram's buckets in seconds. The first bound, 1 ms, is about the time of a page

@@ -17,8 +17,8 @@ from graphql import GraphQLError
 from strawberry.types import ExecutionResult
 
 from dal import errors
-from dal.account import WRITES, consumed
-from dal.instrumentation import STORE_INSTRUMENTS, Send
+from dal.dynamodb.account import WRITES, consumed
+from dal.dynamodb.instrumentation import STORE_INSTRUMENTS, Send
 from dal.query.plan import Plan, Segment
 from dal.query.trace import READ_INSTRUMENTS, Result, SegmentStatistics
 from schema.execution.executable_schema import ExecutableSchema, OperationResult

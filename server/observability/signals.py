@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from asgi_correlation_id import correlation_id
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dal.client.table import Table
-from dal.instrumentation import STORE_INSTRUMENTS
+from dal.dynamodb.instrumentation import STORE_INSTRUMENTS
+from dal.dynamodb.table import Table
 from schema.execution.executable_schema import ExecutableSchema
 from server.observability.access_log import AccessLog
 from server.observability.observation import OTHER, Observation, ObservedSchema

@@ -41,8 +41,8 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from opentelemetry.trace.span import INVALID_SPAN_CONTEXT
 from opentelemetry.util.types import AttributeValue
 
-from dal.account import WRITES, consumed
-from dal.instrumentation import Send
+from dal.dynamodb.account import WRITES, consumed
+from dal.dynamodb.instrumentation import Send
 from dal.query.plan import Plan, Segment
 from dal.query.trace import Result, SegmentStatistics
 from schema.execution.compiled.fields import FIELD_INSTRUMENTS

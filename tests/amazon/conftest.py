@@ -2,7 +2,7 @@
 
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from tests.amazon import Amazon
 
 

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from dal.client.table import Table
+from dal.counts.mode import MaintenanceStore
+from dal.dynamodb.table import Table
 from dal.maintenance.rebuild import rebuild as rebuild_transactional
 from dal.maintenance.stream_rebuild import end, rebuild
 from dal.maintenance.verify import count_comments, differences, verify
-from dal.statistics.mode import MaintenanceStore
 from dal.stores import Stores
 from dal.stream.follower import caught_up, follow
 from tests import oracle, recount

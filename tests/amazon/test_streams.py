@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from dal.client import admin
-from dal.client.streams import Streams
-from dal.client.table import Table
+from dal.dynamodb import admin
+from dal.dynamodb.streams import Streams
+from dal.dynamodb.table import Table
 from dal.errors import ChangesLostError, IteratorExpiredError, ThrottledError
 from dal.maintenance.stream_rebuild import begin
 from dal.stream.applier import sequence_of
@@ -163,8 +163,8 @@ async def test_the_follower_describes_a_stream_less_often_than_the_limit(
     async def sleep(seconds: float) -> None:
         amazon.clock.advance(seconds)
 
-    monkeypatch.setattr("dal.client.streams.sleep", sleep)
-    monkeypatch.setattr("dal.client.streams.monotonic", lambda: amazon.clock.now)
+    monkeypatch.setattr("dal.dynamodb.streams.sleep", sleep)
+    monkeypatch.setattr("dal.dynamodb.streams.monotonic", lambda: amazon.clock.now)
     arn, streams = await streamed(table, amazon)
     amazon.streams.describes = 5
     for _ in range(30):

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.entities.comment import ALL
 from dal.errors import ThrottledError
 from dal.maintenance.verify import verify

@@ -21,7 +21,7 @@ from playwright.async_api import (
     expect,
 )
 
-from server.engine.engine_process import free_port
+from server.local_engine.engine_process import free_port
 
 expect.set_options(timeout=60_000)  # a busy machine renders slowly
 

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from dal.client.streams import Streams
-from dal.client.table import Table, TableAddress, connect_streams
+from dal.dynamodb.streams import Streams
+from dal.dynamodb.table import Table, TableAddress, connect_streams
 from tests.amazon import amazon_of
 
 

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, cast
 
-from dal.entities.entity import Entity
+from dal.counts import counter_items
+from dal.counts.counts import deltas, summed
+from dal.counts.mode import Maintenance, MaintenanceStore
+from dal.counts.reader import ProductStatisticsProvider, StatisticsReader
 from dal.model import Comment
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
 from dal.query.plan import Query
-from dal.query.stages import StageReader, by_date
-from dal.statistics import counter_items
-from dal.statistics.counts import deltas, summed
-from dal.statistics.mode import Maintenance, MaintenanceStore
-from dal.statistics.reader import ProductStatisticsProvider, StatisticsReader
+from dal.sorted_lists import StageReader, by_date
+from dal.table.entity import Entity
 from tests.fakes import FakeEngine
 from tests.oracle import walk_pages
 

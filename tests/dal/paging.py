@@ -11,8 +11,8 @@ from dal.model import RATINGS, Comment
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
 from dal.query.plan import Order
-from dal.query.stages import StageReader, by_date
 from dal.repositories.comments import Selection
+from dal.sorted_lists import StageReader, by_date
 from tests import oracle
 from tests.fakes import FakeEngine
 from tests.strategies import LANGUAGES, TIES, comment

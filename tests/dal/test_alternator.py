@@ -11,14 +11,14 @@ import pytest
 from starlette.types import ASGIApp
 
 from dal import errors
-from dal.client import admin
-from dal.client.table import Table, TableAddress, connect, connect_streams
+from dal.counts.mode import MaintenanceMode, MaintenanceStore
+from dal.dynamodb import admin
+from dal.dynamodb.table import Table, TableAddress, connect, connect_streams
 from dal.maintenance.rebuild import rebuild as rebuild_transactional
 from dal.maintenance.stream_rebuild import rebuild
 from dal.maintenance.tables import create_table, upgrade
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
-from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from dal.stores import Stores
 from dal.stream.follower import follow
 from pages.addresses import comment_path

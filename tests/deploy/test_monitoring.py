@@ -9,7 +9,7 @@ import pytest
 from prometheus_client import Histogram
 from prometheus_client.metrics import MetricWrapperBase
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from server.observability.metrics import FollowerMetrics, Load, Metrics, StateSampler
 from server.observability.observation import _OUTCOMES
 from tests.engines import ROOT

@@ -11,10 +11,10 @@ import httpx
 import pytest
 from strawberry.relay import to_base64
 
-from dal.client.table import Table, connect_streams
+from dal.counts.mode import KEY, MaintenanceMode, MaintenanceStore, OnePerPerson
+from dal.dynamodb.table import Table, connect_streams
 from dal.entities.comment import COMMENT
 from dal.errors import StoreRefusedError
-from dal.statistics.mode import KEY, MaintenanceMode, MaintenanceStore, OnePerPerson
 from dal.stores import Stores
 from dal.stream import lambda_handler
 from dal.stream.follower import caught_up, open_follower
@@ -22,7 +22,7 @@ from schema.build import build_schema
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.cli.main import build
-from server.engine.storage import open_store, open_table
+from server.local_engine.storage import open_store, open_table
 from server.settings import Settings
 from tests import oracle
 from tests.conftest import Clients, fresh_table

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from dal.client.streams import WHOLE_IMAGES
+from dal.dynamodb.streams import WHOLE_IMAGES
 from dal.entities import INDEXES
 from dal.entities.comment import comment_key
 from dal.entities.order import order_key

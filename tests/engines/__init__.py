@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from server.engine.engine_process import free_port
-from server.engine.program import engine_binary
+from server.local_engine.engine_process import free_port
+from server.local_engine.program import engine_binary
 
 ROOT = Path(__file__).parents[2]
 DYNOXIDE = engine_binary()

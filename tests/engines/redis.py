@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from server.engine.engine_process import free_port
+from server.local_engine.engine_process import free_port
 from tests.engines import await_listening
 
 REDIS = shutil.which("redis-server")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import dal
-from dal.client.table import TableAddress, connect
+from dal.dynamodb.table import TableAddress, connect
 from dal.maintenance.tables import create_table
 from dal.model import Comment
 from dal.stores import Stores

@@ -7,16 +7,16 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from dal.client import admin
-from dal.client.table import Table, TableAddress, connect
+from dal.catalogue import ACCESS_PATTERNS, query_of
+from dal.counts.mode import Maintenance, MaintenanceStore
+from dal.dynamodb import admin
+from dal.dynamodb.table import Table, TableAddress, connect
 from dal.entities import INDEXES
 from dal.entities.product import PRODUCT_DETAILS
 from dal.errors import NoIndexError
-from dal.model.key_parts import LAST_CHARACTER
-from dal.query.access_patterns import ACCESS_PATTERNS, query_of
-from dal.statistics.mode import Maintenance, MaintenanceStore
 from dal.stores import Stores
 from dal.table.index import QUEUE_SHARDS
+from dal.table.key_parts import LAST_CHARACTER
 from schema.build import build_schema
 from tests.calls import Call, Calls, calls_of
 from tests.engines import ROOT

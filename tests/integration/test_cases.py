@@ -9,7 +9,7 @@ from unittest.mock import AsyncMock, patch
 import pytest
 
 from dal import errors
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.entities.case import CASE, Case, case_key, commented_id, encode_report
 from dal.entities.comment import comment_key
 from dal.maintenance.erasure import Choices, Erasure

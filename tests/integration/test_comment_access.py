@@ -29,18 +29,18 @@ from graphql import (
 from starlette.types import ASGIApp
 from strawberry.relay.utils import to_base64
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.errors import NotFoundError
 from dal.live.log import InProcessBroker
 from dal.maintenance.export import export_pages
 from dal.model import ProductDetails
-from dal.model.key_parts import format_instant
 from dal.model.moderation import ReviewCause
 from dal.model.reports import ReportReason
 from dal.query.pagination import Edge
-from dal.repositories.comment_writes import version
 from dal.stores import Stores
+from dal.table.key_parts import format_instant
+from dal.writes.comments import version
 from pages.routes import _ROUTES
 from resolvers.context import Context, Viewer
 from schema.build import build_schema

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal import errors
-from dal.client import retries
-from dal.client.table import Table
+from dal.dynamodb import retries
+from dal.dynamodb.table import Table
 from dal.maintenance.verify import verify
 from dal.model import RATINGS, Comment
 from dal.query.pagination import Slice

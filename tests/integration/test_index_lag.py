@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.maintenance.verify import verify
 from dal.model import RATINGS, Comment
 from dal.query.pagination import Slice, decode_cursor

@@ -8,12 +8,12 @@ from aiohttp import web
 from graphql import build_schema as parsed
 from strawberry.relay.utils import to_base64
 
-from dal.client.table import Table
+from dal.counts.mode import MaintenanceMode, MaintenanceStore
+from dal.dynamodb.table import Table
 from dal.maintenance import erasure
 from dal.maintenance.erasure import Choices, Erasure
 from dal.model import Organization, OrganizationUser, Roster, TicketStatus, UserType
 from dal.model.moderation import Moderation
-from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from dal.stores import Stores
 from dal.table.items import Item
 from resolvers.context import Context, Viewer

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.errors import ConflictError
 from dal.maintenance.verify import verify
 from dal.model import Comment, Photo, Reply
@@ -17,9 +17,9 @@ from dal.model.moderation import ReviewCause
 from dal.model.submissions import Submission
 from dal.query.pagination import Slice
 from dal.repositories.bulk_write import Outcome
-from dal.repositories.comment_writes import version
 from dal.repositories.comments import Selection
 from dal.stores import Stores
+from dal.writes.comments import version
 from server.importer import field_parsers
 from server.importer.column_mapping import make_column_mapping
 from server.importer.file_kinds import COMMENTS

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal import errors
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.model import RATINGS, Comment
 from dal.stores import Stores
 from server.importer.column_mapping import make_column_mapping

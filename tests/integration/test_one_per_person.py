@@ -11,8 +11,9 @@ from unittest.mock import patch
 import pytest
 from strawberry.relay.utils import to_base64
 
-from dal.client.scan import scan_all
-from dal.client.table import Table
+from dal.counts.mode import MaintenanceMode, MaintenanceStore, OnePerPerson
+from dal.dynamodb.scan import scan_all
+from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
 from dal.entities.commented import NAMED, commented, commented_key, of_same_person
 from dal.entities.submission import encode, stored
@@ -23,13 +24,12 @@ from dal.maintenance.verify import verify
 from dal.model.moderation import ReviewCause
 from dal.model.submissions import Submission, pending
 from dal.repositories.bulk_write import Outcome
-from dal.repositories.comment_writes import version
 from dal.repositories.one_per_person import named, others_of
-from dal.statistics.mode import MaintenanceMode, MaintenanceStore, OnePerPerson
 from dal.stores import Stores
 from dal.table.items import Item, key_of
+from dal.writes.comments import version
 from schema.build import build_schema
-from tests.dal.statistics.test_stream_mode_writes import in_stream_mode
+from tests.dal.writes.test_stream_mode_writes import in_stream_mode
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, FaultyClient, Operation, anybody, client_error, let_pass
 from tests.recount import comments_of
@@ -428,7 +428,7 @@ async def test_a_switch_that_another_command_undoes_fails(table: Table, *, again
             off = await store.read()
             await store.announce(off, one_per_person=OnePerPerson.MARKING)
 
-    with patch("dal.statistics.mode.time", count(1).__next__), pytest.raises(ConflictError):
+    with patch("dal.counts.mode.time", count(1).__next__), pytest.raises(ConflictError):
         await switch_on(table, undone, ignore)
     expected = OnePerPerson.MARKING if again else OnePerPerson.OFF
     assert (await store.read()).one_per_person is expected

@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from dal.client.sdk import open_s3
-from dal.client.table import Table
+from dal.dynamodb.sdk import open_s3
+from dal.dynamodb.table import Table
 from dal.errors import InvalidArgumentError
 from dal.limits import MAX_UPLOAD
 from dal.model import Photo

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from strawberry import Schema
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.model import Photo
 from dal.model.moderation import Moderation, WordList
 from dal.query.pagination import Slice

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.client.table import Table
+from dal.counts import counter_items
+from dal.counts.counts import RatingCounts, StatisticsKey
+from dal.counts.mode import MaintenanceMode, MaintenanceStore
+from dal.counts.reader import StatisticsReader
+from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
 from dal.model import RATINGS, Comment
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
-from dal.statistics import counter_items
-from dal.statistics.counts import RatingCounts, StatisticsKey
-from dal.statistics.mode import MaintenanceMode, MaintenanceStore
-from dal.statistics.reader import StatisticsReader
 from dal.stores import Stores
 from tests import oracle
 from tests.engines import ROOT

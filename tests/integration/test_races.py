@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from dal import errors
-from dal.client.table import Table
-from dal.client.transport import Service
+from dal.counts import mode
+from dal.counts.mode import MaintenanceMode
+from dal.dynamodb.table import Table
+from dal.dynamodb.transport import Service
 from dal.entities import idempotency
 from dal.entities.case import CASE_ITEMS, case_partition, decode_report, is_case, is_report
 from dal.entities.comment import comment_key
@@ -26,8 +28,6 @@ from dal.model.moderation import QueueKind, ReviewCause
 from dal.model.reports import ReportReason
 from dal.model.submissions import Submission
 from dal.repositories.cases import case_of
-from dal.statistics import mode
-from dal.statistics.mode import MaintenanceMode
 from dal.stores import Stores
 from dal.table.index import TABLE, QueryRequest
 from resolvers.authorization import ForbiddenError, may_write

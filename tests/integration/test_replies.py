@@ -14,14 +14,14 @@ from strawberry import Schema
 from strawberry.relay.utils import to_base64
 
 from dal import errors
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.live.log import InProcessBroker
 from dal.maintenance.verify import verify
 from dal.model.moderation import ReviewCause
 from dal.query.pagination import Slice
-from dal.repositories.comment_writes import version
 from dal.repositories.comments import Selection
 from dal.stores import Stores
+from dal.writes.comments import version
 from resolvers.context import Viewer
 from schema.build import build_schema
 from tests.calls import calls_of

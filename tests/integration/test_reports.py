@@ -14,26 +14,26 @@ from strawberry import Schema
 from strawberry.relay.utils import to_base64
 
 from dal import errors
-from dal.client.scan import scan_all
-from dal.client.table import Table
-from dal.deadline import Deadline, deadline
+from dal.counts.mode import MaintenanceMode, MaintenanceStore
+from dal.dynamodb.deadline import Deadline, deadline
+from dal.dynamodb.scan import scan_all
+from dal.dynamodb.table import Table
 from dal.entities.case import commented_id, encode_report, is_report
 from dal.entities.comment import comment_in
 from dal.maintenance.personal_data import scan
 from dal.maintenance.verify import verify
-from dal.model.key_parts import escape
 from dal.model.loaded import CommentState, LoadedComment
 from dal.model.moderation import Moderation, QueueKind, ReviewCause
 from dal.model.reports import Report, ReportReason
 from dal.model.submissions import Submission, SubmissionState
 from dal.query.pagination import Slice
 from dal.repositories.cases import Cases, read_case
-from dal.repositories.comment_writes import version
 from dal.repositories.comments import Selection
-from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from dal.stores import Stores
 from dal.table.index import QueryRequest, QueryResponse
 from dal.table.items import Item
+from dal.table.key_parts import escape
+from dal.writes.comments import version
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
 from tests import oracle

@@ -10,22 +10,22 @@ import pytest
 from strawberry import Schema
 from strawberry.relay.utils import to_base64
 
-from dal.client.table import Table
+from dal.counts.mode import MaintenanceMode, MaintenanceStore
+from dal.dynamodb.table import Table
 from dal.entities.comment import comment_position
 from dal.errors import ConflictError
 from dal.live.log import InProcessBroker
 from dal.maintenance.verify import verify
 from dal.model import Comment
-from dal.model.key_parts import escape
 from dal.model.moderation import Moderation, QueueKind, ReviewCause, WordList
 from dal.model.submissions import Submission, SubmissionState
 from dal.query.pagination import Slice
 from dal.repositories.bulk_write import Outcome
-from dal.repositories.comment_writes import version
 from dal.repositories.comments import AuthorSelection, Selection
 from dal.repositories.moderation import SubmissionSelection
-from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from dal.stores import Stores
+from dal.table.key_parts import escape
+from dal.writes.comments import version
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
 from tests import oracle

@@ -14,7 +14,7 @@ import orjson
 import pytest
 
 import dal.live.changes
-from dal.client.table import Table, TableAddress
+from dal.dynamodb.table import Table, TableAddress
 from dal.entities.comment import COMMENT, comment_in, comment_key, is_comment
 from dal.entities.submission import SUBMISSION, stored, submission_in
 from dal.maintenance.export import export_pages
@@ -33,7 +33,7 @@ from dal.stores import Stores
 from dal.stream.applier import changes_of
 from dal.table.items import Item
 from server.analytics import refresh
-from server.engine.storage import Store
+from server.local_engine.storage import Store
 from server.settings import Settings
 from tests.dal.repositories.test_observer import Recorder
 from tests.fakes import anybody
@@ -161,12 +161,12 @@ class LeakyEntity:
 
 Check = Callable[[Table, Path], Awaitable[None]]
 PLACES: dict[str, tuple[Check, str, Any]] = {
-    "counts": (counts, "dal.statistics.comment_changes.comment_in", leaky),
+    "counts": (counts, "dal.writes.changes.comment_in", leaky),
     "verify": (verified, "dal.maintenance.verify.comment_in", leaky),
     "backfill": (backfilled, "dal.maintenance.rebuild.comment_in", leaky),
     "replay": (replayed, "dal.maintenance.stream_rebuild.comment_in", leaky),
     "stream": (applied, "dal.stream.applier.comment_in", leaky),
-    "live": (told, "dal.statistics.comment_changes.comment_in", leaky),
+    "live": (told, "dal.writes.changes.comment_in", leaky),
     "live, between processes": (sent_on, "dal.live.changes.comment_in", leaky),
     "id": (by_id, "dal.repositories.comments.comment_in", leaky),
     "nodes": (by_ids, "dal.repositories.comments.comment_in", leaky),

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.model import RATINGS, Comment
 from dal.model.loaded import CommentState, LoadedComment
 from dal.model.moderation import ReviewCause
 from dal.query.pagination import Slice, decode_cursor
 from dal.query.plan import Order
-from dal.repositories.comment_writes import version
 from dal.repositories.comments import CommentRepository, Selection
 from dal.repositories.moderation import SubmissionSelection
 from dal.stores import Stores
+from dal.writes.comments import version
 from tests import oracle
 from tests.edges import edge_of
 from tests.engines import SECOND_IN_SOAK

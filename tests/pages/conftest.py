@@ -16,8 +16,8 @@ import httpx
 import pytest
 from starlette.types import ASGIApp
 
-from dal.client import admin
-from dal.client.table import Table
+from dal.dynamodb import admin
+from dal.dynamodb.table import Table
 from dal.entities import INDEXES
 from dal.model import Comment
 from dal.stores import Stores

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.maintenance.tables import create_table
 from dal.model.moderation import ReviewCause
 from dal.stores import Stores

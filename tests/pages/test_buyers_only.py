@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.entities.order import purchases
 from dal.model import OrderStatus, Photo
 from dal.stores import Stores

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from pages import rendering
 from tests.pages.conftest import COMMENT, numbered, stored
 

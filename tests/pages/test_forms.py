@@ -6,7 +6,7 @@ import httpx
 import pytest
 from starlette.types import ASGIApp
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores

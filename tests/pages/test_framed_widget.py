@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from tests.pages.conftest import Parsed, client_of, invalid_html, numbered, stored
 from tests.server.applications import app_of
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dal.client import admin
-from dal.client.table import Table
+from dal.dynamodb import admin
+from dal.dynamodb.table import Table
 from dal.entities import INDEXES
 from dal.model import ProductDetails
 from dal.stores import Stores

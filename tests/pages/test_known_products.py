@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.model import ProductDetails
 from dal.stores import Stores
 from tests.pages.conftest import Parsed, client_of, jwt_of, opened

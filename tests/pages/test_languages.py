@@ -6,7 +6,7 @@ Caches distinguish it.
 import httpx
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from pages import formats, i18n
 from tests.pages.conftest import COMMENT, SITE, Parsed, numbered, stored
 

@@ -11,7 +11,7 @@ import pytest
 from starlette.types import ASGIApp
 from strawberry.relay.utils import to_base64
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key
 from dal.errors import NotFoundError
 from dal.model.moderation import ReviewCause

@@ -6,11 +6,11 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from dal.client.table import Table
+from dal.counts.counter_items import item_key
+from dal.counts.counts import StatisticsKey
+from dal.dynamodb.table import Table
 from dal.entities.comment import comment_position
 from dal.query.pagination import encode_cursor
-from dal.statistics.counter_items import item_key
-from dal.statistics.counts import StatisticsKey
 from dal.stores import Stores
 from tests.bulk import fill
 from tests.pages.conftest import START, Parsed, numbered, opened, stored

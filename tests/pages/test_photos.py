@@ -5,7 +5,7 @@ import json
 import httpx
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.limits import MAX_UPLOAD
 from dal.model import Photo
 from dal.query.pagination import Slice

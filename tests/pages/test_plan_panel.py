@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
 from dal.query.pagination import Page, Slice
 from dal.query.plan import PlanBasis, Reason, ReasonCode

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.limits import MAX_REQUESTS, MAX_SEGMENTS
 from dal.stores import Stores
 from pages.page_documents import DOCUMENTS

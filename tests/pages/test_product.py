@@ -6,7 +6,7 @@ from html import escape
 import httpx
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.model import Reply
 from dal.stores import Stores
 from tests.fakes import FaultyClient

@@ -12,7 +12,7 @@ import httpx
 import oidc_provider_mock
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from server.auth.issuer import Issuer
 from server.auth.sign_in import SignIn
 from server.serving import authenticator_of

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from starlette.types import ASGIApp
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from tests.pages.conftest import COMMENT, client_of, jwt_of, opened, stored
 from tests.server.applications import app_of
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from starlette.types import ASGIApp
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from pages.addresses import product_path
 from pages.sessions import pasted_jwt
 from server.app import create_app

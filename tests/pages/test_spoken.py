@@ -7,7 +7,7 @@ import httpx
 import pytest
 from graphql import GraphQLError
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from pages import i18n
 from pages.comment import CommentForm
 from pages.faults import fault_of

@@ -11,7 +11,7 @@ from dal.analytics.duckdb_store import DuckDBStore
 from dal.analytics.questions import Interval, Span, TrendQuestion
 from dal.analytics.service import Analytics
 from dal.analytics.store import Export, Question, Result
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.model import Comment
 from server.app import create_app
 from server.auth.authenticator import Authenticator

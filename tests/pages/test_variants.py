@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.model import ProductDetails
 from dal.stores import Stores
 from tests.pages.conftest import COMMENT, SITE, opened, stored

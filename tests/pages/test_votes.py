@@ -7,7 +7,7 @@ import httpx
 import pytest
 from starlette.types import ASGIApp
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.stores import Stores
 from tests.calls import calls_of
 from tests.pages.conftest import COMMENT, client_of, jwt_of, numbered, opened, stored

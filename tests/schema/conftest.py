@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from strawberry import Schema
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.stores import Stores
 from resolvers.authorization import is_staff
 from resolvers.context import Context, Viewer

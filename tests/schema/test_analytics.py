@@ -11,7 +11,7 @@ from dal.analytics.duckdb_store import DuckDBStore
 from dal.analytics.errors import AWAY, NOT_SET_UP
 from dal.analytics.service import Analytics, open_store
 from dal.analytics.store import AnalyticsStore
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.stores import Stores
 from resolvers.context import Context, Viewer
 from tests.dal.analytics.oracle import write_export

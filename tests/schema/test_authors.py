@@ -6,7 +6,7 @@ import pytest
 from graphql import OperationDefinitionNode, parse
 from strawberry import Schema
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.stores import Stores
 from resolvers.context import Viewer
 from schema.build import READS

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.entities.comment import ALL
 from dal.live.log import Broker, InProcessBroker
 from dal.live.redis_stream import joined

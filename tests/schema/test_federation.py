@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strawberry.relay.utils import to_base64
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.stores import Stores
 from schema.build import build_schema
 from tests import oracle

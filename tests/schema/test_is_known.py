@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 from strawberry import Schema
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.model import OrderStatus, Profile
 from dal.stores import Stores
 from resolvers.context import Viewer

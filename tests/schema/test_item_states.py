@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from strawberry.relay.utils import to_base64
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.entities.comment import COMMENT, COUNTED, FOLDED, comment_key
 from dal.entities.submission import encode

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from strawberry import Schema
 
-from dal.client.table import Table
+from dal.counts.counts import CommentStatistics
+from dal.dynamodb.table import Table
 from dal.model import Photo, ProductDetails, Reply
-from dal.statistics.counts import CommentStatistics
 from dal.stores import Stores
 from resolvers import json_ld
 from resolvers.context import Context, Viewer

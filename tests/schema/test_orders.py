@@ -2,7 +2,7 @@
 
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.model import OrderStatus
 from dal.stores import Stores
 from tests.calls import calls_of

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from strawberry import Schema
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.entities.ticket import ticket_position
 from dal.limits import MAX_SEGMENTS, TICKET_ORGANIZATIONS
 from dal.model import Organization, OrganizationUser, Roster

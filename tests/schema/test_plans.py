@@ -7,7 +7,7 @@ import pytest
 from graphql import parse, validate
 from strawberry import Schema
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.limits import MAX_ANSWER_VALUES
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection

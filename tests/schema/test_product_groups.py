@@ -6,7 +6,7 @@ import pytest
 from strawberry import Schema
 from strawberry.relay.utils import to_base64
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.live.log import InProcessBroker
 from dal.model import ProductDetails
 from dal.stores import Stores

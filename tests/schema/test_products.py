@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 from strawberry import Schema
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.entities.product import details_key
 from dal.errors import StoreUnavailableError
 from dal.model import ProductDetails

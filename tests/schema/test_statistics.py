@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.query.pagination import encode_cursor
 from dal.repositories.comments import Selection
 from dal.stores import Stores

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from strawberry.relay.utils import to_base64
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.entities.standing import STANDING, Standing
 from dal.model import Comment
 from dal.repositories.votes import VoteRepository

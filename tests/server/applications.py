@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 from starlette.types import ASGIApp
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.settings import Settings

@@ -9,10 +9,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from server.engine.data_directory import DataDirectory, EngineRecord
-from server.engine.engine import embedded_engine
-from server.engine.engine_process import free_port
 from server.errors import CommandError
+from server.local_engine.data_directory import DataDirectory, EngineRecord
+from server.local_engine.engine import embedded_engine
+from server.local_engine.engine_process import free_port
 from tests.engines import DYNOXIDE
 
 

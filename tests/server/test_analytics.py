@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from dal.analytics.questions import Interval, Span, Trend, TrendQuestion
-from dal.client.table import Table, TableAddress
+from dal.dynamodb.table import Table, TableAddress
 from dal.model import Comment
 from dal.stores import Stores
 from server.analytics import analytics_of, refresh
-from server.engine.storage import Store
+from server.local_engine.storage import Store
 from server.settings import Settings
 from tests.dal.analytics import oracle
 from tests.dal.stream.histories import PRODUCTS, history

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from server.serving import check_broker
 from server.settings import Settings
 from tests.engines.redis import NEEDS_REDIS, redis_server

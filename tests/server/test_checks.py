@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from oidc_provider_mock import run_server_in_thread
 
-from dal.client import admin
-from dal.client.table import Table
+from dal.counts.mode import KEY, Maintenance, MaintenanceMode, MaintenanceStore
+from dal.dynamodb import admin
+from dal.dynamodb.table import Table
 from dal.entities import INDEXES
 from dal.maintenance.tables import create_table
-from dal.statistics.mode import KEY, Maintenance, MaintenanceMode, MaintenanceStore
 from dal.table.definition import table_definition
 from server import checks
 from server.checks import Finding, Level, findings
-from server.engine.data_directory import DataDirectory
-from server.engine.storage import open_table
 from server.errors import USAGE
+from server.local_engine.data_directory import DataDirectory
+from server.local_engine.storage import open_table
 from server.settings import Settings
 from tests.engines.redis import NEEDS_REDIS, redis_server
 from tests.server.serving import AWS, called

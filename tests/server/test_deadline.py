@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from dal.client import gate, retries
-from dal.client.table import Table
+from dal.dynamodb import gate, retries
+from dal.dynamodb.table import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.settings import Settings

@@ -10,13 +10,13 @@ from typing import Any
 import httpx
 import pytest
 
-from dal.client.table import Table, TableAddress, connect
+from dal.dynamodb.table import Table, TableAddress, connect
 from dal.errors import StoreDamagedError, StoreFullError
 from server.app import create_app
 from server.auth.authenticator import Authenticator
-from server.engine.data_directory import DataDirectory
-from server.engine.engine import embedded_engine
-from server.engine.storage import open_store
+from server.local_engine.data_directory import DataDirectory
+from server.local_engine.engine import embedded_engine
+from server.local_engine.storage import open_store
 from server.settings import Settings
 from tests.conftest import Clients
 from tests.fakes import FaultyClient, client_error, refuse

@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from dal.analytics.service import Analytics
-from dal.client.table import Table
-from dal.statistics import deferred
+from dal.counts import deferred
+from dal.dynamodb.table import Table
 from dal.stores import Stores
 from server.serving import open_application
 from server.settings import Settings

@@ -19,7 +19,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from dal.client.table import Table
+from dal.counts.mode import MaintenanceMode, OnePerPerson
+from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.entities.comment import ALL, COMMENT, comment_position
 from dal.errors import NotFoundError
@@ -43,12 +44,11 @@ from dal.repositories.comments import AuthorSelection, Selection
 from dal.repositories.moderation import SubmissionSelection
 from dal.repositories.orders import OrderSelection
 from dal.repositories.tickets import TicketSelection
-from dal.statistics.mode import MaintenanceMode, OnePerPerson
 from dal.stores import Stores
 from dal.stream import lambda_handler
 from dal.stream.applier import Record
-from server.engine.storage import open_table
 from server.errors import CommandError
+from server.local_engine.storage import open_table
 from server.settings import Settings
 from tools.bench.capacity import Consumed, Meter, size_of, stored_size
 from tools.bench.report import Section, write_report

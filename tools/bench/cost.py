@@ -31,7 +31,8 @@ import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
-from dal.client.table import Table
+from dal.counts.reader import ProductStatisticsProvider
+from dal.dynamodb.table import Table
 from dal.entities.comment import ALL, COMMENT, comment_position
 from dal.model import RATINGS, Comment
 from dal.query.cost import capacity_of_bytes
@@ -39,12 +40,11 @@ from dal.query.executor import Executor
 from dal.query.pagination import PageReader, Slice
 from dal.query.plan import Query
 from dal.repositories.comments import Selection
-from dal.statistics.reader import ProductStatisticsProvider
 from dal.stores import Stores
 from dal.table.index import Index
 from dal.table.items import bytes_of
 from server.demo.demo_data import demo_comments
-from server.engine.storage import open_table
+from server.local_engine.storage import open_table
 from server.settings import Settings
 
 PAGES = 5

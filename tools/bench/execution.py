@@ -14,12 +14,12 @@ from typing import Annotated, Any
 import typer
 from strawberry.relay.utils import to_base64
 
-from dal.client.table import Table
-from dal.client.transport import Service
+from dal.dynamodb.table import Table
+from dal.dynamodb.transport import Service
 from dal.stores import Stores
 from resolvers.context import Context
 from schema.build import build_schema
-from server.engine.storage import open_table
+from server.local_engine.storage import open_table
 from server.settings import Settings
 from tools.bench.bill import PRODUCT, stored
 from tools.bench.report import Section, write_report

@@ -20,7 +20,7 @@ from dal.query.pagination import Slice
 from dal.query.plan import Order
 from dal.repositories.comments import CommentRepository, Selection
 from dal.stores import Stores
-from server.engine.storage import open_table
+from server.local_engine.storage import open_table
 from server.settings import Settings
 from tools.bench.cost import SIZE, skewed_comments
 

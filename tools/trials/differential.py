@@ -32,7 +32,7 @@ from graphql.execution.values import VariableValues
 from dal.analytics.duckdb_store import DuckDBStore
 from dal.analytics.service import Analytics
 from dal.analytics.store import AnalyticsStore
-from dal.client.table import Table, TableAddress, connect
+from dal.dynamodb.table import Table, TableAddress, connect
 from dal.live.log import Broker, InProcessBroker
 from dal.maintenance.tables import create_table
 from dal.model import OrderStatus
@@ -101,8 +101,8 @@ def counts_kept() -> Iterator[None]:
     Otherwise plans would change when the counts expire.
     """
     with (
-        mock.patch("dal.statistics.reader.KEPT_SECONDS", 3600.0),
-        mock.patch("dal.statistics.mode.KEPT_SECONDS", 3600.0),
+        mock.patch("dal.counts.reader.KEPT_SECONDS", 3600.0),
+        mock.patch("dal.counts.mode.KEPT_SECONDS", 3600.0),
     ):
         yield
 
@@ -136,10 +136,10 @@ class Clock:
                 "resolvers.comments",
                 "resolvers.orders",
                 "resolvers.tickets",
-                "dal.repositories.comment_writes",
+                "dal.writes.comments",
                 "dal.repositories.moderation",
                 "dal.repositories.standings",
-                "dal.statistics.comment_changes",
+                "dal.writes.changes",
             ):
                 patches.enter_context(mock.patch(f"{module}.datetime", self))
             yield

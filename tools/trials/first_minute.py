@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 import httpx
 import psutil
 
-from server.engine.engine_process import free_port
+from server.local_engine.engine_process import free_port
 from tests.engines import ROOT
 from tools.trials.reporting import CONSOLE
 

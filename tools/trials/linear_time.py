@@ -15,8 +15,8 @@ from typing import Any
 
 import httpx
 
-from dal.client import admin
-from dal.client.table import TableAddress, connect
+from dal.dynamodb import admin
+from dal.dynamodb.table import TableAddress, connect
 from dal.entities import INDEXES
 from dal.limits import MAX_DOCUMENT
 from tests.engines import dynoxide

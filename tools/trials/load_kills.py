@@ -18,13 +18,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
 
-from dal.client.scan import scan_all
+from dal.dynamodb.scan import scan_all
 from dal.entities.comment import comment_in, is_comment
 from dal.maintenance.verify import ScannedCounts, differences
 from dal.model import Comment
-from dal.model.key_parts import format_instant
 from dal.table.items import Item
-from server.engine.storage import open_table
+from dal.table.key_parts import format_instant
+from server.local_engine.storage import open_table
 from server.settings import Settings
 from tests.server.serving import MARGINALIA, environment
 from tools.bench.speed.loads import comments_of

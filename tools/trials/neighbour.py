@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from dal.client.table import TableAddress, connect
+from dal.dynamodb.table import TableAddress, connect
 from dal.maintenance.tables import create_table
 from tests.engines import dynoxide
 from tests.proxy import Choose, Proxy, hang, nothing, proxy_of, spoilt

@@ -27,7 +27,7 @@ from server.analytics import refresh as fill
 from server.cli.console import console
 from server.cli.long_running import long_running, scanning
 from server.cli.options import STORE, takes
-from server.engine.storage import open_store
+from server.local_engine.storage import open_store
 from server.settings import Settings
 
 _BAR = 30

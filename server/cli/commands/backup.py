@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from server.cli.options import takes
-from server.engine import backup as engine_backup
-from server.engine.data_directory import DataDirectory
 from server.errors import CommandError
+from server.local_engine import backup as engine_backup
+from server.local_engine.data_directory import DataDirectory
 from server.settings import Settings
 
 _PLACE = ("data_dir", "endpoint_url", "aws")

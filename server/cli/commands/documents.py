@@ -14,8 +14,8 @@ from schema.execution.selections import operations_of
 from schema.execution.trusted_documents import TrustedDocuments
 from server.cli.console import console
 from server.cli.options import STORE, takes
-from server.engine.storage import open_table
 from server.errors import CommandError
+from server.local_engine.storage import open_table
 from server.manifests import read_manifests
 from server.settings import Settings
 

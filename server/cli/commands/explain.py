@@ -17,8 +17,8 @@ from dal.stores import Stores
 from resolvers.selection import DEFAULT_SIZE, CommentOrder, plain_slice
 from server.cli.console import console
 from server.cli.options import STORE, takes
-from server.engine.storage import open_table
 from server.importer.field_parsers import instant
+from server.local_engine.storage import open_table
 from server.settings import Settings
 
 

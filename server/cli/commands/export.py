@@ -7,16 +7,16 @@ from typing import Annotated, Literal
 
 import typer
 
-from dal.client.concurrency import Pace
+from dal.dynamodb.concurrency import Pace
 from server.cli.long_running import ReadUnits, long_running, scanning
 from server.cli.options import STORE, takes
-from server.engine.storage import open_store
 from server.errors import DIFFERS, CommandError
 from server.exporter.export_files import Target, directory_of, export_to_stdout, single_file
 from server.exporter.export_files import export as export_to
 from server.exporter.export_rows import Format, Layout
 from server.importer.file_kinds import FILE_KINDS, FileKindName
 from server.importer.losses import counted
+from server.local_engine.storage import open_store
 from server.settings import Settings
 
 KindName = Literal["all", FileKindName]

@@ -8,11 +8,10 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from dal.client.concurrency import Pace
+from dal.dynamodb.concurrency import Pace
 from dal.errors import DalError
 from server.cli.long_running import WriteUnits, long_running
 from server.cli.options import STORE, takes
-from server.engine.storage import open_store
 from server.errors import INTERRUPTED, CommandError, exit_code
 from server.exporter.export_rows import Layout
 from server.importer.column_mapping import (
@@ -29,6 +28,7 @@ from server.importer.opening import open_file
 from server.importer.rows import RejectsFile, rejects_file
 from server.importer.run import SHOWN_REJECTS, Load, Tally
 from server.importer.writer import DryRun
+from server.local_engine.storage import open_store
 from server.progress import ProgressBar
 from server.settings import Settings
 

@@ -12,19 +12,19 @@ from typing import Annotated
 import orjson
 import typer
 
-from dal.client import admin
-from dal.client.concurrency import Pace
+from dal.dynamodb import admin
+from dal.dynamodb.concurrency import Pace
 from dal.maintenance.erasure import Choices, CommentFate, Erased, Erasure, Fate
 from dal.maintenance.personal_data import Kind, exported, find, kind_in, scan
 from dal.model import rules
-from dal.model.key_parts import format_instant
 from dal.table.items import Item
+from dal.table.key_parts import format_instant
 from server.cli.long_running import ReadUnits, WriteUnits, long_running, scanning, writers_settled
 from server.cli.options import STORE, takes
-from server.engine.compaction import compact
-from server.engine.storage import Store, open_store
 from server.errors import CommandError
 from server.importer.losses import counted
+from server.local_engine.compaction import compact
+from server.local_engine.storage import Store, open_store
 from server.progress import ProgressBar
 from server.settings import Settings
 

@@ -13,23 +13,23 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table as Grid
 
-from dal.client import admin
-from dal.client.concurrency import Pace
-from dal.client.streams import latest_stream
-from dal.client.table import connect_streams
+from dal.counts.boards import Boards
+from dal.counts.helpful import HelpfulFolds
+from dal.counts.mode import MaintenanceMode, MaintenanceStore
+from dal.dynamodb import admin
+from dal.dynamodb.concurrency import Pace
+from dal.dynamodb.streams import latest_stream
+from dal.dynamodb.table import connect_streams
 from dal.maintenance.commented_marking import Names
 from dal.maintenance.rebuild import rebuild as rebuild_transactional
 from dal.maintenance.verify import Difference
 from dal.maintenance.verify import verify as verify_table
 from dal.repositories.cases import Cases
-from dal.statistics.boards import Boards
-from dal.statistics.helpful import HelpfulFolds
-from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from server.cli.console import console
 from server.cli.long_running import ReadUnits, long_running, scanning, writers_settled
 from server.cli.options import STORE, takes
-from server.engine.storage import Store, open_store
 from server.errors import DIFFERS, UNAVAILABLE, CommandError
+from server.local_engine.storage import Store, open_store
 from server.observability.exposition import followed
 from server.settings import Settings
 

@@ -8,20 +8,20 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table as Grid
 
-from dal.client import admin
-from dal.client.concurrency import Pace
-from dal.client.streams import latest_stream
+from dal.counts.mode import MaintenanceStore, OnePerPerson
+from dal.dynamodb import admin
+from dal.dynamodb.concurrency import Pace
+from dal.dynamodb.streams import latest_stream
 from dal.entities import INDEXES
 from dal.maintenance.commented_marking import switch_off, switch_on
 from dal.maintenance.tables import IndexProgress, create_table
 from dal.maintenance.tables import upgrade as upgrade_table
-from dal.statistics.mode import MaintenanceStore, OnePerPerson
 from dal.table.definition import differences, listed
 from server.cli.console import console
 from server.cli.long_running import ReadUnits, WriteUnits, long_running, scanning, writers_settled
 from server.cli.options import STORE, takes
 from server.cli.workbench import sample_items, workbench_model
-from server.engine.storage import open_store
+from server.local_engine.storage import open_store
 from server.progress import ProgressBar
 from server.settings import Settings
 

@@ -10,7 +10,7 @@ from dal.model import rules
 from server.auth.authenticator import make_token
 from server.auth.secret import ensure_secret, secret_source
 from server.cli.options import takes
-from server.engine.data_directory import DataDirectory
+from server.local_engine.data_directory import DataDirectory
 from server.settings import Settings
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}

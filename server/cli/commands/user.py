@@ -14,8 +14,8 @@ from dal.stores import Stores
 from server.cli.commands.personal_data import Name, erase, export
 from server.cli.console import console
 from server.cli.options import STORE, takes
-from server.engine.storage import open_table
 from server.importer.losses import counted
+from server.local_engine.storage import open_table
 from server.settings import Settings
 
 __all__ = ["block", "blocked", "erase", "export", "unblock"]

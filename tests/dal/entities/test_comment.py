@@ -3,7 +3,7 @@ from hypothesis import given
 
 from dal.entities.comment import COMMENT, comment_in, comment_key, comment_position
 from dal.model import Comment
-from dal.model.key_parts import format_instant
+from dal.table.key_parts import format_instant
 from tests.strategies import MORE, comment, comments
 
 

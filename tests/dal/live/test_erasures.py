@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.errors import StoreUnavailableError
 from dal.live import erasures
 from dal.live.changes import Change, CommentEventKind

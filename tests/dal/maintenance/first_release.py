@@ -9,12 +9,12 @@ from typing import Any
 
 import orjson
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.entities import INDEXES
 from dal.model import Comment
-from dal.model.key_parts import escape, format_instant
 from dal.table.definition import table_definition
 from dal.table.items import Item
+from dal.table.key_parts import escape, format_instant
 
 _INDEXES = {"all": "GSI4PK", "byLang": "GSI2PK", "byRating": "GSI3PK", "byLangAndRating": "GSIPK"}
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key
 from dal.entities.group import encode_group
 from dal.entities.organization import user_key
@@ -21,12 +21,12 @@ from dal.model import (
     Ticket,
     UserType,
 )
-from dal.model.key_parts import escape
 from dal.model.moderation import ReviewCause
 from dal.model.reports import ReportReason
-from dal.repositories.comment_writes import version
 from dal.stores import Stores
 from dal.table.items import Item, key_of, primary_key
+from dal.table.key_parts import escape
+from dal.writes.comments import version
 from tests.fakes import anybody
 from tests.organizations import ticket
 from tests.strategies import comment, order

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import settings
 from strawberry.relay import to_base64
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.entities.case import case_key
 from dal.entities.comment import comment_key, is_tombstone
-from dal.entities.entity import packed, unpacked
 from dal.errors import ConflictError, StoreRefusedError
 from dal.live.changes import CommentEventKind
 from dal.live.log import InProcessBroker
@@ -23,12 +22,13 @@ from dal.maintenance.commented_marking import switch_on
 from dal.maintenance.erasure import Choices, Erased, Erasure
 from dal.maintenance.personal_data import Kind, exported, find, kind_in, scan
 from dal.maintenance.verify import verify
-from dal.model.key_parts import escape
 from dal.model.reports import ReportReason
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, Selection
 from dal.stores import Stores
+from dal.table.entity import packed, unpacked
 from dal.table.items import Item, key_of, primary_key
+from dal.table.key_parts import escape
 from resolvers.context import Viewer
 from schema.build import build_schema
 from tests import recount

@@ -8,14 +8,14 @@ from time import time
 import pytest
 
 from dal import errors
-from dal.client.concurrency import batched
-from dal.client.table import Table
+from dal.counts.counter_items import encode, item_key
+from dal.counts.counts import RatingCounts, StatisticsKey
+from dal.counts.mode import Maintenance, MaintenanceMode, MaintenanceStore
+from dal.dynamodb.concurrency import batched
+from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
 from dal.maintenance.rebuild import RESUMED_SECONDS, counter_keys, cut_over, rebuild
 from dal.maintenance.verify import verify
-from dal.statistics.counter_items import encode, item_key
-from dal.statistics.counts import RatingCounts, StatisticsKey
-from dal.statistics.mode import Maintenance, MaintenanceMode, MaintenanceStore
 from dal.stores import Stores
 from tests import recount
 from tests.engines import SECOND_IN_SOAK

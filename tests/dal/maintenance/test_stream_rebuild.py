@@ -13,9 +13,11 @@ import pytest
 
 import dal.maintenance.stream_rebuild
 from dal import errors
-from dal.client import admin
-from dal.client.streams import Shard, Streams, latest_stream
-from dal.client.table import Table, connect_streams
+from dal.counts.counts import RatingCounts, StatisticsKey, deltas
+from dal.counts.mode import MaintenanceMode, MaintenanceStore
+from dal.dynamodb import admin
+from dal.dynamodb.streams import Shard, Streams, latest_stream
+from dal.dynamodb.table import Table, connect_streams
 from dal.entities import idempotency
 from dal.entities.comment import COMMENT, comment_key
 from dal.maintenance.rebuild import rebuild as rebuild_transactional
@@ -29,8 +31,6 @@ from dal.maintenance.stream_rebuild import (
     rebuild,
 )
 from dal.maintenance.verify import verify
-from dal.statistics.counts import RatingCounts, StatisticsKey, deltas
-from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from dal.stores import Stores
 from dal.stream.applier import Record, changes_of, sequence_of
 from dal.stream.checkpoints import Checkpoint

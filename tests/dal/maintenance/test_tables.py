@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from dal.client import admin
-from dal.client.table import Table
+from dal.counts.mode import KEY, Maintenance, MaintenanceStore
+from dal.dynamodb import admin
+from dal.dynamodb.table import Table
 from dal.entities import INDEXES
 from dal.entities.comment import (
     BY_VERIFIED,
@@ -19,7 +20,6 @@ from dal.entities.comment import (
     comment_key,
     is_comment,
 )
-from dal.entities.entity import packed, unpacked
 from dal.entities.order import ORDER
 from dal.entities.organization import ORGANIZATION_USER
 from dal.entities.product import PRODUCT_DETAILS
@@ -31,9 +31,9 @@ from dal.maintenance.tables import Upgraded, upgrade
 from dal.maintenance.verify import verify
 from dal.model import OrderStatus, ProductDetails
 from dal.repositories.comments import Selection
-from dal.statistics.mode import KEY, Maintenance, MaintenanceStore
 from dal.stores import Stores
 from dal.table.definition import refuse_outdated, table_definition
+from dal.table.entity import packed, unpacked
 from dal.table.items import Item, key_of
 from tests import oracle
 from tests.dal.maintenance import first_release

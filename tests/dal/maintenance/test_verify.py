@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from dal.client.scan import scan_pages
-from dal.client.table import Table
+from dal.counts.boards import Boards
+from dal.counts.counter_items import encode, item_key
+from dal.counts.counts import RatingCounts, StatisticsKey
+from dal.dynamodb.scan import scan_pages
+from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key
 from dal.maintenance.verify import Difference, verify
-from dal.statistics.boards import Boards
-from dal.statistics.counter_items import encode, item_key
-from dal.statistics.counts import RatingCounts, StatisticsKey
 from dal.stores import Stores
 from dal.table.items import Item
 from tests import oracle
@@ -144,7 +144,7 @@ async def test_concurrent_writes_are_not_reported(
                 [row._replace(comment_id=f"{seed}-{chance.randrange(30)}")]
             )
 
-    monkeypatch.setattr("dal.client.scan.scan_pages", slow_pages)
+    monkeypatch.setattr("dal.dynamodb.scan.scan_pages", slow_pages)
     writing = [asyncio.create_task(write(seed)) for seed in range(2)]
     found = await verify(each_table, ignore)
     stop.set()

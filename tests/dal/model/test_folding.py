@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal.model.folding import INVISIBLE, fold
-from dal.model.key_parts import fold_prefix
 from dal.model.moderation import WordList
+from dal.model.titles import fold_prefix
 from tests.strategies import MORE
 
 _REAL = unicodedata.normalize

@@ -11,8 +11,8 @@ from langcodes import Language
 from dal.errors import InvalidArgumentError
 from dal.limits import KEPT_TAGS, MAX_ADDRESS, MAX_IDENTIFIER_BYTES
 from dal.model import Money, OrderLine, rules
-from dal.model.key_parts import escape
 from dal.model.owners import imported_owner
+from dal.table.key_parts import escape
 from tests.strategies import MORE, identifiers
 
 MOST = MAX_IDENTIFIER_BYTES

@@ -18,20 +18,20 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from dal.catalogue import query_of
+from dal.counts.counts import CommentStatistics, RatingCounts
 from dal.entities.comment import COMMENT
 from dal.entities.order import ORDER
 from dal.entities.organization import USERS_OF_ORGANIZATION
 from dal.entities.ticket import TICKETS_OF_USER
 from dal.errors import NoIndexError
 from dal.model import RATINGS
-from dal.model.key_parts import LAST_CHARACTER, format_instant
-from dal.query.access_patterns import query_of
 from dal.query.optimizer import TableStatistics
 from dal.query.plan import EqualityKey, Query
 from dal.query.row_locations import LocatedRow, RowLocations
 from dal.repositories.comments import Selection
-from dal.statistics.counts import CommentStatistics, RatingCounts
 from dal.table.index import Index
+from dal.table.key_parts import LAST_CHARACTER, format_instant
 from dal.table.ranges import Range
 from tests.dal.planning import plan
 from tests.engines import ROOT

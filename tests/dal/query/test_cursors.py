@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from dal.entities.comment import comment_position
 from dal.errors import InvalidCursorError
-from dal.model.key_parts import escape, fold_title, format_count
+from dal.model.titles import fold_title
 from dal.query.pagination import CursorKind, decode_cursor, encode_cursor
 from dal.query.plan import Order
+from dal.table.key_parts import escape, format_count
 from tests.oracle import position_in
 from tests.strategies import MORE, comment, comments, identifiers, texts
 

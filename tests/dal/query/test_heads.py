@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from dal.entities.organization import USERS_OF_ORGANIZATION
 from dal.entities.ticket import TICKETS_OF_USER
-from dal.model.key_parts import escape
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
 from dal.query.plan import Query
 from dal.table.index import Index
 from dal.table.items import Item
+from dal.table.key_parts import escape
 from dal.table.ranges import UNBOUNDED, Range
 from tests.fakes import FakeEngine
 from tests.oracle import page_of

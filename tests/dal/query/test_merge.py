@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.entities.entity import Row
 from dal.query.executor import Merge
+from dal.table.entity import Row
 from tests.strategies import MORE
 
 positions = st.sets(st.text("ab\ud7ff\ue000\U00010000", max_size=3), max_size=8)

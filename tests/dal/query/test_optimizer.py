@@ -3,6 +3,7 @@ from itertools import combinations
 
 import pytest
 
+from dal.counts.counts import CommentStatistics, RatingCounts
 from dal.entities.comment import COMMENT
 from dal.entities.organization import USERS_OF_ORGANIZATION
 from dal.entities.ticket import TICKETS_OF_USER
@@ -12,7 +13,6 @@ from dal.model import RATINGS
 from dal.query.optimizer import TableStatistics, prove, worth_proving
 from dal.query.plan import Plan, Query, Segment
 from dal.repositories.comments import Selection
-from dal.statistics.counts import CommentStatistics, RatingCounts
 from dal.table.index import BY_DATE, Index
 from dal.table.ranges import Range
 from tests.dal.planning import plan

@@ -6,20 +6,20 @@ from functools import partial
 
 import pytest
 
-from dal.client import admin
-from dal.client.table import Table
+from dal.counts.mode import MaintenanceStore
+from dal.dynamodb import admin
+from dal.dynamodb.table import Table
 from dal.entities import INDEXES
 from dal.entities.comment import BY_AUTHOR, COMMENT, comment_key, comment_position
 from dal.errors import StoreRefusedError
 from dal.maintenance import tables
 from dal.maintenance.tables import Upgraded, upgrade
 from dal.model import Comment
-from dal.model.key_parts import format_instant
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, CommentRepository
-from dal.statistics.mode import MaintenanceStore
 from dal.stores import Stores
 from dal.table.definition import refuse_outdated
+from dal.table.key_parts import format_instant
 from tests import oracle
 from tests.edges import edge_of
 from tests.strategies import comment

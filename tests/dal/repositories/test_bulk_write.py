@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal import errors
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
 from dal.entities.order import ORDER, purchase_key
 from dal.model import Comment, OrderStatus
 from dal.model.loaded import loaded
 from dal.repositories.bulk_write import Outcome, chains, overwrite, transactions
-from dal.statistics.comment_changes import MOST_ACTIONS, CommentChange
 from dal.stores import Stores
+from dal.writes.changes import MOST_ACTIONS, CommentChange
 from tests import oracle, recount
 from tests.calls import calls_of
 from tests.engines import SECOND_IN_SOAK

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from dal import errors
-from dal.client.table import Table
+from dal.counts.mode import Maintenance, MaintenanceStore
+from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key, comment_position
 from dal.maintenance.export import export_pages
 from dal.maintenance.verify import verify
@@ -16,7 +17,6 @@ from dal.model import Comment
 from dal.query.pagination import Slice
 from dal.repositories.bulk_write import CHANGED, NEW, UNCHANGED
 from dal.repositories.comments import CommentRepository, Selection
-from dal.statistics.mode import Maintenance, MaintenanceStore
 from dal.stores import Stores
 from tests import oracle, recount
 from tests.calls import calls_of

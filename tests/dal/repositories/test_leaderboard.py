@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.client.table import Table
+from dal.counts.counter_items import encode
+from dal.counts.counts import RatingCounts, StatisticsKey
+from dal.dynamodb.table import Table
 from dal.entities.product import rank_position
 from dal.model import Comment
 from dal.query.pagination import Slice
 from dal.repositories import leaderboard
 from dal.repositories.leaderboard import RANKED, RANKS_BYTES
-from dal.statistics.counter_items import encode
-from dal.statistics.counts import RatingCounts, StatisticsKey
 from dal.stores import Stores
 from tests import oracle
 from tests.strategies import FEW, comment

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from dal import errors
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.model import Comment
 from dal.stores import Stores
 from tests import oracle
@@ -55,7 +55,7 @@ async def test_concurrent_edits_are_observed_as_a_chain(table: Table) -> None:
 async def test_a_write_without_a_response_is_observed_as_uncertain(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dal.client.retries.DEADLINE", 0.2)
+    monkeypatch.setattr("dal.dynamodb.retries.DEADLINE", 0.2)
     recorder = Recorder()
     client = FaultyClient(table.service, *[lose_answer] * 1000)
     store = Stores(Table(client, table.name), recorder).comments

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.entities.order import order_position
 from dal.model import Order, OrderStatus
 from dal.query.pagination import Slice

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from dal.client.table import Table, TableAddress, connect
+from dal.dynamodb.table import Table, TableAddress, connect
 from dal.entities.order import ORDER, order_key, order_position
 from dal.errors import ConflictError, IdempotencyKeyReusedError, InvalidArgumentError, NotFoundError
 from dal.model import Money, OrderLine, OrderStatus

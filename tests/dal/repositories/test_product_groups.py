@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.errors import InvalidArgumentError
 from dal.limits import MAX_MEMBERS
 from dal.model import ProductDetails

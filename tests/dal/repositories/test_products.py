@@ -1,6 +1,6 @@
 import asyncio
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.maintenance.verify import verify
 from dal.model import ProductDetails
 from dal.stores import Stores

@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import replace
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.entities.standing import Standing, standing_in, standing_key
 from dal.maintenance.personal_data import exported
 from dal.model import OrderStatus

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.entities.ticket import ticket_position
 from dal.errors import ConflictError, IdempotencyKeyReusedError, NotFoundError
 from dal.model import OrganizationUser, Roster, Ticket, TicketStatus

@@ -1,6 +1,6 @@
 import asyncio
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.model import OrderStatus, Profile
 from dal.stores import Stores
 from tests.strategies import order

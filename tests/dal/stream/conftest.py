@@ -2,9 +2,9 @@
 
 import pytest
 
-from dal.client.streams import Streams
-from dal.client.table import Table
-from dal.statistics.mode import MaintenanceMode, MaintenanceStore
+from dal.counts.mode import MaintenanceMode, MaintenanceStore
+from dal.dynamodb.streams import Streams
+from dal.dynamodb.table import Table
 from dal.stream.checkpoints import Checkpoints
 from tests.dal.stream.fakes import START
 from tests.dal.stream.histories import begin_counting, one_shard

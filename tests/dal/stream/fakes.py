@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from dal.client.streams import RateLimit, Streams
+from dal.dynamodb.streams import RateLimit, Streams
 from dal.stream.applier import Record, sequence_of
 from tests.fakes import client_error
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dal.client import admin
-from dal.client.streams import Streams
-from dal.client.table import Table
+from dal.dynamodb import admin
+from dal.dynamodb.streams import Streams
+from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT, comment_key
 from dal.maintenance.stream_rebuild import begin
 from dal.model import RATINGS, Comment

@@ -3,7 +3,7 @@
 import asyncio
 from multiprocessing.connection import Connection as Pipe
 
-from dal.client.table import TableAddress, connect, connect_streams
+from dal.dynamodb.table import TableAddress, connect, connect_streams
 from dal.stream.follower import follow, open_follower
 
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pytest
 
 from dal import errors
-from dal.client import retries
-from dal.client.streams import Streams
-from dal.client.table import Table
-from dal.statistics.mode import MaintenanceStore
+from dal.counts.mode import MaintenanceStore
+from dal.dynamodb import retries
+from dal.dynamodb.streams import Streams
+from dal.dynamodb.table import Table
 from dal.stream.applier import Applier, Record, sequence_of
 from dal.stream.checkpoints import Checkpoint, Checkpoints
 from tests.dal.stream.fakes import START

@@ -9,13 +9,13 @@ from datetime import datetime, timedelta
 import pytest
 
 from dal import errors
-from dal.client import admin
-from dal.client.streams import Streams
-from dal.client.table import Table
+from dal.counts.counter_items import item_key
+from dal.counts.counts import StatisticsKey
+from dal.counts.mode import MaintenanceMode, MaintenanceStore
+from dal.dynamodb import admin
+from dal.dynamodb.streams import Streams
+from dal.dynamodb.table import Table
 from dal.repositories.comments import CommentRepository
-from dal.statistics.counter_items import item_key
-from dal.statistics.counts import StatisticsKey
-from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from dal.stores import Stores
 from dal.stream.applier import Applier
 from dal.stream.checkpoints import Checkpoint, Checkpoints, label_of

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.stream.applier import Record, made_at
 from server.observability.exposition import following
 from server.observability.metrics import Metrics

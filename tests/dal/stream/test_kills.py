@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from dal.client import admin
-from dal.client.streams import Streams
-from dal.client.table import Table, TableAddress
+from dal.dynamodb import admin
+from dal.dynamodb.streams import Streams
+from dal.dynamodb.table import Table, TableAddress
 from dal.stream.checkpoints import Checkpoints, label_of
 from tests.dal.conftest import connection_of
 from tests.dal.stream.histories import catch_up, check_all, history, write_raw

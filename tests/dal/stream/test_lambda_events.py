@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.errors import StoreRefusedError
 from dal.stream.applier import Record
 from dal.stream.lambda_handler import apply, handler

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from dal.client.streams import Streams
-from dal.client.table import Table
+from dal.dynamodb.streams import Streams
+from dal.dynamodb.table import Table
 from dal.errors import StoreRefusedError
 from dal.stream import lambda_handler
 from dal.stream.applier import Record

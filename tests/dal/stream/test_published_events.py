@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from dal.client.streams import Streams
-from dal.client.table import Table
+from dal.dynamodb.streams import Streams
+from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.entities.comment import comment_key
 from dal.model import Comment

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from dal.client import admin
-from dal.client.table import Table
+from dal.dynamodb import admin
+from dal.dynamodb.table import Table
 from dal.entities import INDEXES
 from dal.errors import StoreRefusedError
 from dal.table.definition import refuse_outdated, table_definition

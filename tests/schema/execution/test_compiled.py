@@ -15,7 +15,7 @@ from strawberry import Schema
 from strawberry.relay.utils import to_base64
 
 from dal.analytics.service import Analytics
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.live.log import InProcessBroker
 from dal.stores import Stores
 from resolvers.context import Context, Viewer

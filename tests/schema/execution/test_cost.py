@@ -18,7 +18,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from strawberry.types.base import StrawberryObjectDefinition
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.limits import MAX_ANSWER_VALUES, MAX_REQUESTS
 from dal.model import Photo
 from dal.model.moderation import QueueKind, ReviewCause

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 from strawberry import Schema
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.live.log import InProcessBroker
 from dal.maintenance.verify import verify
 from dal.repositories.comments import Selection

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dal.client import retries
-from dal.client.table import Table
+from dal.dynamodb import retries
+from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
 from dal.stores import Stores
 from server.errors import DIFFERS, UNAVAILABLE

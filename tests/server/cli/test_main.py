@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import typer
 
-from dal.client import retries
+from dal.dynamodb import retries
 from dal.errors import (
     InvalidArgumentError,
     StoreFullError,

@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.entities import INDEXES
 from dal.table.definition import table_definition
 from server.cli.commands.table import workbench

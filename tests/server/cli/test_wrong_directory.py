@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from server.engine.engine import embedded_engine
-from server.engine.storage import open_table
 from server.errors import USAGE
+from server.local_engine.engine import embedded_engine
+from server.local_engine.storage import open_table
 from server.settings import Settings
 from tests.server.cli.test_main import commands
 from tests.server.serving import called

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, time
 
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.model import Comment, OrderStatus, OrganizationUser, TicketStatus, UserType, rules
 from dal.query.pagination import Slice
 from dal.repositories.orders import OrderSelection

@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dal.client import retries
-from dal.client.table import Table
+from dal.dynamodb import retries
+from dal.dynamodb.table import Table
 from dal.errors import StoreUnavailableError
 from dal.model import Comment
 from dal.repositories.bulk_write import Outcome

@@ -7,9 +7,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from dal.client.scan import scan_all
-from dal.client.table import Table
-from dal.client.transport import Service
+from dal.dynamodb.scan import scan_all
+from dal.dynamodb.table import Table
+from dal.dynamodb.transport import Service
 from dal.entities.case import Case, Decision
 from dal.model import (
     Comment,

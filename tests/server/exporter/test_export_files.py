@@ -13,7 +13,7 @@ import duckdb
 import orjson
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key
 from dal.errors import NotFoundError, StoreRefusedError
 from dal.model.moderation import ReviewCause

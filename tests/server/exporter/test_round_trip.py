@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.entities.case import commented_id
 from dal.errors import InvalidArgumentError
 from dal.maintenance.erasure import Choices, Erasure

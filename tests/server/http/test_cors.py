@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.limits import MAX_BODY
 from server.auth.authenticator import Authenticator
 from server.auth.issuer import Issuer

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import httpx
 from strawberry.types import ExecutionResult
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.limits import MAX_ADDRESS, MAX_ALT, MAX_PHOTOS, MAX_REPLY, MAX_RESPONSE
 from dal.model import Comment, Photo, Reply
 from dal.stores import Stores

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from server.errors import CommandError
 from server.http.middleware import AllowedHosts
 from server.settings import Settings

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from strawberry.relay.utils import to_base64
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.stores import Stores
 from tests.server.serving import bearer
 from tests.strategies import comment

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.errors import StoreUnavailableError
 from dal.limits import AUTOMATIC_BYTES
 from dal.repositories.documents import DocumentRepository

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from schema.execution.compiled.operation import _Compiler
 from tests.server.applications import serving
 from tests.server.serving import ADD, bearer

@@ -19,7 +19,7 @@ from graphql import (
 )
 from strawberry.relay.utils import to_base64
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.model import Profile
 from dal.stores import Stores
 from schema.build import build_schema

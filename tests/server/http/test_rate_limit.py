@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from throttled.store import MemoryStore
 from websockets.exceptions import ConnectionClosed
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from schema.execution import documents
 from schema.execution.documents import charged
 from server.app import create_app

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.limits import MAX_BODY
 from dal.model import Comment
 from dal.stores import Stores

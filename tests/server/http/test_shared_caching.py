@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from server.http.request import GRAPHQL
 from tests.server.applications import serving
 from tests.server.http.test_persisted import VIEW, by_get, by_post, hashed, sha256

@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.live import log
 from dal.live.log import InProcessBroker, Log
 from pages.page_documents import DOCUMENTS

@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.observability.metrics import Metrics

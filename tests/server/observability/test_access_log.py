@@ -4,7 +4,7 @@ from io import StringIO
 
 import orjson
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from server.logs import LogFormat
 from server.observability.access_log import AccessLog
 from server.observability.signals import Signals

@@ -10,8 +10,8 @@ from graphql import GraphQLError
 from starlette.types import Message, Receive, Scope, Send
 
 from dal import errors
-from dal.client.table import Table
-from dal.statistics import mode
+from dal.counts import mode
+from dal.dynamodb.table import Table
 from dal.stores import Stores
 from server.observability.metrics import Metrics, StateSampler
 from server.observability.observation import OPERATIONS, Observation, OperationNames, note_errors

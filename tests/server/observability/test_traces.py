@@ -6,8 +6,8 @@ import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from dal import errors
-from dal.client.table import Table
-from dal.statistics import mode
+from dal.counts import mode
+from dal.dynamodb.table import Table
 from schema.execution import documents
 from server.observability import tracing
 from server.observability.signals import Signals

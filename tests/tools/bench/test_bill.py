@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
 from tests.engines import ROOT
 from tests.server.serving import called_as

@@ -1,6 +1,6 @@
 """The comparison of plans' costs, on a small amount of data."""
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.stores import Stores
 from tests import oracle
 from tools.bench.cost import compare, selections

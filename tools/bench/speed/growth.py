@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import linear_regression
 
 from dal.model import RATINGS, Comment
-from dal.model.key_parts import format_instant
+from dal.table.key_parts import format_instant
 from tools.bench.report import Section
 from tools.bench.speed.comparison import Outcome
 from tools.bench.speed.loads import LANGUAGES, MIDDLE, Asked, Load, PageAsked, comments_of

@@ -19,19 +19,19 @@ from tempfile import TemporaryDirectory
 
 import orjson
 
-from dal.client import admin
+from dal.counts import counter_items
+from dal.counts.counts import RatingCounts, StatisticsKey, deltas
+from dal.dynamodb import admin
 from dal.entities.comment import COMMENT
 from dal.model import Comment
-from dal.statistics import counter_items
-from dal.statistics.counts import RatingCounts, StatisticsKey, deltas
 from dal.stores import Stores
 from dal.table.items import Item
 from resolvers.authorization import STAFF
 from server.auth.authenticator import make_token
-from server.engine.data_directory import DataDirectory
-from server.engine.program import engine_binary
-from server.engine.storage import open_table
 from server.errors import CommandError
+from server.local_engine.data_directory import DataDirectory
+from server.local_engine.program import engine_binary
+from server.local_engine.storage import open_table
 from server.progress import ProgressBar
 from server.settings import Settings
 

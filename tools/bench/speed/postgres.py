@@ -16,8 +16,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from dal.model import Comment
-from server.engine.engine_process import free_port
 from server.errors import CommandError
+from server.local_engine.engine_process import free_port
 from tools.bench.speed.processes import stop
 
 _DEBIAN = Path("/usr/lib/postgresql")

@@ -23,8 +23,8 @@ from urllib.request import urlopen
 import orjson
 
 from dal.model import Comment
-from server.engine.engine_process import free_port
 from server.errors import CommandError
+from server.local_engine.engine_process import free_port
 from tools.bench.speed.dialects import CommentsApi, Dialect, PostGraphileApi
 from tools.bench.speed.generator import fetch
 from tools.bench.speed.loads import LARGEST, PageAsked

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from server.engine.engine_process import free_port
+from server.local_engine.engine_process import free_port
 
 _CONFIGURATION = """
 {user}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import typer
 
-from server.engine.engine_process import free_port
+from server.local_engine.engine_process import free_port
 from tests.oracle import make_comments
 from tools.bench.speed.postgres import database
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from server.engine.engine_process import free_port
+from server.local_engine.engine_process import free_port
 from tests.engines import ROOT
 
 EXAMPLES = ROOT / "examples"

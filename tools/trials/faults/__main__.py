@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 import httpx
 import psutil
 
-from dal.client.table import Table, TableAddress, connect
+from dal.dynamodb.table import Table, TableAddress, connect
 from dal.maintenance.tables import create_table
 from dal.maintenance.verify import verify
 from dal.model import Comment

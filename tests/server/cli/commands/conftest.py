@@ -1,6 +1,6 @@
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 
 
 @pytest.fixture

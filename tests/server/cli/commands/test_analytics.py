@@ -7,8 +7,8 @@ import pytest
 
 from dal.errors import DalError
 from dal.stores import Stores
-from server.engine.storage import open_table
 from server.errors import CommandError
+from server.local_engine.storage import open_table
 from server.settings import Settings
 from tests import oracle
 from tests.server.cli.commands.test_stats import run

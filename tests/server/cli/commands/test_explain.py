@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
 from tests import oracle

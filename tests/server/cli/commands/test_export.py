@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.model.moderation import ReviewCause
 from dal.stores import Stores
 from dal.table.items import primary_key

@@ -18,7 +18,7 @@ import httpx
 import psutil
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.repositories.comments import CommentRepository
 from server.errors import CommandError
 from server.importer.source import open_source

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.model import (
     Money,
     Order,

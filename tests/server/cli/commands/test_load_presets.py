@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dal.client.table import Table
+from dal.counts.mode import MaintenanceStore, OnePerPerson
+from dal.dynamodb.table import Table
 from dal.maintenance.export import export_pages
 from dal.model import Comment
 from dal.model.loaded import CommentState, state_of
@@ -17,7 +18,6 @@ from dal.model.moderation import ReviewCause
 from dal.model.owners import has_account
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
-from dal.statistics.mode import MaintenanceStore, OnePerPerson
 from dal.stores import Stores
 from server.importer.column_mapping import hashed_id, preset_names
 from tests.engines import ROOT

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.stores import Stores
 from server.cli.main import build
 from tests.strategies import comment

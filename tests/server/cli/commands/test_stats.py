@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from dal.client import admin
-from dal.client.table import Table
+from dal.counts.counter_items import encode
+from dal.counts.counts import RatingCounts, StatisticsKey
+from dal.counts.mode import MaintenanceMode, MaintenanceStore
+from dal.dynamodb import admin
+from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
-from dal.statistics.counter_items import encode
-from dal.statistics.counts import RatingCounts, StatisticsKey
-from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from dal.stores import Stores
 from server.cli.main import build
-from server.engine.storage import open_table
 from server.errors import CommandError
+from server.local_engine.storage import open_table
 from server.settings import Settings
 from tests import oracle
 from tests.engines import ROOT

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from dal.client import admin
-from dal.client.table import Table, TableAddress, connect
+from dal.dynamodb import admin
+from dal.dynamodb.table import Table, TableAddress, connect
 from dal.entities import INDEXES
 from dal.errors import StoreRefusedError
 from dal.repositories.comments import Selection
 from dal.repositories.orders import OrderSelection
 from dal.stores import Stores
 from server.cli.main import build
-from server.engine.engine import embedded_engine
-from server.engine.storage import open_store
+from server.local_engine.engine import embedded_engine
+from server.local_engine.storage import open_store
 from server.settings import Settings
 from tests import oracle
 from tests.dal.maintenance import first_release

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from dal.client.table import Table
+from dal.dynamodb.table import Table
 from dal.stores import Stores
 from tests.dal.maintenance.person import NAME, fill
 from tests.server.serving import AWS, called

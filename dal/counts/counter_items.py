@@ -1,0 +1,205 @@
+"""Counters: encodes counts as items with leaderboard keys, and changes of counts as actions.
+
+A product has a statistics item for each language, with the sort key ``S#<language>``. The item has
+the counts ``count_1`` to ``count_5``, one for each rating, and ``count_total`` (N). It has no
+attribute for a count that has never changed. Counts change by ``ADD``, without a condition. The
+counts of all languages are the sum of these items. One Query reads these items, because they are in
+one partition.
+
+A product with comments rated 5 is on leaderboards. The item of each language with such comments
+also has the two keys of that language's leaderboard. One more item, with the sort key ``S``, has
+the keys of the leaderboard of all languages. The sort key of a leaderboard is
+``<count>#<product>``. An update expression cannot compute this sort key, so ``boards`` changes the
+leaderboard keys after the counts.
+
+The counters of a rebuild are separate items with the partition keys
+``RECOUNT#<generation>#<part>``. The generation is the number of the rebuild. These items are on no
+leaderboard. If a rebuild does not delete these items, they expire.
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import NamedTuple
+from zlib import crc32
+
+from dal.counts.counts import CommentStatistics, Deltas, RatingCounts, StatisticsKey
+from dal.entities.product import DETAILS, board_of, rank_position
+from dal.model import RATINGS
+from dal.table.index import EXPIRES
+from dal.table.items import Action, Item, primary_key
+from dal.table.key_parts import LAST_CHARACTER, escape, unescape
+from dal.table.ranges import Range
+
+SORT_KEYS = Range("S", f"S#{LAST_CHARACTER}")
+"""The sort keys of a product's statistics items in its partition."""
+
+WITH_DETAILS = Range(DETAILS, f"S#{LAST_CHARACTER}")
+"""The sort keys of a product's details and statistics items. The details sort first."""
+
+_PRODUCT = "PRODUCT#"
+
+_REBUILD = "RECOUNT#"
+
+_TOTAL = "count_total"
+
+COUNTS = tuple(f"count_{rating}" for rating in RATINGS)
+"""The attributes with the counts of the five ratings."""
+
+REBUILD_PARTS = 16
+"""Number of partitions that share the writes to a rebuild's counters."""
+
+REBUILD_KEPT_SECONDS = 30 * 24 * 3600
+"""Seconds from the latest change of a rebuild's counter until the counter expires."""
+
+
+def partition_of(product_id: str) -> str:
+    """Return the partition key of a product's statistics items."""
+    return _PRODUCT + escape(product_id)
+
+
+def product_of(item: Item) -> str:
+    """Return the product's id from a statistics item or from a leaderboard's row."""
+    return unescape(item["PK"]["S"][len(_PRODUCT) :])
+
+
+def item_key(key: StatisticsKey) -> Item:
+    """Return the primary key of a statistics item."""
+    language = "" if key.language is None else f"#{escape(key.language)}"
+    if key.generation is None:
+        return primary_key(partition_of(key.product_id), f"S{language}")
+    part = crc32(key.product_id.encode()) % REBUILD_PARTS
+    return primary_key(rebuild_partition(key.generation, part), escape(key.product_id) + language)
+
+
+def rebuild_partition(generation: int, part: int) -> str:
+    """Return the partition key of one part of a rebuild's counters."""
+    return f"{_REBUILD}{generation}#{part}"
+
+
+def encode(key: StatisticsKey, counts: RatingCounts) -> Item:
+    """Return the table item for counts.
+
+    A product's item of all languages has no counts, only its primary key and leaderboard keys.
+    """
+    item = item_key(key) | place_of(key, counts.fives)
+    if key.language is None and key.generation is None:
+        return item
+    return item | {name: {"N": str(value)} for name, value in numbers_of(counts).items()}
+
+
+def encode_all(counts: Mapping[StatisticsKey, RatingCounts]) -> Iterator[Item]:
+    """Yield the table items for the counts of languages, and each product's item of all languages.
+
+    For the item of all languages, the function adds all counts of the product. So a key without a
+    language must have counts of zero: other counts would be added to those of the languages.
+    """
+    overall: dict[StatisticsKey, RatingCounts] = {}
+    for key, held in counts.items():
+        if key.language is not None:
+            yield encode(key, held)
+        product = key._replace(language=None)
+        overall[product] = overall.get(product, RatingCounts()) + held
+    for key, held in overall.items():
+        yield encode(key, held)
+
+
+def place_of(key: StatisticsKey, fives: int) -> Item:
+    """Return the two leaderboard keys of an item.
+
+    The result is empty without comments rated 5, and for a rebuild's counter.
+    """
+    if fives <= 0 or key.generation is not None:
+        return {}
+    board, values = board_of(key.language)
+    return board.keys_of(values, rank_position(key.product_id, fives))
+
+
+def numbers_of(counts: RatingCounts) -> dict[str, int]:
+    """Return the numbers of ``count_1`` to ``count_5`` and ``count_total``.
+
+    ``counts`` are totals to set, or changes to add.
+    """
+    return {f"count_{rating}": counts.of([rating]) for rating in RATINGS} | {_TOTAL: counts.of()}
+
+
+def decode(item: Item) -> tuple[StatisticsKey, RatingCounts]:
+    """Return the key and the counts from a statistics item, or from a rebuild's counter.
+
+    Raises ValueError or KeyError if the item has a form that this program does not write.
+    """
+    first, in_language, rest = item["SK"]["S"].partition("#")
+    if "#" in rest:  # this program escapes languages, so another program wrote this item
+        raise ValueError(f"{rest!r} is not a language.")
+    counts = RatingCounts(tuple(_number(item, f"count_{rating}") for rating in RATINGS))
+    language = unescape(rest) if in_language else None
+    if item["PK"]["S"].startswith(_REBUILD):
+        generation = int(item["PK"]["S"].split("#")[1])
+        return StatisticsKey(unescape(first), language, generation), counts
+    return StatisticsKey(product_of(item), language), counts
+
+
+class StoredCounts(NamedTuple):
+    """A decoded statistics item."""
+
+    key: StatisticsKey
+    counts: RatingCounts
+    item: Item
+
+    @property
+    def total(self) -> int:
+        """The stored total. In a damaged item it differs from the sum of ``counts``."""
+        return _number(self.item, _TOTAL)
+
+
+def stored_in(items: Iterable[Item]) -> Iterator[StoredCounts]:
+    """Yield the statistics items among ``items``. Items that cannot be decoded are left out."""
+    for item in items:
+        partition, sort_key = (str(item[name].get("S", "")) for name in ("PK", "SK"))
+        if partition.startswith(_PRODUCT) and (sort_key == "S" or sort_key.startswith("S#")):
+            with suppress(KeyError, ValueError):
+                yield StoredCounts(*decode(item), item)
+
+
+def statistics_of(stored: Iterable[StoredCounts]) -> CommentStatistics:
+    """Return the statistics of a product from its items.
+
+    A stored count below 0 is wrong. The result has 0 instead.
+
+    The statistics are sound if each item's total is the sum of its counts and no count is below 0.
+    """
+    sums, sound = dict[str, RatingCounts](), True
+    for one in stored:
+        language, held = one.key.language, one.counts
+        if language is not None:
+            before = sums.get(language)
+            sums[language] = held if before is None else before + held
+            sound = sound and one.total == held.of()
+    by_language = {
+        language: RatingCounts(tuple(max(0, count) for count in held.by_rating))
+        for language, held in sums.items()
+    }
+    return CommentStatistics.summed(by_language, sound=sound and by_language == sums)
+
+
+def _number(item: Item, name: str) -> int:
+    return int(item[name]["N"]) if name in item else 0
+
+
+def actions(changes: Deltas) -> list[Action]:
+    """Return one Update for each item with changed counters."""
+    updates: list[Action] = []
+    for key, change in changes.items():
+        numbers = numbers_of(change)
+        values = {f":{name}": {"N": str(number)} for name, number in numbers.items() if number}
+        expression = "ADD " + ", ".join(f"{name[1:]} {name}" for name in values) if values else ""
+        if key.generation is not None:  # A change of zero is sent too, because it creates the item.
+            values[":until"] = {"N": str(int(time.time()) + REBUILD_KEPT_SECONDS)}
+            expression = f"{expression} SET {EXPIRES} = :until".strip()
+        update = {
+            "Key": item_key(key),
+            "UpdateExpression": expression,
+            "ExpressionAttributeValues": values,
+        }
+        updates.append({"Update": update})
+    return updates

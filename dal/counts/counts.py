@@ -1,0 +1,275 @@
+"""Counts of a product's comments by rating and language, and how a write changes them.
+
+Only ``deltas`` decides which comments are counted. Writes, bulk writes, rebuilds, verification and
+the stream's follower all use it. All functions here are pure.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from operator import add
+from typing import NamedTuple, TypeAlias
+
+from dal.errors import NoIndexError
+from dal.limits import MAX_IDENTIFIER_BYTES, MAX_LANGUAGES
+from dal.model import RATINGS, Comment
+from dal.query.plan import Filters, Query
+from dal.table.key_parts import escape
+from dal.table.ranges import UNBOUNDED
+
+
+@dataclass(frozen=True, slots=True)
+class RatingCounts:
+    """The number of comments with each rating from 1 to 5. In a delta, a number may be negative."""
+
+    by_rating: tuple[int, ...] = (0, 0, 0, 0, 0)
+
+    def __add__(self, other: "RatingCounts") -> "RatingCounts":
+        return RatingCounts(tuple(map(add, self.by_rating, other.by_rating)))
+
+    def __mul__(self, times: int) -> "RatingCounts":
+        return RatingCounts(tuple(times * count for count in self.by_rating))
+
+    def of(self, ratings: Collection[int] | None = None) -> int:
+        """Return the number of comments with one of ``ratings``; None includes all ratings."""
+        counts = self.by_rating
+        return sum(counts if ratings is None else [counts[rating - 1] for rating in ratings])
+
+    @property
+    def fives(self) -> int:
+        """The number of comments rated 5. Leaderboards rank products by this count."""
+        return self.by_rating[-1]
+
+
+COUNTED_FIELDS = frozenset({"product", "language", "rating"})
+"""The fields by which comments are counted. Filters by other fields have no exact counts."""
+
+
+class StatisticsKey(NamedTuple):
+    """Names the counters of a product's comments in one language.
+
+    A key without a language names the sum of all languages. No item stores this sum. A key with a
+    ``generation`` names the counters of the rebuild with this number. Clients never see these
+    counters.
+    """
+
+    product_id: str
+    language: str | None = None
+    generation: int | None = None
+
+
+_ONE = {
+    (sign, rating): RatingCounts(tuple(sign * (one == rating) for one in RATINGS))
+    for sign in (-1, 1)
+    for rating in RATINGS
+}
+"""The delta of adding (sign 1) or removing (sign -1) a comment with a rating."""
+
+Deltas: TypeAlias = Mapping[StatisticsKey, RatingCounts]
+"""How a write changes counts. Maps the key of each counter to the change of its counts."""
+
+
+def deltas(old: Comment | None, new: Comment | None) -> Deltas:
+    """Return how the counts change when ``old`` becomes ``new``. None means no comment."""
+    return summed(_counted(comment, sign) for comment, sign in ((old, -1), (new, 1)))
+
+
+def summed(changes: Iterable[Deltas]) -> Deltas:
+    """Return the sum of several changes. Counters with a sum of zero are left out."""
+    sums: dict[StatisticsKey, RatingCounts] = {}
+    for change in changes:
+        for key, counts in change.items():
+            held = sums.get(key)
+            sums[key] = counts if held is None else held + counts
+    return {key: counts for key, counts in sums.items() if any(counts.by_rating)}
+
+
+def in_generation(changes: Deltas, generation: int) -> Deltas:
+    """Return ``changes`` as changes of a rebuild's counters; ``generation`` is its number."""
+    return {key._replace(generation=generation): change for key, change in changes.items()}
+
+
+def _counted(comment: Comment | None, sign: int) -> Deltas:
+    # Another program may write a product id or language of any length. If a counter's key is too
+    # long, DynamoDB rejects the whole transaction at every attempt, and a stream's follower could
+    # never apply the comment's stream record. So a comment with such a key is not counted.
+    if comment is None or any(
+        len(part.encode()) > MAX_IDENTIFIER_BYTES
+        for part in (escape(comment.product_id), comment.language)
+    ):
+        return {}
+    counts = _ONE.get((sign, comment.rating), RatingCounts())
+    return {StatisticsKey(comment.product_id, comment.language): counts}
+
+
+@dataclass(frozen=True, slots=True)
+class RatingCount:
+    """The number of comments with one rating.
+
+    In ``CommentFacets``, ``count`` includes only comments in the selected languages.
+    """
+
+    rating: int
+    count: int
+    selected: bool = False
+    """Whether the filter includes this rating."""
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageCount:
+    """The number of comments in one language.
+
+    In ``CommentFacets``, ``count`` includes only comments with the selected ratings.
+    """
+
+    language: str
+    count: int
+    selected: bool = False
+    """Whether the filter includes this language."""
+
+
+@dataclass(frozen=True)
+class CommentStatistics:
+    """The counts of one or several products, in all or some languages.
+
+    ``overall`` is the sum of these languages.
+    """
+
+    overall: RatingCounts
+    by_language: Mapping[str, RatingCounts]
+    sound: bool = True
+    """True if no item has a count below 0, and the total of each item is the sum of its counts."""
+
+    @classmethod
+    def summed(
+        cls, by_language: Mapping[str, RatingCounts], *, sound: bool = True
+    ) -> "CommentStatistics":
+        """Return the statistics of these languages, with their sum."""
+        return cls(reduce(add, by_language.values(), RatingCounts()), by_language, sound)
+
+    @classmethod
+    def together(cls, products: Sequence["CommentStatistics"]) -> "CommentStatistics":
+        """Return the statistics of several products, added as if they were one product."""
+        if len(products) == 1:
+            return products[0]
+        sums: dict[str, RatingCounts] = {}
+        for one in products:
+            for language, counts in one.by_language.items():
+                sums[language] = sums.get(language, RatingCounts()) + counts
+        return cls.summed(sums, sound=all(one.sound for one in products))
+
+    def of(self, languages: Collection[str] | None) -> "CommentStatistics":
+        """Return the statistics of these languages; None returns those of all languages."""
+        if languages is None:
+            return self
+        chosen = {one: self.by_language[one] for one in languages if one in self.by_language}
+        return CommentStatistics.summed(chosen, sound=self.sound)
+
+    def count(self, query: Query) -> int | None:
+        """Return the number of comments that a query selects.
+
+        Counters do not store dates. So for a query with dates, the result is 0 if no comment of any
+        date passes the filters, otherwise None. Raises NoIndexError if the query filters by a field
+        that is not counted.
+        """
+        uncounted = sorted(query.filters.keys() - COUNTED_FIELDS)
+        if uncounted:
+            raise NoIndexError(
+                f"Comments are not counted by {' and '.join(uncounted)}: "
+                "request them without a total."
+            )
+        total = self.cardinality(query.filters)
+        return total if total == 0 or query.within == UNBOUNDED else None
+
+    def cardinality(self, filters: Filters) -> int:
+        """Return the number of comments that pass the filters.
+
+        Filters by uncounted fields are ignored.
+        """
+        ratings, languages = filters.get("rating"), filters.get("language")
+        of = None if ratings is None else list(map(int, ratings))
+        if languages is None:
+            return self.overall.of(of)
+        counts = self.by_language
+        return sum([counts[one].of(of) for one in languages if one in counts])
+
+    @property
+    def total(self) -> int:
+        """The number of comments."""
+        return self.overall.of()
+
+    @property
+    def average(self) -> float | None:
+        """The mean rating; None without comments."""
+        points = sum(rating * self.overall.of([rating]) for rating in RATINGS)
+        return points / self.total if self.total else None
+
+    @property
+    def histogram(self) -> list[RatingCount]:
+        """The counts of all five ratings, rating 5 first."""
+        return [RatingCount(rating, self.overall.of([rating])) for rating in reversed(RATINGS)]
+
+    # Cached, because a client can select the languages of the same statistics many times.
+    @cached_property
+    def languages(self) -> list[LanguageCount]:
+        """The languages that have comments, the most frequent first, at most MAX_LANGUAGES."""
+        counts = [LanguageCount(name, counts.of()) for name, counts in self.by_language.items()]
+        counts.sort(key=lambda one: (-one.count, one.language))
+        return [one for one in counts[:MAX_LANGUAGES] if one.count]
+
+
+@dataclass(frozen=True, slots=True)
+class CommentFacets:
+    """The number of comments for each rating and each language that a filter can select.
+
+    None selects every value, and an empty collection selects no value. The count of a rating
+    includes only the selected languages. The count of a language includes only the selected
+    ratings.
+    """
+
+    statistics: CommentStatistics
+    selected_ratings: Collection[int] | None
+    selected_languages: Collection[str] | None
+
+    @property
+    def _of_languages(self) -> RatingCounts:
+        return self.statistics.of(self.selected_languages).overall
+
+    @property
+    def _of_both(self) -> CommentStatistics:
+        counts, ratings = self._of_languages, self.selected_ratings
+        if ratings is not None:
+            chosen = (counts.of([one]) if one in ratings else 0 for one in RATINGS)
+            counts = RatingCounts(tuple(chosen))
+        return CommentStatistics(counts, {})
+
+    @property
+    def total(self) -> int:
+        """The number of comments that match both filters."""
+        return self._of_both.total
+
+    @property
+    def average(self) -> float | None:
+        """The mean rating of these comments; None without comments."""
+        return self._of_both.average
+
+    @property
+    def ratings(self) -> list[RatingCount]:
+        """The counts of all five ratings, rating 5 first."""
+        counts, selected = self._of_languages, self.selected_ratings or ()
+        return [RatingCount(one, counts.of([one]), one in selected) for one in reversed(RATINGS)]
+
+    @property
+    def languages(self) -> list[LanguageCount]:
+        """The languages of ``CommentStatistics.languages``, then other selected languages."""
+        statistics, selected = self.statistics, self.selected_languages or ()
+        listed = [one.language for one in statistics.languages]
+        listed += sorted(set(selected).difference(listed))
+        return [
+            LanguageCount(
+                one,
+                statistics.by_language.get(one, RatingCounts()).of(self.selected_ratings),
+                one in selected,
+            )
+            for one in listed
+        ]

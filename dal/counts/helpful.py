@@ -1,0 +1,165 @@
+"""Helpful votes: a comment shows the number of its votes some seconds after they change.
+
+The votes of a comment are items. If each vote also changed the number in the comment, votes would
+conflict with other votes and with edits. Each vote would also write every index of the comment. So
+each process collects the comments with changed votes. Every few seconds it *folds* the votes of
+each of these comments: it counts the vote items, and stores their number in the comment.
+
+A fold writes on condition that the comment has not changed since it was read, so a fold loses no
+edit. After its write, the fold counts the votes again, and repeats if the number has changed.
+Without the second count, the comment could keep a wrong number. For example, the fold counts a new
+vote, and the user deletes this vote before the fold's write. Another process then counts the votes,
+finds that the comment still has the right number, and writes nothing. After that, the fold stores a
+number that includes the deleted vote.
+
+The key of a vote in the index ``byAuthor`` contains the comment's product. If a load has moved the
+comment to another product, the fold also moves the keys of its votes.
+
+A fold keeps ``updatedAt``, and subscriptions receive no event, because a fold is not an edit.
+
+If a process is killed before a fold, the next vote for the comment, or ``marginalia stats verify``,
+makes the fold.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from time import monotonic
+
+from dal.counts.deferred import WORK_SECONDS, DeferredWork
+from dal.dynamodb.concurrency import batched, in_parallel
+from dal.dynamodb.table import Table
+from dal.entities.comment import (
+    ALL,
+    BY_AUTHOR,
+    COMMENT,
+    FOLDED,
+    HELPFUL,
+    STATE,
+    comment_in,
+    comment_key,
+    is_tombstone,
+)
+from dal.entities.vote import (
+    MOST_COUNTED,
+    all_votes,
+    decode_vote,
+    encode_vote,
+    is_counted,
+    vote_position,
+)
+from dal.errors import ConditionFailedError
+from dal.model import Comment
+from dal.table.entity import packed, unpacked
+from dal.table.index import query_arguments
+from dal.table.items import VERSION, Item, key_of, unchanged, versioned
+
+VOTES_A_SECOND = 250
+"""The minimum pause between two folds of a comment, in seconds, is the number of its votes divided
+by this number: 4 seconds for 1,000 votes. A fold counts the votes twice. At this rate, the folds of
+a comment in one process consume at most about 15 RCU per second."""
+
+_AT_ONCE = 16
+"""Number of votes that are moved in parallel."""
+
+_KEYS = (HELPFUL.partition_key, HELPFUL.sort_key)
+
+
+class HelpfulFolds(DeferredWork):
+    """Stores the numbers of votes in the comments of one table."""
+
+    undone = "Some helpful votes were not counted"
+    repaired_by = "the next vote for the comment, or `marginalia stats verify`, counts them"
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        self._not_before: dict[str, float] = {}
+        self.folded = 0
+        """The number of corrected comments."""
+
+    def is_due(self, name: str) -> bool:
+        """Return whether enough time has passed since the last fold: see VOTES_A_SECOND."""
+        return self._not_before.get(name, 0.0) <= monotonic()
+
+    async def work(self, name: str) -> bool:
+        """Fold the votes of a comment. If the comment is deleted, delete its votes."""
+        item = await self._table.get(comment_key(name))
+        comment = comment_in(item)
+        if item is not None and is_tombstone(item):  # the vote may be newer than the deletion
+            await self._table.delete_all(all_votes(name))
+            return False
+        if item is None or comment is None:
+            return False
+        votes, moved = await self._read(comment)
+        for some in batched(moved, _AT_ONCE):
+            await in_parallel([self._move(vote, comment.product_id) for vote in some])
+        if votes == comment.votes:
+            return bool(moved)
+        whole = COMMENT.encode(comment._replace(votes=votes))
+        try:
+            await self._table.update(_update(item, whole))
+        except ConditionFailedError:  # the item has changed since it was read
+            return True
+        self.folded += 1
+        return bool(moved) or (await self._read(comment))[0] != votes
+
+    async def _read(self, comment: Comment) -> tuple[int, Sequence[Item]]:
+        votes, moved, _ = await read_votes(self._table, comment)
+        now, pause = monotonic(), votes / VOTES_A_SECOND
+        if len(self._not_before) > 1_000:  # noqa: PLR2004
+            self._not_before = {one: at for one, at in self._not_before.items() if at > now}
+        if pause > WORK_SECONDS:
+            self._not_before[comment.comment_id] = now + pause
+        return votes, moved
+
+    async def _move(self, item: Item, product_id: str) -> None:
+        """Store a vote with another product. If the vote has changed, the next fold moves it."""
+        vote = encode_vote(decode_vote(item)._replace(product_id=product_id))
+        as_read = unchanged(item, ("PK", VERSION))
+        with suppress(ConditionFailedError):
+            await self._table.write([{"Put": {"Item": versioned(vote), **as_read}}])
+
+
+async def read_votes(
+    table: Table, comment: Comment, most: int = MOST_COUNTED
+) -> tuple[int, Sequence[Item], bool]:
+    """Return the number of a comment's votes, and the items of votes with another product.
+
+    The last value of the result is False if the comment has more than ``most`` votes, so that the
+    result does not include all votes. The read is consistent. It returns no items except withdrawn
+    votes and votes with another product, because DynamoDB counts the others.
+    """
+    arguments = query_arguments(replace(all_votes(comment.comment_id), limit=most))
+    arguments["FilterExpression"] = "attribute_exists(#data) OR #own <> :own"
+    arguments["ExpressionAttributeNames"] |= {"#data": "data", "#own": BY_AUTHOR.sort_key}
+    position = vote_position(comment.product_id, comment.comment_id)
+    arguments["ExpressionAttributeValues"] |= {":own": {"S": position}}
+    number, moved = 0, list[Item]()
+    while True:
+        response = await table.call("query", **arguments)
+        left = [item for item in response["Items"] if is_counted(item)]
+        number += response["ScannedCount"] - len(response["Items"]) + len(left)
+        moved += left
+        last_key = response.get("LastEvaluatedKey")
+        if last_key is None or number >= most:
+            return number, moved, last_key is None
+        arguments["ExclusiveStartKey"] = last_key
+
+
+def _update(item: Item, whole: Item) -> Item:
+    """Return the update that stores the number of votes of ``whole`` in the comment's item.
+
+    Fields of ``data`` that this version does not read stay unchanged.
+    """
+    known = unpacked(whole)
+    others = {name: value for name, value in unpacked(item).items() if name not in known}
+    others.pop("helpful", None)
+    update = unchanged(item, ("data", ALL.partition_key, STATE, VERSION))
+    changed = packed(known | others) | {name: whole[name] for name in _KEYS if name in whole}
+    changed |= versioned({FOLDED: {"BOOL": True}})
+    update["ExpressionAttributeNames"] |= {f"#{name}": name for name in (*_KEYS, FOLDED)}
+    update["ExpressionAttributeValues"] |= {f":to_{name}": to for name, to in changed.items()}
+    expression = "SET " + ", ".join(f"#{name} = :to_{name}" for name in changed)
+    if HELPFUL.sort_key not in whole:
+        expression += " REMOVE " + ", ".join(f"#{name}" for name in _KEYS)
+    return {"Key": key_of(item), "UpdateExpression": expression, **update}

@@ -1,0 +1,291 @@
+"""The maintenance mode: which program changes the counters. An item of the table stores the mode.
+
+In mode *transactional*, each write of this program changes the counters in the same transaction.
+During a rebuild, each write also changes the rebuild's counters. In mode *stream*, a follower of
+the table's stream changes the counters, and writes do not. Only in mode *stream* may other programs
+write comments too.
+
+An *announcement* is a change of the item that stores the mode. A process reads this item at most 5
+seconds before each transaction. A transaction is retried for at most 10 seconds, and its last
+attempt may end some seconds later. So SETTLE_SECONDS after an announcement, all transactions that
+do not obey it have ended.
+
+A count of zero proves that a list is empty, but only under three conditions: the mode is
+transactional, the table is ``complete`` (every comment is counted), and no rebuild is running. A
+command that ends one of these conditions writes an announcement, and waits SETTLE_SECONDS before it
+acts. So a page can trust a mode that was read at most 5 seconds ago.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from enum import Enum, StrEnum
+from time import monotonic, time
+from typing import Any, TypeAlias
+
+from dal.dynamodb.account import opened
+from dal.dynamodb.retries import retry, waits
+from dal.dynamodb.table import Table
+from dal.errors import (
+    ConditionFailedError,
+    ConflictError,
+    StoreRefusedError,
+    StoreUnavailableError,
+)
+from dal.table.items import ABSENT, Item, unchanged
+
+KEPT_SECONDS = 5.0
+"""Seconds for which ``current`` uses the cached item."""
+
+SETTLE_SECONDS = 20.0
+"""The sum of KEPT_SECONDS, a transaction's deadline, its last attempt, and a margin."""
+
+READERS_KEEP_SECONDS = 30.0
+"""Seconds for which ``counted`` uses the cached item."""
+
+WaitForWriters: TypeAlias = Callable[[], Awaitable[None]]
+"""Waits for SETTLE_SECONDS. After this wait, every writer obeys the latest announcement."""
+
+_RUNS = ("rebuilding", "upgrading")
+"""The attributes that the item has during a rebuild and during an upgrade."""
+
+_ONE_PER_PERSON = "onePerPerson"
+
+_SHARDS = frozenset({"shards", "target", "step", "counter_shards", "counter_target"})
+"""The item has one of these attributes if an earlier version has spread the table's lists or
+counters over several partitions (shards)."""
+
+KEY: Item = {"PK": {"S": "COUNTING"}, "SK": {"S": "COUNTING"}}
+
+
+class MaintenanceMode(StrEnum):
+    """What changes the counters: each write's own transaction, or a follower of the stream."""
+
+    TRANSACTIONAL = "transactional"
+    STREAM = "stream"
+
+
+class OnePerPerson(StrEnum):
+    """Whether a person may have only one comment on each product.
+
+    In ``MARKING`` and ``ON``, the write of a new comment also writes a reservation: an item that
+    reserves the product for the comment's author. The write is refused if another comment of this
+    author has the reservation. In ``MARKING``, a scan writes the reservations of older comments.
+    """
+
+    OFF = "off"
+    MARKING = "marking"
+    ON = "on"
+
+
+@dataclass(frozen=True, slots=True)
+class Maintenance:
+    """The contents of the item that stores the mode. A table without the item has the defaults."""
+
+    mode: MaintenanceMode = MaintenanceMode.TRANSACTIONAL
+    generation: int = 0
+    """The number of the latest rebuild; 0 if there was none."""
+    rebuilding: bool = False
+    complete: bool = False
+    """Whether every comment of the table is counted."""
+    since: int = 0
+    """The time of the latest announcement, in Unix seconds."""
+    counted_table: str = ""
+    """The id of the table, if all its comments are counted; otherwise empty. A copy of the table
+    has another id, but its item still contains the id of the original table."""
+    upgrading: bool = False
+    """Whether an upgrade is adding missing keys to items."""
+    one_per_person: OnePerPerson = OnePerPerson.OFF
+
+    @property
+    def names_comments(self) -> bool:
+        """Whether writes maintain the reservations of products."""
+        return self.one_per_person is not OnePerPerson.OFF
+
+    @property
+    def copied(self) -> bool:
+        """Whether the table is a copy of a table in which all comments were counted."""
+        return self.counted_table != "" and not self.complete
+
+    @property
+    def dual_writes(self) -> bool:
+        """Whether writes must also change the counters of a running rebuild."""
+        return self.rebuilding and self.mode is MaintenanceMode.TRANSACTIONAL
+
+    @property
+    def applies_stream(self) -> bool:
+        """Whether a follower applies the table's stream to the counters."""
+        return self.mode is MaintenanceMode.STREAM and not self.rebuilding
+
+    @property
+    def counted(self) -> bool:
+        """Whether the table has counters. In mode *stream*, only a rebuild creates them."""
+        return self.mode is MaintenanceMode.TRANSACTIONAL or self.counted_table != ""
+
+    @property
+    def exact(self) -> bool:
+        """Whether counts include every write that was acknowledged before the counts were read.
+
+        If this is True, a count of zero proves that the counted list is empty.
+        """
+        return self.mode is MaintenanceMode.TRANSACTIONAL and self.complete and not self.rebuilding
+
+
+class MaintenanceStore:
+    """Reads and changes the maintenance mode."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._kept: tuple[float, Maintenance] | None = None
+
+    async def read(self) -> Maintenance:
+        """Read the item, and return its contents."""
+        item = await self._table.get(KEY)
+        if item is None:
+            return Maintenance()
+        if not _SHARDS.isdisjoint(item):
+            raise StoreRefusedError(
+                "This table spreads its comments or counters over shards, which this version "
+                "cannot read: export its rows with the version that wrote them, and load them into "
+                "a new table."
+            )
+        counted_table = item.get("complete", {}).get("S", "")
+        return Maintenance(
+            MaintenanceMode(item["mode"]["S"]),
+            int(item["generation"]["N"]),
+            **{name: name in item for name in _RUNS},
+            # A restored table has another id, so it is not complete. It may contain comments that
+            # are not counted, because a backup does not read all items at the same moment.
+            complete=counted_table != "" and counted_table == await self._table.id(),
+            since=int(item["since"]["N"]),
+            counted_table=counted_table,
+            one_per_person=OnePerPerson(item.get(_ONE_PER_PERSON, {}).get("S", OnePerPerson.OFF)),
+        )
+
+    async def current(self) -> Maintenance:
+        """Return the item's contents, read at most 5 seconds ago."""
+        kept = self._kept
+        if kept is None or monotonic() - kept[0] >= KEPT_SECONDS:
+            kept = self._kept = await retry(self._read_in_time, "get_item")
+        return kept[1]
+
+    async def counted(self) -> bool:
+        """Return whether the table had counters when the item was read, at most 30 seconds ago."""
+        kept = self._kept
+        if kept is not None and monotonic() - kept[0] < READERS_KEEP_SECONDS:
+            return kept[1].counted
+        # Several requests share this read, so its cost is not added to the current request.
+        with opened():
+            return (await self.current()).counted
+
+    async def _read_in_time(self) -> tuple[float, Maintenance]:
+        """Read the item.
+
+        Return the contents with the time before the read. If the read takes KEPT_SECONDS or longer,
+        the contents are too old to use. In this case, a caller that waits for DynamoDB without a
+        time limit gets the contents of a further read. For other callers, this method raises
+        StoreUnavailableError.
+        """
+        while True:
+            requested = monotonic()
+            read = await self.read()
+            if monotonic() - requested < KEPT_SECONDS:
+                return requested, read
+            if not waits():
+                raise StoreUnavailableError("DynamoDB answers too slowly: try again in a moment.")
+
+    @property
+    def latest(self) -> Maintenance | None:
+        """The contents that ``current`` read last, however old they are.
+
+        None before the first read, and after ``forget``.
+        """
+        return None if self._kept is None else self._kept[1]
+
+    def forget(self) -> None:
+        """Remove the cached contents, so that the next call of ``current`` reads the item again."""
+        self._kept = None
+
+    async def announce(self, read: Maintenance, **changes: Any) -> Maintenance:
+        """Store ``read``, changed by ``changes``, in the item, and return the new contents.
+
+        Raises ConflictError if the item has changed since it was read, and StoreRefusedError as
+        ``check_alone`` does.
+        """
+        announced = replace(read, **changes, since=max(read.since + 1, int(time())))
+        check_alone(read, announced)
+        counted = await self._table.id() if announced.complete else ""
+        announced = replace(announced, counted_table=counted)
+        try:
+            await self._table.write([{"Put": {"Item": _encode(announced), **_as_read(read)}}])
+        except ConditionFailedError:
+            raise ConflictError(
+                "Another command changes the maintenance mode of this table: wait for its end, "
+                "then run this command again."
+            ) from None
+        self.forget()
+        return announced
+
+
+def check_alone(read: Maintenance, wanted: Maintenance) -> None:
+    """Raise StoreRefusedError if ``wanted`` begins a command while another command is running.
+
+    The commands are a rebuild, an upgrade, and a change of ``one_per_person``. Without this check,
+    a command could fail at its end, because another command has changed the item meanwhile.
+    """
+    begun = _runs(wanted) - _runs(read)
+    if wanted.one_per_person is not read.one_per_person:
+        begun.add(_Run.MARKING)
+    others = _runs(read) - begun
+    if not begun or not others:
+        return
+    (other, _), (running, command) = begun.pop().value, others.pop().value
+    raise StoreRefusedError(
+        f"{other.capitalize()} and {running} cannot run at the same time, and {running} has not "
+        f"ended: wait for its end, or complete it with `marginalia {command}`. Then run this "
+        "command again."
+    )
+
+
+class _Run(Enum):
+    """Commands that cannot run at the same time, each with a description and its command line."""
+
+    REBUILD = "a rebuild of the statistics", "stats rebuild"
+    UPGRADE = "an upgrade of the table", "table upgrade"
+    MARKING = "a change of the limit of comments per person", "table one-per-person on"
+
+
+def _runs(state: Maintenance) -> set[_Run]:
+    running = {
+        _Run.REBUILD: state.rebuilding,
+        _Run.UPGRADE: state.upgrading,
+        _Run.MARKING: state.one_per_person is OnePerPerson.MARKING,
+    }
+    return {run for run, runs in running.items() if runs}
+
+
+def unchanged_since(announced: Maintenance) -> dict[str, Any]:
+    """Return an action that makes its transaction fail if the mode is no longer ``announced``."""
+    return {"ConditionCheck": {"Key": KEY, **_as_read(announced)}}
+
+
+def _encode(state: Maintenance) -> Item:
+    true = {name: {"BOOL": True} for name in _RUNS if getattr(state, name)}
+    complete = {"complete": {"S": state.counted_table}} if state.counted_table else {}
+    return {
+        **KEY,
+        "mode": {"S": state.mode.value},
+        "generation": {"N": str(state.generation)},
+        "since": {"N": str(state.since)},
+        **true,
+        **complete,
+        **({_ONE_PER_PERSON: {"S": state.one_per_person.value}} if state.names_comments else {}),
+    }
+
+
+def _as_read(read: Maintenance) -> dict[str, Any]:
+    if read == Maintenance():
+        return ABSENT
+    # ``since`` rises with each announcement. So after a delay, the first attempt at an announcement
+    # fails, even if later announcements have restored the contents that it was based on.
+    names = ("mode", "generation", "complete", "since", *_RUNS, _ONE_PER_PERSON)
+    return unchanged(_encode(read), names)

@@ -1,0 +1,127 @@
+"""Tools for concurrent requests: batches, parallel tasks, locks by name, and a capacity limit."""
+
+import asyncio
+from asyncio import Lock, sleep
+from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from time import monotonic
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
+
+from dal.dynamodb.account import opened
+from dal.dynamodb.deadline import time_left
+from dal.errors import ConflictError
+
+Result = TypeVar("Result")
+
+First = TypeVar("First")
+
+Second = TypeVar("Second")
+
+
+def batched(items: Sequence[Result], size: int) -> list[Sequence[Result]]:
+    """Return ``items`` in batches of at most ``size`` items."""
+    return [items[start : start + size] for start in range(0, len(items), size)]
+
+
+async def in_parallel(work: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]:
+    """Await all coroutines in parallel. If one fails, cancel the others and raise its error."""
+    if len(work) == 1:  # a single coroutine is the most frequent case and needs no task
+        return [await work[0]]
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one) for one in work]
+    except BaseExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+    return [task.result() for task in tasks]
+
+
+async def both(
+    first: Coroutine[Any, Any, First], second: Coroutine[Any, Any, Second]
+) -> tuple[First, Second]:
+    """Await two coroutines as ``in_parallel`` does. Their results may have different types."""
+    work: list[Coroutine[Any, Any, Any]] = [first, second]
+    one, two = await in_parallel(work)
+    return one, two
+
+
+class KeyedLocks:
+    """One lock for each name, for example for each product's id.
+
+    If several tasks wait for a lock, they get it in order of arrival.
+    """
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def hold(self, names: Iterable[str], *, deadline: float | None) -> AsyncIterator[None]:
+        """Hold the locks of all ``names`` in the ``with`` block.
+
+        Raise ConflictError after ``deadline`` seconds of waiting, or at the deadline of the current
+        request if that is earlier. With ``deadline`` None, only the request's deadline limits the
+        wait.
+        """
+        async with AsyncExitStack() as held:
+            try:
+                async with asyncio.timeout(time_left(deadline)):
+                    # All tasks take their locks in sorted order, which prevents deadlocks.
+                    for name in sorted(set(names)):
+                        lock = self._locks.setdefault(name, asyncio.Lock())
+                        await held.enter_async_context(lock)
+            except TimeoutError:
+                raise ConflictError(
+                    "Too many requests write the same data: try again in a moment."
+                ) from None
+            yield
+
+
+_EXPECTED_WCU = 1_000.0
+"""The WCU (write capacity units) that ``Pace`` assumes for the first write, because no response has
+reported a number yet. A write of a hundred comments consumes about 1,000 WCU."""
+
+_EXPECTED_RCU = 256.0
+"""The RCU (read capacity units) that ``Pace`` assumes for the first read. A consistent Scan of 1 MB
+consumes 256 RCU."""
+
+_CHECK_SECONDS = 0.1
+
+
+class Pace:
+    """Delays requests so that they consume at most ``units`` capacity units per second together.
+
+    ``units`` are RCU if ``reads`` is true, otherwise WCU. None means no limit. Only a response
+    shows how many units its request consumed, and one request may consume more than ``units``. So
+    each request waits until enough time has passed for the units of all earlier requests. For
+    example, after a request that consumed 500 units, at 100 units per second, the next request
+    waits for five seconds. While a request has no response yet, ``Pace`` assumes that the request
+    consumes as many units as the latest response reported.
+    """
+
+    def __init__(self, units: float | None = None, *, reads: bool = False) -> None:
+        self._units = units
+        self._reads = reads
+        self._turns = Lock()
+        self._due = 0.0
+        self._expected = _EXPECTED_RCU if reads else _EXPECTED_WCU
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait until the request in the ``with`` block may start."""
+        if self._units is None:
+            yield
+            return
+        async with self._turns:
+            # One long sleep could be too long: ``_due`` becomes earlier when the response to an
+            # earlier request shows that it consumed less than expected.
+            while (left := self._due - monotonic()) > 0:  # noqa: ASYNC110 - a wait for time
+                await sleep(min(left, _CHECK_SECONDS))
+            reserved = self._expected
+            self._due = max(self._due, monotonic()) + reserved / self._units
+        with opened() as account:
+            try:
+                yield
+            finally:
+                consumed = account.rcu if self._reads else account.wcu
+                self._due += (consumed - reserved) / self._units
+                self._expected = consumed or reserved

@@ -1,0 +1,334 @@
+"""The AWS SDK: sends requests to DynamoDB and S3, and reads this machine's AWS settings.
+
+No other module imports the SDK. For DynamoDB, botocore's own retries are off, because the module
+``retries`` retries requests.
+"""
+
+import asyncio
+import logging
+import os
+import ssl
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+import aioboto3
+from aiobotocore.config import AioConfig
+from aiobotocore.credentials import (
+    AioDeferredRefreshableCredentials,
+    AioRefreshableCredentials,
+)
+from aiobotocore.httpsession import AIOHTTPSession
+from aiobotocore.session import AioSession
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, NoRegionError
+from botocore.exceptions import ConnectionError as BotoConnectionError
+from botocore.httpsession import get_cert_path
+from botocore.utils import get_environ_proxies
+
+from dal.dynamodb.connection_pool import CONNECT_SECONDS
+from dal.dynamodb.gate import CONNECTIONS
+from dal.dynamodb.responses import check_sdk_response, dal_error, unreachable, unusable
+from dal.dynamodb.retries import DEADLINE
+from dal.dynamodb.transport import EMBEDDED_CREDENTIALS, EMBEDDED_REGION, Credentials
+from dal.errors import CredentialsExpiredError, StoreRefusedError, StoreUnavailableError
+
+logger = logging.getLogger(__name__)
+
+REFRESH_EVERY = 30.0
+"""Minimum seconds between two attempts to refresh credentials that are still valid."""
+
+REFRESH_SECONDS = 10.0
+"""Maximum seconds of one refresh, including the SDK's own retries."""
+
+# botocore reads AWS_DEFAULT_REGION only. Other AWS SDKs read AWS_REGION, so the operator may have
+# set only that variable.
+_NO_REGION = (
+    "No AWS region is set: set AWS_DEFAULT_REGION to the table's region, such as eu-west-1 "
+    "(AWS_REGION is not read). For an endpoint outside of AWS, any region works."
+)
+
+_MISSING = {403, 404}
+"""The HTTP statuses that S3 returns for a missing file."""
+
+# Turn off this logger's warnings: it writes a traceback for each failed refresh. LastingCredentials
+# logs one line instead.
+logging.getLogger("aiobotocore.credentials").setLevel(logging.ERROR)
+
+
+class AwsSdk:
+    """Implements ``Sdk`` for one AWS service."""
+
+    def __init__(self, client: Any, session: Any, credentials: Any, *, has_capacity: bool) -> None:
+        self._client = client
+        self._credentials = credentials
+        self.endpoint_url: str = client.meta.endpoint_url
+        self.region: str = client.meta.region_name
+        self.has_capacity = has_capacity
+        proxies = client.meta.config.proxies
+        if proxies is None:
+            proxies = get_environ_proxies(self.endpoint_url)
+        self.required = credentials is None or urlsplit(self.endpoint_url).scheme in proxies
+        bundle = session.get_config_variable("ca_bundle") or os.environ.get("REQUESTS_CA_BUNDLE")
+        self.certificates: str | None = get_cert_path(bundle or True)
+
+    async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Send an operation; raises DalError."""
+        try:
+            response: dict[str, Any] = await getattr(self._client, operation)(**arguments)
+        except ClientError as error:
+            raise dal_error(error.response) from error
+        except (BotoConnectionError, HTTPClientError) as error:
+            raise unreachable(self.endpoint_url, error) from error
+        except BotoCoreError as error:
+            raise unusable(error) from error
+        return response
+
+    async def credentials(self) -> Credentials:
+        """Return the current credentials.
+
+        Raises DalError if they have expired and cannot be refreshed.
+        """
+        found = await self._credentials.get_frozen_credentials()
+        return Credentials(found.access_key, found.secret_key, found.token)
+
+
+@asynccontextmanager
+async def open_sdk(
+    service: str, endpoint_url: str | None, *, embedded: bool, **settings: Any
+) -> AsyncIterator[AwsSdk]:
+    """Open the SDK's client of an AWS service.
+
+    If ``embedded`` is true, the client has fixed settings. Otherwise it has this machine's AWS
+    settings. Raises StoreRefusedError if these settings do not work.
+    """
+    config = Config(
+        retries={"total_max_attempts": 1, "mode": "standard"},
+        connect_timeout=CONNECT_SECONDS,
+        read_timeout=DEADLINE,
+        max_pool_connections=CONNECTIONS,
+        **({"proxies": {}} if embedded else {}),
+        **settings,
+    )
+    if embedded:
+        # Read no AWS profile and no settings file of this machine, because invalid settings must
+        # not affect the embedded engine.
+        nothing: tuple[Any, ...] = (None, [], os.devnull, None)
+        botocore = _VerifiedSession(
+            {"profile": (None, [], None, None), "config_file": nothing, "credentials_file": nothing}
+        )
+        session = aioboto3.Session(
+            botocore_session=botocore,
+            region_name=EMBEDDED_REGION,
+            aws_access_key_id=EMBEDDED_CREDENTIALS.access_key,
+            aws_secret_access_key=EMBEDDED_CREDENTIALS.secret_key,
+        )
+    else:
+        botocore = _VerifiedSession()
+        session = aioboto3.Session(botocore_session=botocore)
+    client = session.client(service, endpoint_url=endpoint_url, config=config)
+    async with AsyncExitStack() as stack:
+        try:
+            opened = await stack.enter_async_context(client)
+            credentials = await session.get_credentials()
+        except NoRegionError:
+            raise StoreRefusedError(_NO_REGION) from None
+        except (BotoCoreError, ValueError) as error:
+            raise unusable(error) from error
+        name = opened.meta.service_model.service_id.hyphenize()
+        has_capacity = embedded or endpoint_url is None
+        check = partial(check_sdk_response, has_capacity=has_capacity)
+        opened.meta.events.register(f"before-parse.{name}", check)
+        yield AwsSdk(opened, botocore, credentials, has_capacity=has_capacity)
+
+
+class S3:
+    """The client of one S3 bucket: signs upload forms, reads files' ETags, and copies files."""
+
+    def __init__(self, client: Any, bucket: str) -> None:
+        self._client = client
+        self._bucket = bucket
+
+    async def upload_form(
+        self, key: str, content_type: str, largest: int, seconds: int
+    ) -> tuple[str, dict[str, str]]:
+        """Return the URL and the fields of a form that uploads one file.
+
+        S3 refuses an upload with another key or content type, an empty file, a file of more than
+        ``largest`` bytes, and every upload after ``seconds``. This method signs the form and sends
+        no request.
+        """
+        fields = {"Content-Type": content_type}
+        conditions = [fields, ["content-length-range", 1, largest]]
+        try:
+            form = await self._client.generate_presigned_post(
+                self._bucket, key, Fields=dict(fields), Conditions=conditions, ExpiresIn=seconds
+            )
+        except BotoCoreError as error:
+            raise unusable(error) from error
+        return form["url"], form["fields"]
+
+    async def tag(self, key: str) -> str | None:
+        """Return the ETag of a file; None if the file is missing.
+
+        Raises StoreUnavailableError if the bucket cannot be used.
+        """
+        try:
+            found = await self._client.head_object(Bucket=self._bucket, Key=key)
+        except ClientError as error:
+            # If the server may not list the bucket, S3 answers 403 for a missing file. So a file
+            # that the server may not read counts as missing, too.
+            if error.response["ResponseMetadata"]["HTTPStatusCode"] in _MISSING:
+                return None
+            raise self._failure(error) from error
+        except (BotoCoreError, HTTPClientError) as error:
+            raise self._failure(error) from error
+        return str(found["ETag"]).strip('"')
+
+    async def copy(self, source: str, tag: str, target: str) -> bool:
+        """Copy a file. Return False if ``source`` is missing or no longer has the ETag ``tag``.
+
+        Raises StoreUnavailableError if the bucket cannot be used.
+        """
+        try:
+            await self._client.copy_object(
+                Bucket=self._bucket,
+                Key=target,
+                CopySource={"Bucket": self._bucket, "Key": source},
+                CopySourceIfMatch=tag,
+            )
+        except ClientError as error:
+            if error.response["ResponseMetadata"]["HTTPStatusCode"] in {*_MISSING, 412}:
+                return False
+            raise self._failure(error) from error
+        except (BotoCoreError, HTTPClientError) as error:
+            raise self._failure(error) from error
+        return True
+
+    def _failure(self, error: Exception) -> StoreUnavailableError:
+        return StoreUnavailableError(
+            f"The bucket {self._bucket} cannot be used ({error}): check its name, region and "
+            "permissions."
+        )
+
+
+@asynccontextmanager
+async def open_s3(bucket: str) -> AsyncIterator[S3]:
+    """Open the SDK's client of an S3 bucket with this machine's AWS settings."""
+    # With the virtual addressing style, a form's URL has the host of the bucket's region. Otherwise
+    # the URL would have S3's global host, which redirects browsers.
+    config = Config(
+        retries={"total_max_attempts": 2, "mode": "standard"},
+        connect_timeout=CONNECT_SECONDS,
+        read_timeout=DEADLINE,
+        signature_version="s3v4",
+        s3={"addressing_style": "virtual"},
+    )
+    session = aioboto3.Session(botocore_session=_VerifiedSession())
+    async with AsyncExitStack() as stack:
+        try:
+            client = await stack.enter_async_context(session.client("s3", config=config))
+        except NoRegionError:
+            raise StoreRefusedError(_NO_REGION) from None
+        except (BotoCoreError, ValueError) as error:
+            raise unusable(error) from error
+        yield S3(client, bucket)
+
+
+class _VerifiedSession(AioSession):  # type: ignore[misc]
+    """A session that verifies TLS in all its clients, including clients that fetch credentials."""
+
+    def create_client(self, *arguments: Any, config: Any = None, **settings: Any) -> Any:
+        """Open a client. The HTTP class is set last, because ``Config.merge`` drops it."""
+        verified = AioConfig().merge(config or AioConfig())
+        verified.http_session_cls = _VerifiedHttp
+        return super().create_client(*arguments, config=verified, **settings)
+
+    async def get_credentials(self) -> Any:
+        """Return the credentials from the AWS settings; None if there are none.
+
+        Temporary credentials are returned as ``LastingCredentials``.
+        """
+        found = await super().get_credentials()
+        temporary = isinstance(found, AioRefreshableCredentials)
+        if temporary and not isinstance(found, LastingCredentials):
+            found = self._credentials = LastingCredentials(found)
+        return found
+
+
+class _VerifiedHttp(AIOHTTPSession):  # type: ignore[misc]
+    """An HTTP session that verifies every endpoint's certificate and host name.
+
+    aiobotocore's own class does not verify host names. Behind a proxy, or with an empty
+    AWS_CA_BUNDLE, it does not verify certificates either. This class returns TLS contexts that
+    verify both, and aiobotocore loads the trusted certificate authorities into these contexts.
+    """
+
+    def __init__(self, *, verify: Any, **settings: Any) -> None:
+        super().__init__(verify=verify or True, **settings)
+
+    def _get_ssl_context(self) -> ssl.SSLContext:
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+    def _setup_proxy_ssl_context(self, _proxy_url: str) -> ssl.SSLContext:
+        return self._get_ssl_context()
+
+
+class LastingCredentials(AioDeferredRefreshableCredentials):  # type: ignore[misc]
+    """Temporary credentials that are used until they expire, even if they cannot be refreshed.
+
+    botocore refreshes credentials as part of a request. In the ten minutes before they expire, the
+    request fails if the refresh fails. Here a separate task refreshes the credentials. Requests
+    wait for this task only after the old credentials have expired.
+    """
+
+    def __init__(self, found: AioRefreshableCredentials) -> None:
+        self.__dict__.update(vars(found))
+        self._refreshing: asyncio.Task[Exception | None] | None = None
+        self._next_refresh = 0.0
+
+    async def get_frozen_credentials(self) -> Any:
+        """Return the credentials that sign requests; raises DalError if none are valid."""
+        if not self.refresh_needed():
+            return self._frozen_credentials
+        expired = self.refresh_needed(0)
+        if expired or time.monotonic() >= self._next_refresh:
+            if self._refreshing is None or self._refreshing.done():
+                self._refreshing = asyncio.create_task(self._refreshed())
+                self._next_refresh = time.monotonic() + REFRESH_EVERY
+            if expired and (failure := await asyncio.shield(self._refreshing)) is not None:
+                raise self._error(failure) from failure
+        return self._frozen_credentials
+
+    async def get_account_id(self) -> Any:
+        """Return the id of the AWS account. botocore may use it in the name of an endpoint."""
+        return (await self.get_frozen_credentials()).account_id
+
+    async def _refreshed(self) -> Exception | None:
+        try:
+            async with asyncio.timeout(REFRESH_SECONDS):
+                await self._protected_refresh(is_mandatory=True)
+        except Exception as error:  # noqa: BLE001 - a provider may raise any error
+            if not self.refresh_needed(0):
+                logger.warning(
+                    "The AWS credentials cannot be refreshed (%s). They are used until they "
+                    "expire.",
+                    _reason(error),
+                )
+            return error
+        return None
+
+    def _error(self, failure: Exception) -> Exception:
+        if self._frozen_credentials is None:
+            return unusable(failure)
+        return CredentialsExpiredError(
+            f"The AWS credentials have expired and cannot be refreshed ({_reason(failure)}): check "
+            "where they come from."
+        )
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split()) or "no answer"

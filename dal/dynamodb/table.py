@@ -1,0 +1,375 @@
+"""The client of one table: reads by key, Queries, Scans, and conditional writes.
+
+After throttling, a lost response, a transaction conflict or expired credentials, a request is
+retried until its deadline. Items are maps from attribute names to AttributeValues.
+"""
+
+import asyncio
+import logging
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from math import nan
+from typing import Any
+
+from dal import errors
+from dal.dynamodb.account import WRITES, note_read, note_request, note_response
+from dal.dynamodb.concurrency import Pace, batched, in_parallel
+from dal.dynamodb.gate import Gate
+from dal.dynamodb.instrumentation import STORE_INSTRUMENTS
+from dal.dynamodb.retries import retry
+from dal.dynamodb.streams import Streams
+from dal.dynamodb.transport import EmbeddedSdk, Sdk, Service
+from dal.dynamodb.wire import open_wire
+from dal.table.index import QueryRequest, QueryResponse, Spend, query_all, query_arguments
+from dal.table.items import Action, Item, key_of
+
+logger = logging.getLogger(__name__)
+
+_CAPACITY = {"ReturnConsumedCapacity": "TOTAL"}
+"""Lets DynamoDB report the consumed capacity. The client also uses the report to recognise
+DynamoDB's responses, because a proxy may respond with an empty object."""
+
+# The maximum numbers of keys in BatchGetItem, and of items in BatchWriteItem:
+# https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
+_GET_BATCH = 100
+_WRITE_BATCH = 25
+
+_DELETED_AT_ONCE = 100
+"""Number of items that ``delete_all`` deletes in parallel."""
+
+_IDEMPOTENT: Mapping[str, str] = {"Put": "put_item", "Delete": "delete_item"}
+"""The actions that can safely be repeated. Maps each action to the operation that executes the
+action without a transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableAddress:
+    """A table's name and endpoint.
+
+    If ``endpoint_url`` is None, the AWS settings determine the endpoint.
+    """
+
+    table: str = "marginalia"
+    endpoint_url: str | None = None
+    embedded: bool = False
+    """Whether an embedded engine serves the table. Requests to it use fixed credentials."""
+
+
+@asynccontextmanager
+async def connect(address: TableAddress) -> AsyncIterator["Table"]:
+    """Open a client of the table.
+
+    At the end of the ``with`` block, wait for unfinished writes, then close the client's
+    connections.
+    """
+    async with AsyncExitStack() as stack:
+        sdk: Sdk
+        if address.embedded and address.endpoint_url is not None:
+            open_embedded = partial(_open_sdk, "dynamodb", address.endpoint_url, embedded=True)
+            sdk = EmbeddedSdk(address.endpoint_url, open_embedded, stack)
+        else:
+            opening = _open_sdk("dynamodb", address.endpoint_url, embedded=False)
+            sdk = await stack.enter_async_context(opening)
+        table = Table(await stack.enter_async_context(open_wire(sdk)), address.table)
+        try:
+            yield table
+        finally:
+            await table.drain()
+
+
+def _open_sdk(
+    service: str, endpoint_url: str | None, *, embedded: bool, **settings: Any
+) -> AbstractAsyncContextManager[Sdk]:
+    from dal.dynamodb.sdk import open_sdk  # noqa: PLC0415 - takes a third of the start time
+
+    return open_sdk(service, endpoint_url, embedded=embedded, **settings)
+
+
+class Table:
+    """A client of one table."""
+
+    def __init__(self, service: Service, name: str) -> None:
+        self.service = service
+        self.name = name
+        self._gate = Gate()
+        self._id: str | None = None
+        self.pace = Pace()
+        """Limits the WCU per second of bulk writes."""
+        self.read_pace = Pace(reads=True)
+        """Limits the RCU per second of scans."""
+        self.unfinished: set[Callable[[], Awaitable[None]]] = set()
+        """Functions that finish work in the background. ``drain`` awaits their calls before the
+        client closes."""
+        self.writes = 0
+        """The number of successful write requests. The number increases before the caller learns
+        that its write succeeded. If the number has increased since a read began, the read's rows
+        may lack a successful write, so later requests must not share the read."""
+        self.damage: errors.StoreDamagedError | None = None
+        """The first error that reported a damaged data file. It is kept because the file stays
+        damaged."""
+
+    async def id(self) -> str:
+        """Return the table's id.
+
+        A table that is created again with the same name has another id.
+        """
+        if self._id is None:
+            table = (await self.call("describe_table"))["Table"]
+            self._id = str(table.get("TableId") or table["CreationDateTime"])
+        return self._id
+
+    async def query(self, request: QueryRequest) -> QueryResponse:
+        """Send one Query and return its rows. ``request.consistent`` makes the read consistent."""
+        return _rows(await self.call("query", **query_arguments(request)))
+
+    async def count(self, request: QueryRequest, spend: Spend) -> int:
+        """Return how many rows ``request`` selects, but at most its limit.
+
+        No rows are transferred. ``spend`` receives the capacity of each response.
+        """
+        arguments = query_arguments(request) | {"Select": "COUNT"}
+        counted: int = 0
+        while True:
+            response = await self.call("query", **arguments)
+            counted += response["Count"]
+            spend(_capacity(response))
+            last_key = response.get("LastEvaluatedKey")
+            if last_key is None or counted >= request.limit:
+                return counted
+            arguments |= {"ExclusiveStartKey": last_key, "Limit": request.limit - counted}
+
+    async def scan(self, segment: int, segments: int, start: Item | None) -> QueryResponse:
+        """Return one page of a scan segment: up to 1 MB, read consistently.
+
+        The page begins after the key ``start``, or at the segment's beginning if ``start`` is None.
+        """
+        after = {} if start is None else {"ExclusiveStartKey": start}
+        response = await self.call(
+            "scan",
+            Segment=segment,
+            TotalSegments=segments,
+            ConsistentRead=True,
+            **_CAPACITY,
+            **after,
+        )
+        return _rows(response)
+
+    async def get(self, key: Item) -> Item | None:
+        """Return the item with a primary key; None if it does not exist. The read is consistent."""
+        response = await self.call("get_item", Key=key, ConsistentRead=True, **_CAPACITY)
+        return response.get("Item")
+
+    async def get_many(self, keys: Sequence[Item], *, consistent: bool = True) -> list[Item]:
+        """Return the existing items with these distinct primary keys, in any order."""
+        batches = batched(keys, _GET_BATCH)
+        found = await in_parallel([self._get_batch(batch, consistent) for batch in batches])
+        return [item for items in found for item in items]
+
+    async def _get_batch(self, keys: Sequence[Item], consistent: bool) -> list[Item]:  # noqa: FBT001 - for get_many only
+        items: list[Item] = []
+        left: dict[str, Any] = {"Keys": list(keys), "ConsistentRead": consistent}
+
+        async def get_left() -> None:
+            request = {self.name: left}
+            response = await self.once("batch_get_item", RequestItems=request, **_CAPACITY)
+            items.extend(response["Responses"].get(self.name, []))
+            left.update(response["UnprocessedKeys"].get(self.name, {"Keys": []}))
+            if left["Keys"]:
+                raise errors.ThrottledError("DynamoDB is busy: try again in a moment.")
+
+        note_read()
+        await retry(get_left, "batch_get_item")
+        return items
+
+    async def write(self, actions: Sequence[Action]) -> None:
+        """Execute all ``actions`` in one transaction, or none of them.
+
+        A single Put or Delete is sent without a transaction, at half the cost. Raises DalError, in
+        particular:
+
+        - ConditionFailedError, with the positions of the actions whose condition failed.
+        - StoreUnavailableError, if the write was not sent or its outcome is unknown.
+        - NoTransactionsError, if the endpoint does not support transactions.
+
+        After a lost response, this method sends the write again. The condition of the second
+        attempt can then fail because the first attempt succeeded. A request token does not always
+        prevent this: a single write has no token, and the embedded engine loses all tokens when it
+        is killed. So after a lost response and a failed condition, this method reads the items. If
+        they are as the write leaves them, the write has succeeded. Otherwise this method raises
+        StoreUnavailableError: the outcome is unknown, because later writes may have changed the
+        items.
+        """
+        named = [
+            {kind: {"TableName": self.name, **action} for kind, action in entry.items()}
+            for entry in actions
+        ]
+        arguments: dict[str, Any]
+        if len(named) == 1 and named[0].keys() <= _IDEMPOTENT.keys():
+            ((kind, arguments),) = named[0].items()
+            operation = _IDEMPOTENT[kind]
+        else:
+            operation = "transact_write_items"
+            # All attempts have the same request token, so DynamoDB executes the transaction once.
+            arguments = {"TransactItems": named, "ClientRequestToken": str(uuid.uuid4())}
+        lost: errors.StoreUnavailableError | None = None
+
+        async def attempt() -> None:
+            nonlocal lost
+            try:
+                await self.once(operation, **arguments, **_CAPACITY)
+            except errors.StoreUnavailableError as error:
+                if not isinstance(error, errors.CircuitOpenError):  # the request was sent
+                    lost = error
+                raise
+            except errors.ConditionFailedError:
+                if lost is None or not await self._is_done(actions):
+                    raise
+
+        try:
+            await retry(attempt, operation)
+        except errors.ConditionFailedError:
+            if lost is not None:
+                raise lost from None
+            raise
+        except errors.UnknownOperationError:
+            raise errors.NoTransactionsError from None
+
+    async def _is_done(self, actions: Sequence[Action]) -> bool:
+        """Return whether the items of all Puts and Deletes are as these actions leave them.
+
+        Other actions are not checked, because a transaction writes all items or none. Return False
+        if there is no Put and no Delete.
+        """
+        done = False
+        for entry in actions:
+            ((kind, action),) = entry.items()
+            if kind in _IDEMPOTENT:
+                item: Item | None = action.get("Item")
+                key = action["Key"] if item is None else key_of(item)
+                response = await self.once(
+                    "get_item", TableName=self.name, Key=key, ConsistentRead=True, **_CAPACITY
+                )
+                done = response.get("Item") == item
+                if not done:
+                    break
+        return done
+
+    async def update(self, update: Item) -> None:
+        """Change one item with UpdateItem, which consumes half the capacity of a transaction.
+
+        After a lost response, ConditionFailedError may mean that an earlier attempt succeeded.
+        """
+        await self.call("update_item", **update, **_CAPACITY)
+
+    async def put_many(self, items: Sequence[Item]) -> None:
+        """Put items with distinct keys, and replace existing items.
+
+        Send up to four requests at a time.
+        """
+        gate = asyncio.Semaphore(4)
+
+        async def put(batch: Sequence[Item]) -> None:
+            async with gate, self.pace.turn():
+                await self._put_batch(batch)
+
+        await in_parallel([put(batch) for batch in batched(items, _WRITE_BATCH)])
+
+    async def delete_all(self, request: QueryRequest) -> None:
+        """Delete all items that a Query on the table returns. The Query is consistent."""
+        some = replace(request, limit=_DELETED_AT_ONCE, consistent=True)
+        async for response in query_all(self.query, some):
+            deletes = [{"Delete": {"Key": key_of(item)}} for item in response.items]
+            await in_parallel([self.write([delete]) for delete in deletes])
+
+    async def _put_batch(self, batch: Sequence[Item]) -> None:
+        left: list[Any] = [{"PutRequest": {"Item": item}} for item in batch]
+
+        async def put_left() -> None:
+            request = {self.name: left}
+            response = await self.once("batch_write_item", RequestItems=request, **_CAPACITY)
+            left[:] = response.get("UnprocessedItems", {}).get(self.name, [])
+            if left:
+                raise errors.ThrottledError("DynamoDB is busy: try again in a moment.")
+
+        await retry(put_left, "batch_write_item")
+
+    def call(self, operation: str, **arguments: Any) -> Coroutine[Any, Any, dict[str, Any]]:
+        """Send an operation on this table, with retries. Raises DalError."""
+        if operation not in WRITES:
+            note_read()
+        attempt = partial(self.once, operation, TableName=self.name, **arguments)
+        return retry(attempt, operation)
+
+    def once(self, operation: str, **arguments: Any) -> Coroutine[Any, Any, dict[str, Any]]:
+        """Send an operation without retries. Raises DalError.
+
+        Unlike ``call``, this method does not add the table's name to ``arguments``.
+        """
+        return self._gate.call(operation, partial(self._send, operation, arguments))
+
+    @property
+    def circuit_open(self) -> bool:
+        """Whether requests fail without being sent, because DynamoDB has not answered for a while.
+
+        Some requests are sent nevertheless, as probes (see ``CircuitBreaker``).
+        """
+        return self._gate.circuit_open
+
+    async def drain(self) -> None:
+        """Call and await the functions in ``unfinished``, then await all responses to writes."""
+        try:
+            for finish in list(self.unfinished):
+                await finish()
+        finally:
+            await self._gate.drain()
+
+    async def _send(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        note_request()
+        instruments = STORE_INSTRUMENTS.get()
+        try:
+            if instruments is None:
+                response = await self.service.call(operation, arguments)
+            else:
+                send = partial(self.service.call, operation, arguments)
+                response = await instruments.call(operation, arguments, send)
+        except errors.StoreDamagedError as error:
+            if self.damage is None:
+                self.damage = error
+                logger.critical("%s", error)
+            raise
+        if operation in WRITES:
+            self.writes += 1
+        note_response(operation, response)
+        return response
+
+
+def _rows(response: dict[str, Any]) -> QueryResponse:
+    return QueryResponse(response["Items"], response.get("LastEvaluatedKey"), _capacity(response))
+
+
+def _capacity(response: dict[str, Any]) -> float:
+    """Return the capacity that a response reports; ``nan`` if it reports none."""
+    capacity = response.get("ConsumedCapacity")
+    return nan if capacity is None else float(capacity["CapacityUnits"])
+
+
+@asynccontextmanager
+async def connect_streams(address: TableAddress) -> AsyncIterator[Streams]:
+    """Open a client of DynamoDB Streams, with the deadlines, retries and errors of ``Table``."""
+    # botocore's validation is off, because it rejects the embedded engine's shard ids and sequence
+    # numbers as too short.
+    async with _open_sdk(
+        "dynamodbstreams",
+        address.endpoint_url,
+        embedded=address.embedded,
+        parameter_validation=False,
+    ) as sdk:
+        once = Table(sdk, address.table).once
+
+        async def call(operation: str, **arguments: Any) -> dict[str, Any]:
+            return await retry(partial(once, operation, **arguments), operation)
+
+        yield Streams(call)

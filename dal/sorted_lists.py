@@ -1,0 +1,400 @@
+"""Stages: reads a list that is sorted by rating or by votes, as a sequence of other lists.
+
+Each list in the sequence is a stage, and is read from an index. The order HIGHEST_RATING has one
+stage for each rating: first the comments rated 5, then the comments rated 4, and so on. Each of
+these stages is sorted by date, newest first. MOST_HELPFUL has two stages: the comments with helpful
+votes, in the order of the index ``byHelpful``, and then the other comments by date. A stage's query
+is planned and read like the query of any other list.
+
+A position consists of the stage's prefix and the position in the stage. In all these orders, the
+list begins with the highest position. These are the positions of the rows of two lists, in the
+order HIGHEST_RATING (first line) and in the order MOST_HELPFUL (second line):
+
+    h5#2024-02-01…#b   h5#2024-01-01…#a   h4#2024-03-01…#c
+    v000000000002#2024-01-01…#a   v000000000000#2024-03-01…#c
+
+A client that reads all pages gets each comment exactly once, if the comment's rank (its rating, or
+its number of helpful votes) does not change meanwhile. If the rank changes, the comment may be
+missing, or occur twice.
+
+If few comments pass the filters, a page in the order MOST_HELPFUL would read much of ``byHelpful``
+to find them. In that case the server reads the filtered list by date, and sorts it in memory. A
+list with a first or last date is sorted in memory too, because ``byHelpful`` is not sorted by date.
+A comment has the same position in both cases, so cursors stay valid if the next page is read in the
+other way.
+"""
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from operator import itemgetter
+from typing import NamedTuple
+
+from dal.catalogue import query_of
+from dal.dynamodb.concurrency import in_parallel
+from dal.entities.comment import COMMENT, HELPFUL
+from dal.errors import NoIndexError
+from dal.limits import MAX_SORTED_ROWS
+from dal.model import RATINGS
+from dal.query.executor import Executor, StatisticsProvider
+from dal.query.optimizer import TableStatistics
+from dal.query.pagination import rank_prefix
+from dal.query.plan import WITHOUT_STATISTICS, EqualityKey, Filters, Order, PlanBasis, Query
+from dal.query.row_locations import RangeRead
+from dal.query.trace import ExecutionStatistics, Trace
+from dal.table.entity import Row
+from dal.table.index import QueryRequest, QueryResponse, RunQuery
+from dal.table.key_parts import LAST_CHARACTER
+from dal.table.ranges import UNBOUNDED, Range
+
+_VOTED = "v"
+"""The prefix of the stage of comments with votes. A position in ``byHelpful`` already begins with
+the number of votes, so this prefix contains no number."""
+
+_SOME = 20
+"""The number of rows to request if one row is enough. With a limit of one row, many Queries may be
+needed until a row passes the residual filter."""
+
+_TOO_MANY = (
+    "To sort these comments by helpful votes, the server would have to read more than "
+    f"{MAX_SORTED_ROWS:,} comments: choose other filters or dates, or another order."
+)
+
+
+class Stage(NamedTuple):
+    """A stage: its query, the prefix of its positions, and a lower bound of its positions."""
+
+    prefix: str
+    query: Query
+    lowest: str
+
+    def part(self, span: Range) -> Range:
+        """Return the part of ``span`` that is in this stage, as positions of the stage's query.
+
+        Return an empty range if ``span`` has no part in this stage.
+        """
+        whole = Range(self.lowest, self.prefix + LAST_CHARACTER)
+        within = span & whole
+        if within.empty:
+            return Range("", "", high_open=True)
+        size = len(self.prefix)
+        low = None if within.low == whole.low else within.low
+        high = None if within.high == whole.high else within.high
+        return Range(low and low[size:], high and high[size:], within.low_open, within.high_open)
+
+    def place(self, row: Row) -> Row:
+        """Return a row of the stage with its position in the whole list."""
+        return row._replace(position=self.prefix + row.position)
+
+
+@lru_cache(maxsize=500)
+def stages(query: Query) -> Sequence[Stage]:
+    """Return the stages of a list, in descending order of positions."""
+    order, filters = query.order, query.filters
+    assert order is not None  # noqa: S101 - lists by date have no stages
+    if order is Order.MOST_HELPFUL:
+        voted = query_of({**filters, "voted": frozenset({"true"})})
+        others = Query(
+            query.access_pattern, {**filters, "voted": frozenset({"false"})}, query.within
+        )
+        return [
+            Stage(_VOTED, voted, rank_prefix(order, 1)),
+            Stage(rank_prefix(order, 0), others, rank_prefix(order, 0)),
+        ]
+    ratings = filters.get("rating")
+    found = []
+    for rating in RATINGS:
+        if ratings is None or str(rating) in ratings:
+            prefix = rank_prefix(
+                order, rating if order is Order.HIGHEST_RATING else max(RATINGS) + 1 - rating
+            )
+            rated = query_of({**filters, "rating": frozenset({str(rating)})}, query.within)
+            found.append(Stage(prefix, rated, prefix))
+    # If the filter by rating has no values, the list is empty. It still needs a stage, because the
+    # execution statistics must name an index. The plan of this stage reads nothing.
+    prefix = rank_prefix(order, 0)
+    nothing = Stage(prefix, query_of(filters, query.within), prefix)
+    return sorted(found, key=itemgetter(0), reverse=True) or [nothing]
+
+
+def by_date(row: Row) -> Row:
+    """Return a row with its position by date, in place of its position in a list with stages."""
+    return row._replace(position=row.position.partition("#")[2])
+
+
+@dataclass(frozen=True, slots=True)
+class _HelpfulStatistics:
+    """Statistics for ``byHelpful``.
+
+    They include no row locations, because row locations are positions by date.
+    """
+
+    of: StatisticsProvider
+
+    async def inexact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
+        """Return statistics without the filter by votes, because all rows of the index pass it."""
+        query = replace(query, filters=_without_votes(query.filters))
+        known = await self.of.inexact(query, spent)
+        if known is None:
+            return None
+        shares = {name: share for name, share in known.shares.items() if name != "voted"}
+        return TableStatistics(known.counts, known.row_bytes, shares=shares)
+
+    async def empty(
+        self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
+    ) -> Collection[EqualityKey]:
+        """Return no keys, because reading exact statistics costs more than reading the index."""
+        del query, keys, spent
+        return ()
+
+    def observe(self, query: Query, reads: Sequence[RangeRead]) -> None:
+        """Do nothing, because row locations must be positions by date."""
+
+
+class StageReader:
+    """Reads lists with stages. An executor reads each stage."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._by_date = executor
+        known = executor.statistics
+        self._helpful = Executor(executor.run, [HELPFUL], known and _HelpfulStatistics(known))
+
+    async def first(
+        self,
+        query: Query,
+        span: Range,
+        stats: ExecutionStatistics,
+        *,
+        descending: bool,
+        count: int,
+        plan_by: PlanBasis | None = None,
+    ) -> list[Row]:
+        """Return the first ``count`` rows of ``query`` within ``span``.
+
+        The reader first reads one stage. If that stage does not fill the page, the counts determine
+        how many of the next stages are read in parallel. A stage with a count of 0 is not skipped,
+        because the counts may be out of date. Raises NoIndexError if sorting by helpful votes would
+        read too many rows.
+        """
+        dated, voted, in_memory = self._by_date, self._helpful, False
+        if query.order is Order.MOST_HELPFUL:
+            run = _limited(dated.run)
+            dated, voted = replace(dated, run=run), replace(voted, run=run)
+            voted = replace(voted, corrected=partial(_check_stages, query, count))
+            in_memory = await self._in_memory(query, count, stats, plan_by)
+        try:
+            if not in_memory:
+                return await self._staged(
+                    query,
+                    span,
+                    stats,
+                    dated,
+                    voted,
+                    descending=descending,
+                    count=count,
+                    plan_by=plan_by,
+                )
+        except _FewRowsPassError:
+            pass
+        rows = await _sorted(dated, query, stats, plan_by)
+        found = [row for row in rows if not (span & Range(row[0], row[0])).empty]
+        return (found if descending else found[::-1])[:count]
+
+    async def _staged(
+        self,
+        query: Query,
+        span: Range,
+        stats: ExecutionStatistics,
+        dated: Executor,
+        voted: Executor,
+        *,
+        descending: bool,
+        count: int,
+        plan_by: PlanBasis | None,
+    ) -> list[Row]:
+        """Return the first ``count`` rows of ``query`` within ``span``, stage by stage."""
+        left = _parts(query, span, descending=descending)
+        shown: dict[str, Row] = {}
+        missing, together = count, 1
+        while left:
+            batch, left = left[:together], left[together:]
+            costs = [_statistics(stage.query, stats) for stage, _ in batch]
+            try:
+                read = await in_parallel(
+                    [
+                        (voted if stage.prefix == _VOTED else dated).first(
+                            stage.query,
+                            part,
+                            cost,
+                            descending=descending,
+                            count=missing,
+                            plan_by=plan_by,
+                        )
+                        for (stage, part), cost in zip(batch, costs, strict=True)
+                    ]
+                )
+            finally:
+                for (stage, _), cost in zip(batch, costs, strict=True):
+                    stats.add(cost, stage.place)
+            for number, ((stage, part), rows) in enumerate(zip(batch, read, strict=True)):
+                for row in rows:
+                    shown.setdefault(row.position.rpartition("#")[2], stage.place(row))
+                if len(shown) < count and len(rows) == missing:
+                    # A row whose rank has just changed can be in two stages, but the page shows it
+                    # once. So the page lacks rows, although this stage returned as many as
+                    # requested. Read the rest of this stage before the next stage.
+                    rest = part.beyond(rows[-1].position, descending=descending)
+                    left = [(stage, rest), *batch[number + 1 :], *left]
+                    break
+            missing, together = count - len(shown), 1
+            if missing <= 0:
+                break
+            if len(left) > 1:
+                together = await self._together(query, left, missing, stats, plan_by)
+        return list(shown.values())[:count]
+
+    async def any(
+        self, query: Query, span: Range, stats: ExecutionStatistics, *, descending: bool
+    ) -> bool:
+        """Return whether ``query`` has a row within ``span``."""
+        if query.order is Order.MOST_HELPFUL:
+            return bool(await self.first(query, span, stats, descending=descending, count=_SOME))
+        for stage, part in _parts(query, span, descending=descending):
+            cost = _statistics(stage.query, stats)
+            found = await self._by_date.any(stage.query, part, cost, descending=descending)
+            stats.add(cost, stage.place)
+            if found:
+                return True
+        return False
+
+    async def _together(
+        self,
+        query: Query,
+        left: Sequence[tuple[Stage, Range]],
+        missing: int,
+        stats: ExecutionStatistics,
+        plan_by: PlanBasis | None,
+    ) -> int:
+        """Return how many of the remaining stages ``left`` probably contain the ``missing`` rows.
+
+        Without counts, return the number of all these stages. There are no counts, for example, if
+        none of the product's comments has been counted yet.
+        """
+        known = await self._known(query, stats, plan_by)
+        if known is None:
+            return len(left)
+        part, expected = known.fraction(query.within), 0.0
+        for number, (stage, _) in enumerate(left, 1):
+            expected += known.cardinality(stage.query.filters) * part
+            if expected >= missing:
+                return number
+        return len(left)
+
+    async def _in_memory(
+        self, query: Query, count: int, stats: ExecutionStatistics, plan_by: PlanBasis | None
+    ) -> bool:
+        """Return whether to sort the whole list by votes in memory, instead of reading stages.
+
+        A list with a first or last date must be sorted in memory, because ``byHelpful`` is not
+        sorted by date. Raises NoIndexError if each possible way would read too many rows.
+        """
+        dated = query.within != UNBOUNDED
+        if not dated and query.filters.keys() == {"product"}:
+            return False
+        known = await self._known(query, stats, plan_by)
+        return dated if known is None else _is_better_in_memory(query, count, known)
+
+    async def _known(
+        self, query: Query, stats: ExecutionStatistics, plan_by: PlanBasis | None
+    ) -> TableStatistics | None:
+        if self._by_date.statistics is None or plan_by in WITHOUT_STATISTICS:
+            return None
+        return await self._by_date.statistics.inexact(query, stats)
+
+
+class _FewRowsPassError(Exception):
+    """So few comments with votes pass the filters that the list must be sorted in memory."""
+
+
+def _check_stages(query: Query, count: int, known: TableStatistics) -> None:
+    """Raise _FewRowsPassError if sorting in memory reads fewer rows, according to ``known``."""
+    if _is_better_in_memory(query, count, known):
+        raise _FewRowsPassError
+
+
+def _is_better_in_memory(query: Query, count: int, known: TableStatistics) -> bool:
+    """Return whether sorting in memory reads fewer rows than reading stages.
+
+    Raises NoIndexError if both would read too many rows.
+    """
+    every = known.cardinality({"product": query.filters["product"]})
+    matching = known.cardinality(query.filters) * known.fraction(query.within)
+    matching = min(matching, known.matching)
+    in_stages = math.inf
+    if query.within == UNBOUNDED:
+        in_stages = count * every / max(1, matching)
+    if min(matching, in_stages) > MAX_SORTED_ROWS:
+        raise NoIndexError(_TOO_MANY)
+    return matching <= in_stages
+
+
+async def _sorted(
+    executor: Executor, query: Query, stats: ExecutionStatistics, plan_by: PlanBasis | None
+) -> list[Row]:
+    """Return all rows of ``query`` in descending order of votes."""
+
+    def place(row: Row) -> Row:
+        prefix = rank_prefix(Order.MOST_HELPFUL, COMMENT.decode_row(row).helpful_count)
+        return row._replace(position=prefix + row.position)
+
+    dated = query_of(query.filters, query.within)
+    cost = _statistics(dated, stats)
+    rows = await executor.first(
+        dated, UNBOUNDED, cost, descending=True, count=2 * MAX_SORTED_ROWS + 1, plan_by=plan_by
+    )
+    stats.add(cost, place)
+    return sorted(map(place, rows), key=itemgetter(0), reverse=True)
+
+
+def _limited(run: RunQuery) -> RunQuery:
+    """Return a function like ``run`` that raises NoIndexError if it reads too many rows.
+
+    The maximum is twice MAX_SORTED_ROWS, for all calls together.
+    """
+    read = 0
+
+    async def limited(request: QueryRequest) -> QueryResponse:
+        nonlocal read
+        left = 2 * MAX_SORTED_ROWS - read + 1
+        response = await run(replace(request, limit=min(request.limit, left)))
+        read += len(response.items)
+        if read > 2 * MAX_SORTED_ROWS:
+            raise NoIndexError(_TOO_MANY)
+        return response
+
+    return limited
+
+
+def _parts(query: Query, span: Range, *, descending: bool) -> Sequence[tuple[Stage, Range]]:
+    """Return the stages that overlap ``span``, each with its part of ``span``.
+
+    The stages are in the direction of reading. If no stage overlaps, return the first stage with an
+    empty range.
+    """
+    every = [(stage, stage.part(span)) for stage in stages(query)]
+    found = [one for one in every if not one[1].empty] or every[:1]
+    return found if descending else found[::-1]
+
+
+def _without_votes(filters: Filters) -> Filters:
+    return {name: values for name, values in filters.items() if name != "voted"}
+
+
+def _statistics(query: Query, of: ExecutionStatistics) -> ExecutionStatistics:
+    """Return new execution statistics for one stage of a page.
+
+    They have a trace if the page's execution statistics ``of`` have a trace.
+    """
+    trace = None if of.trace is None else Trace(descending=of.trace.descending)
+    return ExecutionStatistics(query.access_pattern, trace=trace)

@@ -1,0 +1,61 @@
+"""Converts identifiers, instants and counts to parts of keys, ids and cursors, and back.
+
+Keys join their parts with ``#`` and ``/``. In identifiers these characters and ``%`` are
+percent-encoded, so product ``42/en`` never collides with product ``42`` in language ``en``.
+"""
+
+import re
+from datetime import UTC, datetime
+from urllib.parse import unquote
+
+_RESERVED = re.compile("[%/#]")
+
+LAST_CHARACTER = "\U0010ffff"
+"""The last character of Unicode, which no identifier contains. So a prefix followed by this
+character is an upper bound of all keys that begin with the prefix."""
+
+INSTANT_LENGTH = len("2020-11-20T12:00:00.000000Z")
+COUNT_LENGTH = 12
+
+
+def escape(identifier: str) -> str:
+    """Return ``identifier`` with ``%``, ``/`` and ``#`` percent-encoded."""
+    return _RESERVED.sub(lambda match: f"%{ord(match[0]):02X}", identifier)
+
+
+def unescape(part: str) -> str:
+    """Return the identifier from its escaped form ``part``."""
+    return unquote(part, errors="strict") if "%" in part else part
+
+
+def format_count(count: int) -> str:
+    """Return a count as 12 digits, so that the texts sort like the numbers.
+
+    Without the leading zeros, the text ``9`` would sort after the text ``10``.
+    """
+    return f"{count:0{COUNT_LENGTH}}"
+
+
+def parse_count(text: str) -> int:
+    """Return the count in a text from ``format_count``. Raise ValueError for any other text."""
+    if len(text) != COUNT_LENGTH or not (text.isascii() and text.isdigit()):
+        raise ValueError(
+            f"{text!r} is not a number with {COUNT_LENGTH} digits, such as 000000000042."
+        )
+    return int(text)
+
+
+def format_instant(instant: datetime) -> str:
+    """Return an aware datetime as a text in UTC, for example ``2020-11-20T12:00:00.000000Z``.
+
+    All these texts have 27 characters, so they sort by time.
+    """
+    naive = instant.astimezone(UTC).replace(tzinfo=None)
+    return f"{naive.isoformat(timespec='microseconds')}Z"
+
+
+def parse_instant(text: str) -> datetime:
+    """Return the instant in a text from ``format_instant``. Raise ValueError for invalid texts."""
+    if len(text) != INSTANT_LENGTH or text[10] != "T" or text[-1] != "Z":
+        raise ValueError(f"{text!r} is not an instant in UTC with microseconds.")
+    return datetime.fromisoformat(text)

@@ -1,0 +1,1 @@
+"""Writes of comments: the changes, their transactions, and what belongs to a deleted comment."""

@@ -1,0 +1,345 @@
+"""Writes comments, on condition that a comment's item has not changed since it was read."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from dal import errors
+from dal.counts.boards import Boards
+from dal.counts.helpful import HelpfulFolds
+from dal.counts.mode import MaintenanceStore
+from dal.dynamodb.account import note_hidden
+from dal.dynamodb.deadline import Deadline, deadline
+from dal.dynamodb.retries import retry_on_conflict
+from dal.dynamodb.table import Table
+from dal.entities import idempotency
+from dal.entities.comment import comment_key, comment_position, is_tombstone
+from dal.entities.commented import commented_key
+from dal.entities.submission import encode, stored
+from dal.model import Comment, Reply
+from dal.model.loaded import CommentRow
+from dal.model.moderation import ReviewCause
+from dal.model.submissions import Submission, SubmissionState, pending
+from dal.query.pagination import Edge
+from dal.repositories.bulk_write import BulkWriter, Outcome
+from dal.repositories.cases import CHANGING, with_cases
+from dal.repositories.one_per_person import named
+from dal.table.items import Item, further_units
+from dal.writes.changes import CommentChange, CommentObserver, Undated
+from dal.writes.reactions import remove_reactions
+from dal.writes.transaction import CounterTransactions
+
+_log = logging.getLogger(__name__)
+
+_REMOVAL_SECONDS = 1.0
+"""Maximum seconds that ``delete`` waits until a comment's case, reports and votes are deleted."""
+
+Written: TypeAlias = Edge[Comment] | Submission
+"""The result of a write: a published comment with its position, or a submission (an unpublished
+comment)."""
+
+Stored: TypeAlias = Comment | Submission
+
+Review: TypeAlias = Callable[[Comment | None, Comment], ReviewCause | None]
+"""A function that receives a comment before and after an edit. The first argument is None if the
+comment was not published before the edit. The function returns why the edited comment must wait for
+a moderator, or None if it may be published."""
+
+_OF_THE_RULE = frozenset({ReviewCause.SETTING, ReviewCause.WORDS})
+"""The causes that come from the server's settings (see ``Moderation``). If a comment waits for one
+of these causes, an edit publishes it, provided that the settings allow the new text."""
+
+
+class CommentWriter:
+    """Writes comments.
+
+    Each write calls ``written`` with the ids of the products whose counters it changes.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        written: Callable[[Iterable[str]], None],
+        maintenance: MaintenanceStore,
+        boards: Boards,
+        folds: HelpfulFolds,
+        observer: CommentObserver | None = None,
+    ) -> None:
+        self._table = table
+        self._writes = CounterTransactions(table, written, maintenance, boards, folds, observer)
+        self._bulk = BulkWriter(table, self._writes)
+
+    async def add(
+        self,
+        comment: Comment,
+        idempotency_key: str | None = None,
+        *,
+        dated: bool = True,
+        cause: ReviewCause | None = None,
+    ) -> Written:
+        """Store a new comment once. With a ``cause`` it becomes a submission that waits for review.
+
+        With an idempotency key, the comment's id is a hash of its author and the key. So a second
+        add with the same key returns the first comment, in its present state. The second add raises
+        IdempotencyKeyReusedError if its contents differ from those of the first add, and
+        NotFoundError if the first comment was deleted.
+
+        If ``dated`` is False, the comment's date is the time of the write. Raises
+        AlreadyExistsError if another comment has the same id. Raises AlreadyCommentedError if the
+        table allows one comment per person and product, and the author has another comment on the
+        product.
+        """
+        mark: Item = {}
+        if idempotency_key is not None:
+            comment_id = idempotency.comment_id(comment.username, idempotency_key)
+            comment = comment._replace(comment_id=comment_id)
+            mark = idempotency.mark(comment)
+
+        def image(new: Comment) -> Item:
+            return encode(new if cause is None else pending(new, cause, new.created_at)) | mark
+
+        new = image(comment) if dated else Undated(comment, image, published=cause is None)
+        change = CommentChange(None, new)
+
+        async def attempt() -> Written:
+            try:
+                await self._writes.write(change)
+            except errors.ConditionFailedError as error:
+                if not change.is_naming(error.failed):
+                    return await self._added_before(comment, keyed=idempotency_key is not None)
+                item = error.items.get(max(error.failed))
+                raise errors.AlreadyCommentedError(await self._other(comment, item)) from None
+            return written(change.after or stored(change.image))
+
+        return await retry_on_conflict(attempt)
+
+    async def update(
+        self,
+        comment_id: str,
+        changes: Mapping[str, Any],
+        check: Callable[[Stored], None],
+        review: Review | None = None,
+    ) -> Written:
+        """Change fields of a comment or a submission. Its date stays the same.
+
+        ``check`` may raise an error to refuse the change. Without ``review`` the state stays the
+        same. With ``review``, the edited comment waits for a moderator in three cases:
+
+        - ``review`` returns a cause for the new text.
+        - A moderator has rejected the comment.
+        - The comment already waits for a cause outside ``_OF_THE_RULE``, such as reports.
+
+        Otherwise the edited comment is published. Raises NotFoundError if the comment does not
+        exist, and ConflictError if other requests keep changing it.
+        """
+
+        def edited(item: Item, one: Stored) -> CommentChange:
+            check(one)
+            new = _edited(one, changes, review)
+            return CommentChange(item, encode(new) | idempotency.kept_mark(item))
+
+        return written(await self.rewrite(comment_id, edited))
+
+    async def delete(self, comment_id: str, check: Callable[[Stored], None]) -> Stored:
+        """Delete a comment or a submission, with its case, reports and votes, and return it.
+
+        ``check`` may raise an error to refuse the deletion. Raises NotFoundError and ConflictError
+        as ``update`` does.
+        """
+        gone: list[Stored] = []
+
+        def deleted(item: Item, one: Stored) -> CommentChange:
+            check(one)
+            gone[:] = [one]
+            return CommentChange(item, idempotency.tombstone(item))
+
+        await self.rewrite(comment_id, deleted)
+        await self._remove_reactions(comment_id)
+        return gone[0]
+
+    async def reply(self, comment_id: str, text: str | None) -> tuple[Comment, bool]:
+        """Set the shop's reply to a published comment. ``text`` None removes the reply.
+
+        Return the comment, and whether the reply has changed. An equal reply is not written again.
+        Raises NotFoundError if the comment is not published, and ConflictError if other requests
+        keep changing it.
+        """
+        changed = False
+
+        def replied(item: Item, one: Stored) -> CommentChange | None:
+            nonlocal changed
+            if not isinstance(one, Comment):
+                raise errors.NotFoundError("Comment not found.")
+            changed = text != (one.reply.text if one.reply else None)
+            if not changed:
+                return None
+            now = datetime.now(UTC)
+            new = one._replace(reply=Reply(text, now) if text is not None else None)
+            if text is None:
+                new = new._replace(touched_at=now)
+            return CommentChange(item, encode(new) | idempotency.kept_mark(item))
+
+        there = await self.rewrite(comment_id, replied)
+        assert isinstance(there, Comment)  # noqa: S101 - the step raises for a submission
+        return there, changed
+
+    async def put_many(self, rows: Sequence[CommentRow]) -> Outcome:
+        """Write comments over the stored comments with the same ids: see ``BulkWriter.put``."""
+        return await self._bulk.put(rows)
+
+    async def rewrite(
+        self, comment_id: str, step: Callable[[Item, Stored], CommentChange | None]
+    ) -> Stored | None:
+        """Change a comment's item by ``step``. Return the new comment or submission.
+
+        ``step`` receives the item, read consistently, and its comment or submission. It returns the
+        change, or None to write nothing. If another request changes the item before the write,
+        ``step`` is called again. The result is None if the change deletes the comment. If ``step``
+        returns None, the result is the comment as it was read.
+
+        A comment's case is open while reports of the comment wait for a moderator. If the change
+        publishes or unpublishes a comment with an open case, the transaction also lists the case in
+        the moderators' queue, or hides it there. But if the change has further actions for the
+        transaction, in ``CommentChange.beside``, this method adds no action for the case. One of
+        the further actions must then write the case.
+
+        Raises NotFoundError if there is neither a comment nor a submission, and ConflictError if
+        other requests keep changing the item. Raises ConditionFailedError if the comment's item is
+        unchanged, but the condition of an action in ``CommentChange.beside`` fails.
+        """
+        elsewhere = False
+
+        async def attempt() -> Stored | None:
+            nonlocal elsewhere
+            item = await self._table.get(comment_key(comment_id))
+            one = stored(item)
+            if item is None or one is None:
+                raise errors.NotFoundError("Comment not found.")
+            try:
+                change = step(item, one)
+            # With this error, ``step`` hides the comment from the viewer. So the reported cost must
+            # not show that the comment exists.
+            except errors.NotFoundError:
+                note_hidden(further_units(item))
+                raise
+            if change is None:
+                return one
+            change.elsewhere = elsewhere
+            (whole,) = await with_cases(self._table, [change])
+            try:
+                await self._writes.write(whole)
+            except errors.ConditionFailedError as error:
+                if whole.is_naming(error.failed):
+                    elsewhere = not elsewhere
+                elif 0 not in error.failed:
+                    if whole is change:
+                        raise
+                    raise errors.ConflictError(CHANGING) from None
+                raise errors.ConflictError(
+                    "Other requests keep changing this comment: try again in a moment."
+                ) from None
+            return whole.after or stored(whole.image)
+
+        return await retry_on_conflict(attempt)
+
+    async def _other(self, comment: Comment, item: Item | None) -> Stored:
+        """Return the author's other comment. Raise ConflictError if that comment was deleted.
+
+        ``item`` is the reservation of the other comment, from the error of the failed write. If the
+        endpoint does not return items with errors, ``item`` is None, and the reservation is read.
+        """
+        item = item or await self._table.get(commented_key(comment))
+        others = await named(self._table, [item] if item else [])
+        if not others:
+            raise errors.ConflictError(
+                "Your other comment on this product was deleted meanwhile: try again."
+            )
+        return others.popitem()[1]
+
+    async def _remove_reactions(self, comment_id: str) -> None:
+        """Delete the case, the reports and the votes of a deleted comment.
+
+        This method waits for _REMOVAL_SECONDS at most. A longer removal continues in the
+        background. If it fails, `marginalia stats verify` removes the rest.
+        """
+        with deadline(Deadline()):
+            removal = asyncio.create_task(remove_reactions(self._table, comment_id))
+
+        async def finish() -> None:
+            await asyncio.wait([removal])
+
+        def ended(_: object) -> None:
+            self._table.unfinished.discard(finish)
+            if not removal.cancelled() and (error := removal.exception()) is not None:
+                _log.warning(
+                    "Reports or votes of a deleted comment remain until `marginalia stats verify` "
+                    "removes them: %s",
+                    error,
+                )
+
+        self._table.unfinished.add(finish)
+        removal.add_done_callback(ended)
+        await asyncio.wait([removal], timeout=_REMOVAL_SECONDS)
+
+    async def _added_before(self, comment: Comment, *, keyed: bool) -> Written:
+        """Return the comment or submission that an earlier attempt of the same add stored.
+
+        Raise an error if the stored item is another comment, or if the comment was deleted.
+        """
+        item = await self._table.get(comment_key(comment.comment_id))
+        if item is not None and keyed:
+            idempotency.check_same(item, comment)
+        if item is None or is_tombstone(item):
+            raise errors.NotFoundError(
+                "This comment was added before, and has been deleted: add it as a new comment."
+            )
+        there = stored(item)
+        held = there.published() if isinstance(there, Submission) else there
+        # If the response to an earlier attempt was lost, the stored comment may have an earlier
+        # date.
+        same = held is not None and held._replace(created_at=comment.created_at) == comment
+        if there is None or not (keyed or same):
+            raise errors.AlreadyExistsError("Another comment has this id.")
+        return written(there)
+
+
+def written(one: Stored | None) -> Written:
+    """Return the result of a write: a published comment with its position, or a submission.
+
+    A submission has no position, because no list of published comments contains it.
+    """
+    assert one is not None  # noqa: S101 - it was written
+    return Edge(one, comment_position(one)) if isinstance(one, Comment) else one
+
+
+def version(one: Stored) -> datetime:
+    """Return the version of a comment, which is the time of its last edit.
+
+    The version of a comment that was never edited is its date.
+    """
+    return one.updated_at or one.created_at
+
+
+def _edited(one: Stored, changes: Mapping[str, Any], review: Review | None) -> Stored:
+    """Return the comment after an edit, published or as a submission: see ``update``."""
+    now = datetime.now(UTC)
+    if isinstance(one, Submission):
+        edited = replace(one, **changes, updated_at=now)
+        comment = edited.published()
+        if review is None:
+            return edited
+        if one.state is SubmissionState.REJECTED:
+            return pending(comment, ReviewCause.EDIT, now)
+        if one.cause not in _OF_THE_RULE:
+            return edited
+        cause = review(None, comment)
+        return comment if cause is None else replace(edited, cause=cause)
+    comment = one._replace(**changes, updated_at=now)
+    cause = review(one, comment) if review else None
+    if cause is None:
+        return comment
+    cause = ReviewCause.EDIT if cause is ReviewCause.SETTING else cause
+    return pending(comment, cause, now)

@@ -1,0 +1,56 @@
+"""Users' reactions to comments of other users: reports and votes."""
+
+from collections.abc import Callable, Sequence
+
+from dal import errors
+from dal.dynamodb.account import note_hidden
+from dal.dynamodb.table import Table
+from dal.entities.case import CASE_ITEMS, case_partition
+from dal.entities.comment import ALL, STATE, comment_in, comment_key, is_comment
+from dal.entities.standing import permission_in, standing_key
+from dal.entities.vote import all_votes
+from dal.model import Comment
+from dal.model.standings import Permission
+from dal.table.index import TABLE, QueryRequest
+from dal.table.items import Action, Item, further_units, key_of, unchanged
+
+
+async def published(
+    table: Table,
+    comment_id: str,
+    username: str,
+    check: Callable[[Permission], None],
+    own: Sequence[Item] = (),
+    *,
+    consistent: bool = False,
+) -> tuple[Comment, list[Item]]:
+    """Return a published comment, and the user's existing items with the keys ``own``.
+
+    The read is for a user's report or vote (access pattern AP19), and is one BatchGetItem.
+    ``check`` receives the user's permission, and may raise an error to refuse the user. Raises
+    NotFoundError if the comment is not published.
+    """
+    keys = [standing_key(username), comment_key(comment_id), *own]
+    items = await table.get_many(keys, consistent=consistent)
+    check(permission_in(items))
+    comment = next(filter(None, map(comment_in, items)), None)
+    if comment is None:
+        further = sum(further_units(item) for item in items if is_comment(item))
+        note_hidden(further if consistent else further / 2)
+        raise errors.NotFoundError("Comment not found.")
+    return comment, [item for item in items if key_of(item) in own]
+
+
+def same_state(comment_id: str, item: Item | None) -> Action:
+    """Return an action that fails if a comment is not in the same state as its ``item``.
+
+    It fails if the comment was published, unpublished, deleted or moved to another product.
+    """
+    as_read = unchanged(item, (ALL.partition_key, STATE))
+    return {"ConditionCheck": {"Key": comment_key(comment_id), **as_read}}
+
+
+async def remove_reactions(table: Table, comment_id: str) -> None:
+    """Delete the case, the reports and the votes of a comment."""
+    await table.delete_all(QueryRequest(TABLE, case_partition(comment_id), CASE_ITEMS))
+    await table.delete_all(all_votes(comment_id))

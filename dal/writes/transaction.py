@@ -1,0 +1,319 @@
+"""Writes comments and their counters in the same transactions.
+
+Writes of comments on one product change the same counters, and parallel transactions on them would
+conflict. So a process runs one transaction per product at a time. Meanwhile, further changes of the
+product wait. The next transaction writes the waiting changes together, as a group. After a conflict
+with another process the transaction is retried. Counters change by ``ADD``, so the order of the
+transactions does not matter.
+
+A client's change that affects no counters, such as an edit of a text, is written alone. In the
+maintenance mode ``stream``, no write changes counters, because a follower of the table's stream
+changes them later. Writes without counters run in parallel, except writes of the same comment.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from itertools import compress
+from operator import attrgetter
+
+from dal.counts import counter_items
+from dal.counts.boards import Boards
+from dal.counts.counts import RatingCounts, in_generation
+from dal.counts.helpful import HelpfulFolds
+from dal.counts.mode import Maintenance, MaintenanceMode, MaintenanceStore
+from dal.dynamodb import retries
+from dal.dynamodb.concurrency import KeyedLocks, in_parallel
+from dal.dynamodb.deadline import current_deadline, deadline, time_left
+from dal.dynamodb.table import Table
+from dal.errors import (
+    ConditionFailedError,
+    ConflictError,
+    InvalidRequestError,
+    StoreRefusedError,
+    StoreUnavailableError,
+)
+from dal.writes.changes import (
+    CommentChange,
+    CommentObserver,
+    CountedWrite,
+    TransactionBatch,
+    failures,
+    joined,
+)
+
+_NOTHING_DONE = (ConditionFailedError, ConflictError, StoreRefusedError)
+"""Errors which prove that nothing was written, because DynamoDB answered every attempt."""
+
+AT_ONCE = 16
+"""Maximum parallel writes of one call of ``write_many``, in the maintenance mode ``stream``."""
+
+
+class _PendingWrite:
+    """A client's change that waits for its transaction.
+
+    ``outcome`` is the error of the write, or None after a success. The future is cancelled if the
+    client disconnects or stops waiting.
+    """
+
+    def __init__(self, change: CommentChange) -> None:
+        self.change = change
+        self.deadline = current_deadline()
+        self.products = change.products
+        self.outcome: asyncio.Future[BaseException | None] = asyncio.Future()
+
+    def end(self, outcome: BaseException | None) -> None:
+        if not self.outcome.done():
+            self.outcome.set_result(outcome)
+
+
+class CounterTransactions:
+    """Writes comments and their counters in the same transactions.
+
+    ``written`` receives the products of each write, including failed writes and writes with an
+    unknown outcome. ``observer`` receives the published comments of each acknowledged write, and
+    the product of each write with an unknown outcome. ``written`` and ``observer`` are called
+    before the client gets its response. ``folds`` receives each existing comment that becomes
+    published, to update its number of votes.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        written: Callable[[Iterable[str]], None],
+        maintenance: MaintenanceStore,
+        boards: Boards,
+        folds: HelpfulFolds,
+        observer: CommentObserver | None = None,
+    ) -> None:
+        self._table = table
+        self._written = written
+        self._observer = observer
+        self._maintenance = maintenance
+        self._boards = boards
+        self._folds = folds
+        self._locks = KeyedLocks()
+        self._comments = KeyedLocks()
+        self._waiting: dict[_PendingWrite, None] = {}
+        self._groups: set[asyncio.Task[None]] = set()
+
+    async def write(self, change: CommentChange) -> None:
+        """Write one client's change, in one transaction with waiting changes of the same product.
+
+        Raises ConditionFailedError if the comment has changed since it was read, or if the
+        condition of another action of the change fails. The error's attribute ``failed`` has the
+        numbers of the failed actions within the change. Raises ConflictError if other writes
+        conflict until the deadline, and StoreUnavailableError if the outcome is unknown.
+        """
+        # The locks allow one write of a comment at a time, so that observers receive its writes in
+        # order. They also allow one write at a time on a person's reservation of a product, because
+        # parallel transactions on the same reservation would conflict.
+        latest = self._maintenance.latest
+        keys = change.keys(names=latest is not None and latest.names_comments)
+        async with self._comments.hold([key for key, _ in keys], deadline=retries.DEADLINE):
+            # A change without counters needs no group. ``latest`` may be out of date: the mode may
+            # have changed from stream to transactional. In this case the transaction changes
+            # counters without a group, and is retried after a conflict.
+            if not change.changes or (latest and latest.mode is MaintenanceMode.STREAM):
+                await self._write([change], change.products)
+            else:
+                await self._write_in_group(change)
+
+    async def _write_in_group(self, change: CommentChange) -> None:
+        pending = _PendingWrite(change)
+        self._waiting[pending] = None
+        try:
+            try:
+                async with self._locks.hold(pending.products, deadline=retries.DEADLINE):
+                    while pending in self._waiting:
+                        async with asyncio.timeout(time_left()):
+                            await self._write_next_group(pending.products)
+            except ConflictError:
+                # If the change no longer waits, another client's group includes it.
+                if pending in self._waiting:
+                    raise
+            async with asyncio.timeout(time_left()):
+                outcome = await pending.outcome
+        except TimeoutError:
+            raise StoreUnavailableError(
+                "DynamoDB did not confirm this write in time: send it again, with the same "
+                "idempotency key if it has one."
+            ) from None
+        finally:
+            self._waiting.pop(pending, None)
+            pending.outcome.cancel()
+        if outcome is not None:
+            raise outcome
+
+    async def write_many(self, changes: Sequence[CommentChange]) -> Sequence[CommentChange]:
+        """Write changes together, and return the changes that were written.
+
+        One transaction writes all changes. If another client has changed one of the comments since
+        it was read, the transaction writes nothing. If DynamoDB rejects the transaction as invalid,
+        the changes are divided into two halves, each with its own transaction. In the maintenance
+        mode ``stream``, each change is a separate write, so only the writes of comments that
+        another client has changed fail.
+
+        Only the deadline of the current request limits the wait for locks. Raises
+        InvalidRequestError if DynamoDB rejects a single change. Also raises the errors of
+        ``write``, except ConditionFailedError.
+        """
+        products = frozenset[str]().union(*(change.products for change in changes))
+        if await self._in_stream_mode():
+            gate = asyncio.Semaphore(AT_ONCE)
+
+            async def written(change: CommentChange) -> bool:
+                try:
+                    async with gate, self._comments.hold([change.key], deadline=None):
+                        await self._write([change], change.products)
+                except ConditionFailedError:
+                    return False
+                return True
+
+            return list(compress(changes, await in_parallel([written(one) for one in changes])))
+        try:
+            async with self._locks.hold(products, deadline=None):
+                await self._write(changes, products)
+        except ConditionFailedError:
+            return []
+        except InvalidRequestError:  # the error names no change: try each half
+            if len(changes) == 1:
+                raise
+            middle = len(changes) // 2
+            first = await self.write_many(changes[:middle])
+            return [*first, *await self.write_many(changes[middle:])]
+        return changes
+
+    async def names_comments(self) -> bool:
+        """Return whether writes must include reservations."""
+        return (await self._maintenance.current()).names_comments
+
+    async def _in_stream_mode(self) -> bool:
+        return (await self._maintenance.current()).mode is MaintenanceMode.STREAM
+
+    async def _write_next_group(self, products: frozenset[str]) -> None:
+        """Write, in one transaction, as many waiting changes of exactly ``products`` as fit."""
+        # ``batch.add`` gives new comments their dates. The mode is read first, because this read
+        # may take seconds. If it came after ``add``, the dates would be seconds before the write.
+        now = await self._maintenance.current()
+        batch = TransactionBatch(names=now.names_comments)
+        waiting = [pending for pending in self._waiting if pending.products == products]
+        group = [pending for pending in waiting if batch.add(pending.change)]
+        for pending in group:
+            del self._waiting[pending]
+        # The group has its own task, because this client may disconnect while other clients wait.
+        with deadline(max((pending.deadline for pending in group), key=attrgetter("at"))):
+            task = asyncio.create_task(self._write_group(group))
+        self._groups.add(task)
+        task.add_done_callback(self._groups.discard)
+
+        def cancel_without_clients(_: object) -> None:
+            if all(pending.outcome.cancelled() for pending in group):
+                task.cancel()
+
+        for pending in group:
+            pending.outcome.add_done_callback(cancel_without_clients)
+        await asyncio.shield(task)
+
+    async def _write_group(self, group: Sequence[_PendingWrite]) -> None:
+        """Write a group in one transaction, and set the outcome of each change.
+
+        If a change makes the transaction fail, the group is written again without that change.
+        """
+        outcome: BaseException | None = None
+        try:
+            # The maintenance mode may have changed since ``write`` chose to group the changes. In
+            # the mode ``stream``, each change is written separately.
+            if len(group) > 1 and await self._in_stream_mode():
+                await in_parallel([self._write_group([pending]) for pending in group])
+                return
+            await self._write([pending.change for pending in group], group[0].products)
+        except ConditionFailedError as error:  # DynamoDB names the failed actions
+            await self._write_without_failed(group, error)
+            return
+        except InvalidRequestError as error:
+            # DynamoDB's error does not say which actions failed, so try each half.
+            if len(group) > 1:
+                middle = len(group) // 2
+                await self._write_group(group[:middle])
+                await self._write_group(group[middle:])
+                return
+            outcome = error
+        except asyncio.CancelledError:
+            raise  # all clients have disconnected
+        except BaseException as error:  # noqa: BLE001 - every client must get an outcome
+            outcome = error
+        for pending in group:
+            pending.end(outcome)
+
+    async def _write_without_failed(
+        self, group: Sequence[_PendingWrite], error: ConditionFailedError
+    ) -> None:
+        others: list[_PendingWrite] = []
+        failed = failures([pending.change for pending in group], error)
+        for pending, own in zip(group, failed, strict=True):
+            if own is not None:
+                pending.end(own)
+            else:
+                others.append(pending)
+        if others:
+            await self._write_group(others)
+
+    async def _write(self, changes: Sequence[CommentChange], products: frozenset[str]) -> None:
+        def build(maintenance: Maintenance) -> CountedWrite:
+            return joined([change.write(maintenance) for change in changes])
+
+        try:
+            await commit(self._table, self._maintenance, self._boards, build)
+        except _NOTHING_DONE:
+            raise
+        except BaseException:
+            # The write may have succeeded: its response was lost, or all clients have disconnected.
+            comments = [one for each in changes for one in (each.before, each.after) if one]
+            if self._observer is not None:
+                for product_id in {comment.product_id for comment in comments}:
+                    self._observer.uncertain(product_id)
+            raise
+        else:
+            for change in changes:
+                if self._observer is not None and (change.before or change.after):
+                    self._observer.changed(change.before, change.after)
+                # While a comment is not published, its number of votes is not updated. So the votes
+                # are counted after the comment is published. If the comment now has another
+                # product, the keys of its votes change too.
+                old, new = change.before, change.after
+                moved = old is not None and new is not None and old.product_id != new.product_id
+                published = change.old is not None and old is None
+                if new is not None and (published or (moved and new.votes)):
+                    self._folds.note(new.comment_id)
+        finally:
+            self._written(products)
+
+
+async def commit(
+    table: Table,
+    maintenance: MaintenanceStore,
+    boards: Boards,
+    build: Callable[[Maintenance], CountedWrite],
+) -> None:
+    """Write what ``build`` returns for the current maintenance mode, in one transaction.
+
+    ``boards`` receives the changed counters. Raises ConditionFailedError if the condition of one of
+    the write's actions fails. Counters have no conditions.
+    """
+    now = await maintenance.current()
+    write = build(now)
+    changes = write.changes
+    if now.dual_writes:
+        # At its end, a rebuild copies its counters to the statistics items (the cutover). Add
+        # changes of zero for the rebuild's counters, so that the cutover finds a counter for every
+        # statistics item that was written meanwhile. For example, a comment that the rebuild has
+        # not counted may be deleted before the scan reads it. Without the changes of zero, the
+        # rebuild might have no counter for this comment's language, and the cutover would not
+        # correct the statistics item.
+        shown = [key for key in changes if key.generation is None]
+        empty = in_generation(dict.fromkeys(shown, RatingCounts()), now.generation)
+        changes = {**empty, **changes}
+    try:
+        await table.write([*write.actions, *counter_items.actions(changes)])
+    finally:
+        boards.changed(write.changes)

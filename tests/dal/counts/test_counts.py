@@ -1,0 +1,177 @@
+"""Facets equal the oracle's: each count is the length of the list with this filter value."""
+
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dal.counts.counts import (
+    CommentFacets,
+    CommentStatistics,
+    LanguageCount,
+    RatingCount,
+    RatingCounts,
+    StatisticsKey,
+    deltas,
+    summed,
+)
+from dal.errors import NoIndexError
+from dal.model import RATINGS, Comment
+from dal.query.plan import Query
+from dal.repositories.comments import Selection
+from dal.table.ranges import Range
+from tests import oracle
+from tests.strategies import LANGUAGES, MORE, comment, identifiers
+
+FIVE_EN = comment(product_id="p", rating=5, language="en")
+
+
+def counts(*by_rating: int) -> RatingCounts:
+    return RatingCounts(by_rating)
+
+
+def test_a_new_text_changes_no_count() -> None:
+    assert deltas(FIVE_EN, FIVE_EN._replace(text="Other", username="bob")) == {}
+    assert deltas(None, None) == {}
+
+
+# Only these fields affect counts. Without random texts and dates, hypothesis needs less time.
+rows = st.builds(
+    comment,
+    product_id=identifiers,
+    rating=st.sampled_from(RATINGS),
+    language=st.sampled_from(LANGUAGES),
+)
+
+
+@MORE
+@given(st.lists(rows, max_size=8))
+def test_changes_in_any_order_add_up_to_the_final_counts(history: list[Comment]) -> None:
+    """The changes of one comment are added in reverse order."""
+    steps = [deltas(old, new) for old, new in pairwise([None, *history])]
+    assert summed(reversed(steps)) == deltas(None, history[-1] if history else None)
+
+
+@MORE
+@given(st.lists(rows, max_size=30))
+def test_the_sum_of_adds_equals_a_recount(added: list[Comment]) -> None:
+    wanted = Counter((StatisticsKey(row.product_id, row.language), row.rating) for row in added)
+    sums = summed(deltas(None, row) for row in added)
+    found = {(key, r): change.of([r]) for key, change in sums.items() for r in RATINGS}
+    assert Counter({one: number for one, number in found.items() if number}) == wanted
+
+
+DATA = oracle.make_comments("p", 300, seed=5)
+
+
+def statistics(rows: list[Comment]) -> CommentStatistics:
+    sums = summed(deltas(None, row) for row in rows)
+    return CommentStatistics.summed({key.language or "": one for key, one in sums.items()})
+
+
+def test_counts_of_every_selection_equal_the_oracles() -> None:
+    whole = statistics(DATA)
+    for selection in oracle.selections("p"):
+        wanted = len(oracle.selected(DATA, selection))
+        assert whole.count(selection.query()) == wanted
+
+
+def test_an_empty_filter_counts_zero() -> None:
+    whole = statistics(DATA)
+    for nothing in ({"rating": frozenset[str]()}, {"language": frozenset({"xx"})}):
+        assert whole.count(Query("?", nothing)) == 0
+
+
+def test_a_filter_by_an_uncounted_field_has_no_total() -> None:
+    query = Query("?", {"rating": frozenset("5"), "verified": frozenset({"true"})})
+    with pytest.raises(NoIndexError, match="not counted by verified"):
+        statistics(DATA).count(query)
+
+
+def test_with_dates_counts_prove_only_zero() -> None:
+    since = Range(low="2020")
+    assert statistics(DATA).count(Query("?", {"rating": frozenset("5")}, since)) is None
+    assert statistics(DATA).count(Query("?", {"language": frozenset({"xx"})}, since)) == 0
+
+
+@pytest.mark.parametrize("languages", [None, frozenset({"en"}), frozenset({"de", "ar", "xx"})])
+def test_average_and_histogram_are_computed_from_the_counts(
+    languages: frozenset[str] | None,
+) -> None:
+    some = statistics(DATA).of(languages)
+    rows = oracle.selected(DATA, Selection("p", languages=languages))
+    assert some.total == len(rows)
+    assert some.average == pytest.approx(sum(row.rating for row in rows) / len(rows))
+    ratings = Counter(row.rating for row in rows)
+    assert some.histogram == [RatingCount(one, ratings[one]) for one in (5, 4, 3, 2, 1)]
+    assert {one.language for one in some.languages} == {row.language for row in rows}
+
+
+def test_a_product_without_comments_has_no_average_and_five_zeros() -> None:
+    none = CommentStatistics(RatingCounts(), {"en": RatingCounts()})
+    assert none.average is None
+    assert none.histogram == [RatingCount(one, 0) for one in (5, 4, 3, 2, 1)]
+    assert none.languages == []
+
+
+def test_the_most_frequent_language_comes_first_and_ties_by_name() -> None:
+    whole = CommentStatistics(
+        counts(0, 0, 0, 0, 5),
+        {"fr": counts(1, 0, 0, 0, 0), "en": counts(0, 0, 0, 3, 0), "de": counts(0, 1, 0, 0, 0)},
+    )
+    assert whole.languages == [
+        LanguageCount("en", 3),
+        LanguageCount("de", 1),
+        LanguageCount("fr", 1),
+    ]
+
+
+comments = st.lists(
+    st.builds(comment, rating=st.sampled_from(RATINGS), language=st.sampled_from(LANGUAGES)),
+    max_size=40,
+)
+filters = st.builds(
+    Selection,
+    st.just("p"),
+    st.none() | st.frozensets(st.sampled_from(RATINGS)),
+    st.none() | st.frozensets(st.sampled_from([*LANGUAGES, "xx"])),
+)
+
+
+@MORE
+@given(comments, filters)
+def test_the_count_of_a_facet_is_the_length_of_its_list(
+    rows: list[Comment], chosen: Selection
+) -> None:
+    rows = [row._replace(product_id="p") for row in rows]
+    found = CommentFacets(statistics(rows), chosen.ratings, chosen.languages)
+    shown = oracle.selected(rows, chosen)
+    assert found.total == len(shown)
+    assert found.average == (sum(row.rating for row in shown) / len(shown) if shown else None)
+    assert {one.rating: one.count for one in found.ratings} == {
+        rating: len(oracle.selected(rows, replace(chosen, ratings=frozenset({rating}))))
+        for rating in RATINGS
+    }
+    assert {one.language: one.count for one in found.languages} == {
+        tag: len(oracle.selected(rows, replace(chosen, languages=frozenset({tag}))))
+        for tag in {row.language for row in rows} | (chosen.languages or set())
+    }
+    assert {one.rating for one in found.ratings if one.selected} == (chosen.ratings or set())
+    assert {one.language for one in found.languages if one.selected} == (chosen.languages or set())
+
+
+def test_a_selected_value_does_not_change_the_counts_of_its_own_facet() -> None:
+    held = CommentStatistics.summed(
+        {
+            "en": RatingCounts((0, 0, 0, 0, 9)),
+            "de": RatingCounts((5, 0, 0, 0, 0)),
+            "fr": RatingCounts((6, 0, 0, 0, 0)),
+        }
+    )
+    for ratings in (None, {1}, {5}, set[int]()):
+        found = CommentFacets(held, ratings, {"xx", "de"})
+        assert [one.rating for one in found.ratings] == [5, 4, 3, 2, 1]
+        assert [one.language for one in found.languages] == ["en", "fr", "de", "xx"]
