@@ -35,7 +35,6 @@ from dal.catalogue import query_of
 from dal.dynamodb.concurrency import in_parallel
 from dal.entities.comment import COMMENT, HELPFUL
 from dal.errors import NoIndexError
-from dal.limits import MAX_SORTED_ROWS
 from dal.model import RATINGS
 from dal.query.executor import Executor, StatisticsProvider
 from dal.query.optimizer import TableStatistics
@@ -47,6 +46,13 @@ from dal.table.entity import Row
 from dal.table.index import QueryRequest, QueryResponse, RunQuery
 from dal.table.key_parts import LAST_CHARACTER
 from dal.table.ranges import UNBOUNDED, Range
+
+MAX_SORTED_ROWS = 2_000
+"""Maximum estimated rows (about 1 MB) that the server reads for a page of filtered comments, sorted
+by helpful votes. If the estimate is higher, the server refuses the page before the read. If the
+estimate was too low, and the page reads more than twice this maximum, the page ends with an
+error."""
+
 
 _VOTED = "v"
 """The prefix of the stage of comments with votes. A position in ``byHelpful`` already begins with

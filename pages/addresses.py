@@ -17,10 +17,15 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from starlette.datastructures import QueryParams
 
-from dal.limits import MAX_PAGE_ADDRESS
 from pages.faults import PageFault
 from pages.i18n import gettext, gettext_noop
 from pages.list_orders import ORDERS
+
+MAX_PAGE_ADDRESS = 8_000
+"""Maximum bytes of a page's address. The page repeats its address in a link for each language, so a
+long address would make the page much larger. The longest useful address, with an identifier and a
+cursor, has 3,000 bytes."""
+
 
 RATINGS = (1, 2, 3, 4, 5)
 

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from starlette.responses import Response
 from strawberry.relay.utils import to_base64
 
-from dal.limits import MAX_EXPLANATION, MAX_REPLY, MAX_TEXT, MAX_TITLE
+from dal.model.rules import MAX_EXPLANATION, MAX_REPLY, MAX_TEXT, MAX_TITLE
 from pages.addresses import (
     RATINGS,
     SIZE,

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from dal.limits import MAX_TITLE
+from dal.model.rules import MAX_TITLE
 from pages.addresses import ListPart, with_query
 from pages.comment import REASONS, size_message, user_errors
 from pages.formats import number

@@ -10,19 +10,23 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from dal.limits import MAX_BODY, MAX_FORM_FIELDS, MAX_PAGE_ADDRESS, MAX_RESPONSE
 from pages import formats, i18n, rendering, sessions
-from pages.addresses import origin_text
+from pages.addresses import MAX_PAGE_ADDRESS, origin_text
 from pages.faults import KEYS_AWAY, SESSION_ENDED, TOO_LARGE, PageFault, flaw_message
 from pages.i18n import gettext, gettext_noop
 from pages.page_documents import DocumentResult, run_document
 from pages.sessions import Session
+from schema.execution.executable_schema import MAX_RESPONSE
 from server.auth.authenticator import DemoAccount
 from server.auth.claims import InvalidTokenError
 from server.auth.issuer import KeysUnavailableError
 from server.http.errors import failure
 from server.http.graphql import GraphQLView
-from server.http.request import read_body
+from server.http.request import MAX_BODY, read_body
+
+MAX_FORM_FIELDS = 50
+"""Maximum fields of an HTML form."""
+
 
 LANGUAGES = [(tag, formats.LANGUAGES[tag]) for tag in i18n.LOCALES]
 """The tags of the pages' languages, with each language's own name."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from dal.limits import MAX_ALT, MAX_PHOTOS
+from dal.model.rules import MAX_ALT, MAX_PHOTOS
 from pages import formats
 from pages.addresses import picture_address
 from pages.i18n import gettext

@@ -5,7 +5,7 @@ shows both plans side by side. The server runs each plan as one operation of the
 limits. A request to the playground reads at most four pages of comments: one by each plan, and two
 to find the start of the page. The server reads at most 60 partitions for a page of comments, so at
 most 240 for the request. This is below the limit for a single operation,
-``dal.limits.MAX_REQUESTS``.
+``dal.dynamodb.account.MAX_REQUESTS``.
 """
 
 import hashlib

@@ -7,7 +7,6 @@ from urllib.parse import quote, unquote
 
 from starlette.responses import RedirectResponse, Response
 
-from dal.limits import MAX_JWT
 from pages import sessions
 from pages.addresses import local
 from pages.faults import PageFault, flaw_message
@@ -15,7 +14,7 @@ from pages.formats import number
 from pages.i18n import gettext
 from pages.page_request import LANGUAGES, PageRequest
 from server.auth.claims import InvalidTokenError
-from server.auth.sign_in import Attempt, SignIn
+from server.auth.sign_in import MAX_JWT, Attempt, SignIn
 from server.logs import FirstValues
 
 logger = logging.getLogger(__name__)

@@ -16,10 +16,9 @@ from dal.analytics.questions import (
     TrendQuestion,
 )
 from dal.errors import InvalidArgumentError
-from dal.limits import MAX_ROWS
 from dal.model import Product, rules
 from resolvers.authorization import require_staff, require_viewer
-from resolvers.selection import DEFAULT_SIZE, Info
+from resolvers.selection import DEFAULT_SIZE, MAX_ROWS, Info
 
 _MANY = 1_000_000
 

@@ -12,8 +12,8 @@ from strawberry.dataloader import DataLoader
 
 from dal.analytics.service import Analytics
 from dal.counts.counts import CommentStatistics
+from dal.dynamodb.account import MAX_REQUESTS
 from dal.errors import DalError, TooManySegmentsError
-from dal.limits import MAX_REQUESTS
 from dal.live.log import Broker
 from dal.model import Comment, ProductDetails, ProductGroup
 from dal.model.moderation import Moderation

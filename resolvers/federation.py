@@ -14,10 +14,9 @@ from typing import Annotated, NewType
 import strawberry
 
 from dal.errors import InvalidArgumentError
-from dal.limits import MAX_NODES
 from dal.model import rules
 from resolvers.node_ids import parse_node_id
-from resolvers.nodes import Found, found
+from resolvers.nodes import MAX_NODES, Found, found
 from resolvers.selection import Info
 
 KEYS: Mapping[str, str] = {

@@ -12,7 +12,6 @@ import strawberry
 from strawberry.relay.utils import from_base64, to_base64
 
 from dal.errors import InvalidArgumentError
-from dal.limits import MAX_OPAQUE
 from dal.model import (
     Author,
     Comment,
@@ -26,6 +25,7 @@ from dal.model import (
     rules,
 )
 from dal.model.submissions import Submission
+from dal.query.pagination import MAX_OPAQUE
 from dal.table.key_parts import escape, unescape
 
 _OWN_IDS: dict[type, Callable[[Any], str]] = {

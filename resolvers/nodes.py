@@ -14,7 +14,6 @@ from typing import Annotated, Any, TypeAlias
 import strawberry
 
 from dal.errors import InvalidArgumentError
-from dal.limits import MAX_NODES
 from dal.model import (
     Author,
     Comment,
@@ -30,6 +29,10 @@ from dal.model.submissions import Submission
 from resolvers import comments, moderation, orders, organizations, products, tickets, users
 from resolvers.node_ids import parse_node_id
 from resolvers.selection import Info
+
+MAX_NODES = 100
+"""Maximum ids of one ``nodes`` field, and maximum representations of one ``_entities`` field."""
+
 
 AnyNode = (
     Author

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 import strawberry
 
 from dal.errors import InvalidArgumentError
-from dal.limits import MAX_FIRST_USERS
 from dal.model import Organization, OrganizationUser, Roster, Ticket, User, UserType, rules
 from dal.query.pagination import CursorKind, Edge, Page
 from resolvers.authorization import (
@@ -22,6 +21,10 @@ from resolvers.authorization import (
 from resolvers.mutations import Rule, UserError, checked, checked_each, reported
 from resolvers.node_ids import node_id, user_names
 from resolvers.selection import Info, first_slice, slice_of
+
+MAX_FIRST_USERS = 90
+"""Maximum users in the mutation that creates an organisation. The mutation writes one item for each
+user in one transaction, and DynamoDB allows 100 items in a transaction."""
 
 
 @strawberry.input(description="A user to add to a new organisation.")

@@ -25,10 +25,13 @@ from graphql import (
 )
 
 from dal.errors import InvalidArgumentError, InvalidCursorError
-from dal.limits import MAX_ROWS
 from dal.query.pagination import CursorKind, Slice, decode_cursor
 from dal.query.plan import Order, PlanBasis
 from resolvers.context import Context
+
+MAX_ROWS = 100
+"""Maximum rows of a page."""
+
 
 Info = strawberry.Info[Context, None]
 

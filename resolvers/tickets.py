@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 import strawberry
 
 from dal.errors import NotFoundError
-from dal.limits import TICKET_ORGANIZATIONS
 from dal.model import Organization, OrganizationUser, Ticket, TicketStatus, User, rules
 from dal.query.pagination import Edge, Page, Slice
 from dal.repositories.tickets import TicketSelection
@@ -22,6 +21,13 @@ from resolvers.authorization import (
 from resolvers.mutations import Rule, UserError, checked, new_id, reported
 from resolvers.node_ids import own_id_of
 from resolvers.selection import CreatedBefore, CreatedFrom, DateOrder, Info, OrderBy, slice_of
+
+TICKET_ORGANIZATIONS = 20
+"""Maximum organisations whose tickets the list `User.tickets` includes: the user's first 20 by
+name. Each organisation costs one request to DynamoDB. If a user has more organisations, the list
+omits the tickets of those after the 20th. It does not fail, because other users can add a user to
+any number of organisations."""
+
 
 _NEW: Mapping[str, Rule] = {
     "organization_name": rules.identifier,

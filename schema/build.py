@@ -16,27 +16,22 @@ from graphql import (
 )
 from strawberry.schema.config import StrawberryConfig
 
-from dal.limits import (
-    MAX_ANSWER_VALUES,
-    MAX_LANGUAGES,
-    MAX_LINES,
-    MAX_MEMBERS,
-    MAX_PHOTOS,
-    MAX_POINTS,
-    MAX_SEGMENTS,
-    MAX_VALUES,
-    TICKET_ORGANIZATIONS,
-)
+from dal.analytics.questions import MAX_POINTS
+from dal.counts.counts import MAX_LANGUAGES
 from dal.model.moderation import QueueKind
 from dal.model.reports import MOST_READ, ReportReason
+from dal.model.rules import MAX_LINES, MAX_PHOTOS, MAX_VALUES
+from dal.query.plan import MAX_SEGMENTS
 from dal.repositories.leaderboard import RANKS_BYTES
 from dal.repositories.moderation import MOST_COUNTED, QUEUE_REQUESTS
 from dal.repositories.orders import OPEN_PAGE_REQUESTS
+from dal.repositories.product_groups import MAX_MEMBERS
 from resolvers.moderation import MOST_DECISIONS
 from resolvers.selection import DEFAULT_SIZE
+from resolvers.tickets import TICKET_ORGANIZATIONS
 from schema.accounts import Organization, OrganizationUser, Ticket, User
 from schema.comments import Author, Comment, Product
-from schema.execution.cost import ROW_BYTES, UNIT_BYTES, Reads
+from schema.execution.cost import MAX_ANSWER_VALUES, ROW_BYTES, UNIT_BYTES, Reads
 from schema.execution.documents import DocumentCache
 from schema.execution.errors import ErrorCode
 from schema.execution.executable_schema import ExecutableSchema

@@ -14,7 +14,6 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from dal.dynamodb.table import Table
-from dal.limits import MAX_SOCKET_MESSAGE
 from dal.live import erasures
 from dal.live.log import Broker, InProcessBroker
 from dal.repositories.photo_uploads import PhotoUploads
@@ -30,6 +29,10 @@ from server.http.websocket import PING_EVERY, WebSocketProtocol
 from server.local_engine.data_directory import DataDirectory
 from server.observability.signals import open_signals
 from server.settings import Settings
+
+MAX_SOCKET_MESSAGE = 131_072
+"""Maximum bytes of a WebSocket message. The longest document has 20,000 characters."""
+
 
 logger = logging.getLogger(__name__)
 

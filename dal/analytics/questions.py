@@ -10,8 +10,12 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from dal.errors import InvalidArgumentError
-from dal.limits import MAX_POINTS
 from dal.model import RATINGS, Product
+
+MAX_POINTS = 400
+"""Maximum points of a trend, which shows a product's comments by day, week or month. 400 points are
+13 months of days, 7 years of weeks or 33 years of months."""
+
 
 AT_LEAST = 5
 """The default of ``MoversQuestion.at_least``: the minimum number of a product's comments in each of

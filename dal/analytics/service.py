@@ -23,6 +23,7 @@ from dal.analytics.errors import (
     AnalyticsUnavailableError,
 )
 from dal.analytics.questions import (
+    MAX_POINTS,
     Mover,
     Movers,
     MoversQuestion,
@@ -39,9 +40,13 @@ from dal.analytics.questions import (
 )
 from dal.analytics.store import AnalyticsStore, Export, Question
 from dal.errors import InvalidArgumentError
-from dal.limits import MAX_POINTS, MAX_WAITING_QUESTIONS
 from dal.model import Product
 from dal.query.shared_reads import SharedReads
+
+MAX_WAITING_QUESTIONS = 16
+"""Maximum number of different questions that a process asks the analytics store at the same time,
+for all clients together."""
+
 
 DEADLINE = 5.0
 """Seconds after which a question fails."""

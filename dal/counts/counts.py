@@ -11,11 +11,15 @@ from operator import add
 from typing import NamedTuple, TypeAlias
 
 from dal.errors import NoIndexError
-from dal.limits import MAX_IDENTIFIER_BYTES, MAX_LANGUAGES
 from dal.model import RATINGS, Comment
+from dal.model.rules import MAX_IDENTIFIER_BYTES
 from dal.query.plan import Filters, Query
 from dal.table.key_parts import escape
 from dal.table.ranges import UNBOUNDED
+
+MAX_LANGUAGES = 100
+"""Maximum languages in the statistics of a product or a group: the most frequent ones. Users choose
+the language of their comments, so a product can have thousands."""
 
 
 @dataclass(frozen=True, slots=True)

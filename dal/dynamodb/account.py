@@ -12,6 +12,12 @@ from typing import Any
 
 from dal.errors import QueryTooCostlyError
 
+MAX_REQUESTS = 250
+"""Maximum requests to DynamoDB that an operation usually sends. Also the maximum partitions
+that an operation reads for the lists and statistics of groups of variants. Above either maximum,
+the operation fails."""
+
+
 WRITES = frozenset(
     {"put_item", "update_item", "delete_item", "transact_write_items", "batch_write_item"}
 )

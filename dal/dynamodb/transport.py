@@ -1,8 +1,8 @@
 """The interfaces through which a ``Table`` sends operations, and the SDK of the embedded engine.
 
 A ``Table`` sends its operations through a ``Service``: the wire (a fast HTTP client, see
-``dal.dynamodb.wire``) or the AWS SDK. The wire gets the region, credentials and certificates from the
-SDK.
+``dal.dynamodb.wire``) or the AWS SDK. The wire gets the region, credentials and certificates from
+the SDK.
 """
 
 import asyncio

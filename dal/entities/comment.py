@@ -10,8 +10,8 @@ their keys contain the product and the time.
 from functools import partial
 from typing import Any
 
-from dal.limits import MAX_PHOTOS
 from dal.model import Comment, Photo, Reply
+from dal.model.rules import MAX_PHOTOS
 from dal.table.entity import Entity, Row, packed, unpacked
 from dal.table.index import BY_DATE, BY_HELPFUL, EXPIRES, Index
 from dal.table.items import VERSION, Item, primary_key

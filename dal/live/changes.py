@@ -19,9 +19,8 @@ import orjson
 
 from dal.entities.comment import COMMENT, comment_in, comment_position
 from dal.errors import InvalidCursorError
-from dal.limits import MAX_OPAQUE
 from dal.model import Comment
-from dal.query.pagination import Edge, encode_cursor
+from dal.query.pagination import MAX_OPAQUE, Edge, encode_cursor
 from dal.repositories.comments import Selection
 from dal.table.key_parts import format_instant
 

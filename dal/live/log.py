@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 
-from dal.limits import MAX_WAITING_BYTES, MAX_WAITING_EVENTS
 from dal.live.changes import (
     Change,
     CommentEvent,
@@ -21,6 +20,13 @@ from dal.live.changes import (
 )
 from dal.model import Comment
 from dal.repositories.comments import Selection
+
+MAX_WAITING_EVENTS = 500
+MAX_WAITING_BYTES = 1_000_000
+"""Maximum number, and maximum bytes, of a subscription's events that wait to be sent. Above either
+maximum, the subscription ends. The client must then read the list again, which is faster than
+receiving so many events."""
+
 
 MAX_KEPT = 10_000
 MAX_KEPT_BYTES = 16_000_000

@@ -15,27 +15,57 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from dal.errors import InvalidArgumentError
-from dal.limits import (
-    KEPT_TAGS,
-    MAX_ADDRESS,
-    MAX_ALT,
-    MAX_AMOUNT,
-    MAX_EMAIL,
-    MAX_EXPLANATION,
-    MAX_IDENTIFIER_BYTES,
-    MAX_LANGUAGE,
-    MAX_LINES,
-    MAX_PHOTOS,
-    MAX_QUANTITY,
-    MAX_REPLY,
-    MAX_TEXT,
-    MAX_TITLE,
-    MAX_VALUES,
-)
 from dal.model import RATINGS, Money, OrderLine
 from dal.model.folding import INVISIBLE
 from dal.model.owners import has_account
 from dal.table.key_parts import LAST_CHARACTER, escape
+
+MAX_VALUES = 100
+"""Maximum values of a list in a filter, and maximum ids in the field `products`. Each value costs
+CPU time, even though a page never reads more than ``MAX_SEGMENTS`` partitions."""
+
+MAX_IDENTIFIER_BYTES = 512
+"""Maximum bytes in UTF-8 of an escaped identifier (see ``dal.table.key_parts``). An identifier of
+this size and a date fit together in a sort key of DynamoDB, whose maximum is 1,024 bytes."""
+
+MAX_TITLE = 200
+MAX_TEXT = 10_000
+MAX_EXPLANATION = 500
+"""Maximum characters of a comment's title, of its text, and of the explanation in a report."""
+
+MAX_REPLY = 2_000
+"""Maximum characters of the shop's reply. A list reads each comment with its reply, so long replies
+would consume much capacity."""
+
+MAX_PHOTOS = 10
+MAX_ALT = 200
+"""Maximum photos of a comment, and maximum characters of a photo's alternative text. A list reads
+each comment with its photos' URLs and texts."""
+
+MAX_LANGUAGE = 35
+"""Maximum characters of a language tag. BCP 47 (RFC 5646, section 4.4.1) requires programs to
+accept tags of this length."""
+
+KEPT_TAGS = 10_000
+"""Maximum language tags in the cache of canonical forms. A full cache is emptied."""
+
+MAX_ADDRESS = 2_048
+"""Maximum characters of a URL in a link. All browsers and crawlers accept this length."""
+
+MAX_EMAIL = 254
+"""Maximum characters of an e-mail address, by RFC 5321."""
+
+MAX_QUANTITY = 10_000
+"""Maximum quantity of an order line."""
+
+MAX_AMOUNT = 10**12
+"""Exclusive upper bound of an amount of money, in the currency's main unit, such as euros. An
+amount has at most twelve digits before the decimal point."""
+
+MAX_LINES = 90
+"""Maximum lines of an order. When an order's status becomes DELIVERED, one transaction writes an
+item for each product, and DynamoDB allows 100 actions in a transaction."""
+
 
 Value = TypeVar("Value")
 

@@ -8,9 +8,9 @@ functions. It sends no request.
 import math
 from collections.abc import Iterator, Sequence
 
-from dal.limits import MAX_SEGMENTS
 from dal.query.optimizer import PageSpan, PathEstimate, TableStatistics, cheapest_estimate
 from dal.query.plan import (
+    MAX_SEGMENTS,
     AccessPath,
     Plan,
     Query,

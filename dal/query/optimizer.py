@@ -26,7 +26,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from dal.limits import MAX_DROPPED
 from dal.query.cost import (
     REQUEST,
     ROW,
@@ -42,6 +41,13 @@ from dal.query.row_locations import LocatedPage, RowLocations
 from dal.table.entity import Row
 from dal.table.key_parts import INSTANT_LENGTH, parse_instant
 from dal.table.ranges import UNBOUNDED, Range
+
+MAX_DROPPED = 2_000
+"""Maximum rows (about 140 RCU) that a page reads and drops, if its filter selects more than
+``MAX_SEGMENTS`` partitions. Such a page reads a coarser index, and drops the rows that do not pass
+the filter. Above the maximum, the optimizer plans the rest of the page once more. If the new plan
+also exceeds the maximum, the page ends with an error."""
+
 
 SHARD_MARGIN = 5
 """The margin of a shard's limit, in standard deviations. With five, fewer than one page in a

@@ -23,7 +23,6 @@ from enum import IntEnum
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from dal.errors import DalError, InvalidArgumentError, InvalidCursorError
-from dal.limits import MAX_OPAQUE
 from dal.model import rules
 from dal.model.titles import TITLE_LENGTH, fold_title
 from dal.query.plan import Order, PlanBasis, Query
@@ -40,6 +39,11 @@ from dal.table.key_parts import (
     unescape,
 )
 from dal.table.ranges import HEADS, UNBOUNDED, Range
+
+MAX_OPAQUE = 1_400
+"""Maximum characters of a global id or a cursor: enough for the base64 of a type name and two
+identifiers."""
+
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HEAD = struct.Struct(">BI")

@@ -13,11 +13,14 @@ from itertools import product
 from typing import NamedTuple, TypeAlias
 
 from dal.errors import NoIndexError, TooManySegmentsError
-from dal.limits import MAX_SEGMENTS
 from dal.table.index import Index
 from dal.table.items import Item
 from dal.table.key_parts import LAST_CHARACTER
 from dal.table.ranges import HEADS, UNBOUNDED, Range
+
+MAX_SEGMENTS = 60
+"""Maximum partitions that a page reads: five ratings in each of twelve languages."""
+
 
 Filters: TypeAlias = Mapping[str, frozenset[str]]
 """Maps each filtered field to the values that pass the filter."""

@@ -6,9 +6,12 @@ from dal import errors
 from dal.dynamodb.table import Table
 from dal.entities.group import encode_group, group_key, groups_in
 from dal.entities.product import PRODUCT_DETAILS, details_in, details_key
-from dal.limits import MAX_MEMBERS
 from dal.model import ProductDetails, ProductGroup
 from dal.table.items import VERSION, Action, Item, contents, key_of, unchanged, versioned
+
+MAX_MEMBERS = 60
+"""Maximum products of a group. A page reads a partition of each product."""
+
 
 MOVES_AT_ONCE = 30
 """Maximum products that one transaction moves. Each product needs up to two actions: one for its

@@ -34,22 +34,28 @@ from graphql import (
     value_from_ast_untyped,
 )
 
-from dal.dynamodb.account import Limit
+from dal.dynamodb.account import MAX_REQUESTS, Limit
 from dal.errors import QueryTooCostlyError
-from dal.limits import (
-    MAX_ANSWER_VALUES,
-    MAX_DROPPED,
-    MAX_QUESTIONS,
-    MAX_REQUESTS,
-    MAX_ROWS,
-    MAX_SEGMENTS,
-    MAX_VARIABLE_VALUES,
-)
 from dal.model import RATINGS
-from dal.query.plan import WITHOUT_STATISTICS, Order
-from resolvers.selection import DEFAULT_SIZE
+from dal.query.optimizer import MAX_DROPPED
+from dal.query.plan import MAX_SEGMENTS, WITHOUT_STATISTICS, Order
+from resolvers.selection import DEFAULT_SIZE, MAX_ROWS
 from schema.execution.compiled.coercion import nodes_of
 from schema.execution.selections import fields_of, fragments_of
+
+MAX_VARIABLE_VALUES = 1_000
+"""Maximum values in a request's variables. The server checks and converts each value. An order of
+90 lines has 300 values."""
+
+MAX_ANSWER_VALUES = 12_000
+"""Maximum values in an operation's result. Each value costs some microseconds of CPU time. An
+operation is refused if its usual result has more values, and ends when its result has more. The
+introspection queries of GraphiQL and of code generators return about 10,000 values."""
+
+MAX_QUESTIONS = 10
+"""Maximum questions to the analytics store in one operation. Each question reads all rows of a
+product, or of the whole table."""
+
 
 UNIT_BYTES = 4096
 """Bytes that one read capacity unit (RCU) reads with strong consistency. An eventually consistent

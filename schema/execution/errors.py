@@ -18,10 +18,16 @@ from dal.analytics.errors import (
     AnalyticsMissingError,
     AnalyticsUnavailableError,
 )
-from dal.limits import MAX_ERRORS, MAX_MESSAGE
 from dal.live.log import SlowListenerError
 from dal.repositories.photo_uploads import NoUploadsError
 from resolvers.authorization import ForbiddenError, UnauthenticatedError
+
+MAX_ERRORS = 20
+MAX_MESSAGE = 300
+"""Maximum errors in a response, and maximum characters of each error's message. Without these
+limits, a response could be very long, because graphql-core repeats the client's input in its
+messages."""
+
 
 _log = logging.getLogger(__name__)
 

@@ -23,7 +23,6 @@ from strawberry.types.graphql import OperationType
 from dal.dynamodb.account import Account, opened
 from dal.dynamodb.deadline import Deadline, deadline
 from dal.errors import QueryTooCostlyError
-from dal.limits import MAX_EVENT_REQUESTS, MAX_RESPONSE
 from dal.live.changes import CommentEvent
 from dal.live.log import Listener, SlowListenerError
 from resolvers.authorization import is_staff
@@ -38,6 +37,16 @@ from schema.execution.documents import (
     faults_of_variables,
 )
 from schema.execution.errors import client_errors, log_faults
+
+MAX_EVENT_REQUESTS = 5
+"""Maximum requests to DynamoDB for one event of a subscription: enough for one or two fields that
+read from the table."""
+
+MAX_RESPONSE = 9_000_000
+"""Maximum bytes of a response, of a subscription's event and of an HTML page. The bytes of a result
+are counted while an operation runs. The largest page of comments has 7.8 MB: 100 comments, each
+with a text of 10,000 characters, a reply of 2,000 characters and 10 photos, at four bytes per
+character."""
 
 
 @dataclass

@@ -28,16 +28,34 @@ from graphql import (
     SelectionSetNode,
 )
 
-from dal.limits import (
-    MAX_ALIASES,
-    MAX_DEFINITIONS,
-    MAX_DEPTH,
-    MAX_DIGITS,
-    MAX_FIELDS,
-    MAX_PAIRS,
-    MAX_SPREADS,
-)
 from schema.execution.compiled.coercion import nodes_of
+
+MAX_DEFINITIONS = 100
+"""Maximum operations and fragments of a document. Validation compares some of them in pairs, so its
+time can grow with the square of their number."""
+
+MAX_DEPTH = 10
+"""Maximum levels of nested fields in an operation, without the first level."""
+
+MAX_ALIASES = 30
+"""Maximum aliases of an operation. A fragment's aliases count once for each spread of the fragment.
+Without this limit, a document could select the same long list many times."""
+
+MAX_FIELDS = 500
+"""Maximum fields of an operation. A fragment's fields count once for each spread of the
+fragment."""
+
+MAX_SPREADS = 500
+"""Maximum spreads of named and inline fragments. Together with ``MAX_FIELDS``, this limit bounds
+the time of every function that visits all parts of an operation."""
+
+MAX_PAIRS = 10_000
+"""Maximum pairs of fields with the same response key. Validation compares each pair."""
+
+MAX_DIGITS = 40
+"""Maximum characters of a number in a document. Parsing time grows with the square of the
+length."""
+
 
 Fragments = Mapping[str, FragmentDefinitionNode]
 

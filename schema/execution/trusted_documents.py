@@ -11,8 +11,12 @@ from hashlib import sha256
 from graphql import GraphQLError
 
 from dal.errors import QueryTooCostlyError
-from dal.limits import TRUSTED_CHARACTERS
 from schema.execution.documents import DocumentCache
+
+TRUSTED_CHARACTERS = 16_000_000
+"""Maximum characters of all trusted documents together. The texts of trusted documents stay in
+memory."""
+
 
 _PREFIX = "sha256:"
 """The prefix of document ids that are hashes. GraphQL over HTTP defines it for persisted

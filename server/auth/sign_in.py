@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from dal.limits import MAX_JWT
 from resolvers.authorization import ROLES
 from server.auth.authenticator import Authenticator
 from server.auth.claims import InvalidTokenError, TokenFlaw
@@ -21,6 +20,11 @@ from server.auth.issuer import AUTH_METHODS, Issuer, KeysUnavailableError
 
 if TYPE_CHECKING:
     from httpx_oauth.oauth2 import OAuth2
+
+MAX_JWT = 4_000
+"""Maximum characters of a visitor's JWT. The server stores the JWT in a cookie, and browsers drop a
+cookie with more than 4,096 characters in name and value."""
+
 
 logger = logging.getLogger(__name__)
 

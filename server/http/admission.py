@@ -24,12 +24,22 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn._types import HTTPScope
 from uvicorn.middleware.proxy_headers import _TrustedHosts
 
-from dal.limits import MAX_CLIENTS, SECONDS_OF_REQUEST
 from schema.execution.documents import charging
 from server.http.errors import refusal
 
 if TYPE_CHECKING:
     from throttled import Throttled
+
+MAX_CLIENTS = 100_000
+"""Maximum clients whose request rate the server remembers, in 40 MB of memory. Beyond this limit,
+the server forgets the client that has sent no request for the longest time."""
+
+SECONDS_OF_REQUEST = 0.002
+"""Seconds of CPU time that count as one additional request in a client's request rate. The server
+measures the CPU time of parsing and validating each new document. A short document takes less time
+than this, and adds no request. At the default limit of 100 requests per second, a client's new
+documents take at most about 0.2 seconds of CPU time per second."""
+
 
 logger = logging.getLogger(__name__)
 

@@ -22,19 +22,37 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 from uvicorn.server import ServerState
 
-from dal.limits import (
-    MAX_BODIES,
-    MAX_BODY,
-    MAX_HEAD,
-    MAX_HEADERS,
-    MAX_PIPELINED,
-    MIN_TAKEN,
-    SEND_TIMEOUT,
-)
 from server.http.admission import Admission, is_health
 from server.http.errors import failure, refusal
 from server.http.middleware import LEFT
+from server.http.request import MAX_BODY
 from server.http.subscriptions import ENDING
+
+MAX_HEAD = 65_536
+"""Maximum bytes of a request without its body: request line, headers, chunk sizes and trailers.
+Browsers and CDNs send less than 16,000 bytes. Many tiny headers or chunks cost the server much CPU
+time, and much more memory than their size."""
+
+MAX_HEADERS = 100
+"""Maximum headers and trailers of a request. A browser's request through a CDN has about 40
+headers. Each header needs about 110 bytes of memory."""
+
+MAX_PIPELINED = 100
+"""Maximum requests that wait on a connection because the client sent them before it received
+earlier responses (HTTP pipelining). Each waiting request needs 2 kB of memory. Browsers do not
+pipeline requests."""
+
+MAX_BODIES = 64_000_000
+"""Maximum bytes of request bodies that wait for processing, over all connections of a process."""
+
+SEND_TIMEOUT = 30.0
+"""Seconds in which a client must receive ``MIN_TAKEN`` bytes of a response."""
+
+MIN_TAKEN = 16_384
+"""Bytes that a client must receive in each ``SEND_TIMEOUT`` while its connection's write buffer is
+full. If a client receives fewer bytes, the server closes the connection. Without this minimum,
+responses to slow clients would occupy memory for hours."""
+
 
 RequestHeaders: TypeAlias = Iterable[tuple[bytes, bytes]]
 

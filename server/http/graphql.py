@@ -22,12 +22,12 @@ from strawberry.types import ExecutionResult
 from strawberry.types.graphql import OperationType
 
 from dal.analytics.service import Analytics
-from dal.limits import MAX_RESPONSE
 from dal.live.log import Broker
 from dal.repositories.photo_uploads import PhotoUploads
 from dal.stores import Stores
 from resolvers.context import Context, Pace
 from schema.execution.executable_schema import (
+    MAX_RESPONSE,
     EventResult,
     ExecutableSchema,
     OperationResult,

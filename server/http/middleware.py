@@ -20,12 +20,19 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette_compress import CompressMiddleware, add_compress_type, remove_compress_type
 
 from dal.dynamodb.deadline import Deadline, deadline
-from dal.limits import MAX_HOST, MAX_REQUEST_ID
 from server.http.admission import is_health
 from server.http.errors import failure
 from server.http.request import EVENT_STREAM, GRAPHQL, header
 from server.logs import FirstValues
 from server.settings import Settings
+
+MAX_HOST = 300
+"""Maximum characters of a Host header: a host name has at most 253 characters, and a port has at
+most five."""
+
+MAX_REQUEST_ID = 128
+"""Maximum characters of a request id, which the server writes to its log."""
+
 
 Headers = list[tuple[bytes, bytes]]
 Address = IPv4Address | IPv6Address

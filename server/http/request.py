@@ -25,10 +25,18 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
 from dal.errors import DalError
-from dal.limits import AUTOMATIC_BYTES, MAX_BODY, MAX_DOCUMENT
 from dal.repositories.documents import DocumentRepository
+from schema.execution.documents import MAX_DOCUMENT
 from schema.execution.errors import client_error
 from schema.execution.trusted_documents import BrokenDocumentError, TrustedDocuments, hash_of
+
+AUTOMATIC_BYTES = 16_000_000
+"""Maximum bytes of the documents that clients register by hash (automatic persisted queries). Above
+this limit, the server drops the least recently used documents."""
+
+MAX_BODY = 1_000_000
+"""Maximum bytes of a request body. The longest comment needs 60,000 bytes."""
+
 
 GRAPHQL = "application/graphql-response+json"
 JSON = "application/json"

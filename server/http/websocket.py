@@ -26,7 +26,6 @@ from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.protocol import State
 
-from dal.limits import MAX_FRAMES, MAX_MESSAGE_FRAMES
 from dal.live.log import SlowListenerError
 from resolvers.context import Context
 from schema.execution.executable_schema import EventResult, RefusedSubscriptionError
@@ -40,6 +39,16 @@ from server.http.middleware import is_allowed, is_own, request_id_of
 from server.http.request import header, request_of
 from server.http.subscriptions import ENDING, STOPPING, End, encoded, failed
 from server.logs import FirstValues
+
+MAX_FRAMES = 100
+"""Maximum WebSocket frames per second on a connection. When a web page with 20 lists opens, it may
+start 20 subscriptions within one second. Each frame costs 10 microseconds of CPU time before other
+limits are checked."""
+
+MAX_MESSAGE_FRAMES = 1_000
+"""Maximum frames of one WebSocket message. Even an empty frame needs memory until the message is
+complete."""
+
 
 PROTOCOL = "graphql-transport-ws"
 

@@ -13,9 +13,8 @@ import pytest
 from dal.dynamodb.sdk import open_s3
 from dal.dynamodb.table import Table
 from dal.errors import InvalidArgumentError
-from dal.limits import MAX_UPLOAD
 from dal.model import Photo
-from dal.repositories.photo_uploads import PhotoUploads
+from dal.repositories.photo_uploads import MAX_UPLOAD, PhotoUploads
 from dal.stores import Stores
 from resolvers.context import Context, Viewer
 from schema.build import build_schema

@@ -9,7 +9,8 @@ from itertools import product
 
 import httpx
 
-from dal.limits import MAX_JWT, MAX_PAGE_ADDRESS
+from pages.addresses import MAX_PAGE_ADDRESS
+from server.auth.sign_in import MAX_JWT
 from tests.pages.conftest import Parsed, jwt_of, opened
 from tests.steps import lines
 

@@ -6,11 +6,10 @@ import httpx
 import pytest
 
 from dal.dynamodb.table import Table
-from dal.limits import MAX_UPLOAD
 from dal.model import Photo
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
-from dal.repositories.photo_uploads import PhotoUploads
+from dal.repositories.photo_uploads import MAX_UPLOAD, PhotoUploads
 from dal.stores import Stores
 from server.app import create_app
 from server.auth.authenticator import Authenticator

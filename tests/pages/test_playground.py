@@ -10,8 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from dal.dynamodb.account import MAX_REQUESTS
 from dal.dynamodb.table import Table
-from dal.limits import MAX_REQUESTS, MAX_SEGMENTS
+from dal.query.plan import MAX_SEGMENTS
 from dal.stores import Stores
 from pages.page_documents import DOCUMENTS
 from pages.playground import DEEPEST, LARGEST, LARGEST_DRAWING

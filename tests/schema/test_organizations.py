@@ -9,10 +9,11 @@ from strawberry import Schema
 
 from dal.dynamodb.table import Table
 from dal.entities.ticket import ticket_position
-from dal.limits import MAX_SEGMENTS, TICKET_ORGANIZATIONS
 from dal.model import Organization, OrganizationUser, Roster
+from dal.query.plan import MAX_SEGMENTS
 from dal.stores import Stores
 from resolvers.context import Viewer
+from resolvers.tickets import TICKET_ORGANIZATIONS
 from tests.calls import Calls, calls_of
 from tests.organizations import ACME, ADMIN, COLLEAGUE, MEMBER, OTHER, ROSTERS, TICKETS, fill
 from tests.schema.conftest import STAFF, Run, runner

@@ -8,11 +8,11 @@ from graphql import parse, validate
 from strawberry import Schema
 
 from dal.dynamodb.table import Table
-from dal.limits import MAX_ANSWER_VALUES
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
 from dal.stores import Stores
 from resolvers.selection import TRACED
+from schema.execution.cost import MAX_ANSWER_VALUES
 from tests import oracle
 from tests.schema.conftest import STAFF, Run, explaining
 from tests.schema.execution.test_cost import cost_of

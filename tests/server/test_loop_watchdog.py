@@ -94,7 +94,7 @@ def test_a_suspended_server_continues_and_a_blocked_server_ends_with_its_engine(
     A long system call blocks the event loop.
     """
     with hooked(tmp_path, END) as server:
-        engine = server.local_engine()
+        engine = server.engine()
         server.process.send_signal(signal.SIGSTOP)
         time.sleep(3.5)
         server.process.send_signal(signal.SIGCONT)

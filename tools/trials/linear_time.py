@@ -18,7 +18,7 @@ import httpx
 from dal.dynamodb import admin
 from dal.dynamodb.table import TableAddress, connect
 from dal.entities import INDEXES
-from dal.limits import MAX_DOCUMENT
+from schema.execution.documents import MAX_DOCUMENT
 from tests.engines import dynoxide
 from tests.pages.conftest import client_of, jwt_of, opened
 from tests.pages.test_long_fields import requests

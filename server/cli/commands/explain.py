@@ -8,13 +8,12 @@ from typing import Annotated
 import typer
 from rich.table import Table as Grid
 
-from dal.limits import MAX_ROWS
 from dal.model import Comment, rules
 from dal.query.pagination import Page
 from dal.query.trace import ExecutionStatistics, Trace
 from dal.repositories.comments import Selection
 from dal.stores import Stores
-from resolvers.selection import DEFAULT_SIZE, CommentOrder, plain_slice
+from resolvers.selection import DEFAULT_SIZE, MAX_ROWS, CommentOrder, plain_slice
 from server.cli.console import console
 from server.cli.options import STORE, takes
 from server.importer.field_parsers import instant

@@ -15,9 +15,8 @@ from dal.analytics import sql
 from dal.analytics.duckdb_store import DuckDBStore
 from dal.analytics.errors import AnalyticsUnavailableError
 from dal.analytics.questions import Interval, Span, TrendQuestion
-from dal.analytics.service import Analytics, open_store
+from dal.analytics.service import MAX_WAITING_QUESTIONS, Analytics, open_store
 from dal.analytics.store import AnalyticsStore, Export, Question, Result
-from dal.limits import MAX_WAITING_QUESTIONS
 from dal.model import Comment
 from tests.dal.analytics import oracle
 from tests.dal.analytics.test_answers import EXPORTED, asked_of

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.analytics.questions import Interval, Span, number_of, period
+from dal.analytics.questions import MAX_POINTS, Interval, Span, number_of, period
 from dal.errors import InvalidArgumentError
-from dal.limits import MAX_POINTS
 from tests.dal.analytics import oracle
 
 instants = st.datetimes(

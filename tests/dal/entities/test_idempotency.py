@@ -6,8 +6,8 @@ from hypothesis import given
 from dal.entities import idempotency
 from dal.entities.comment import COMMENT, KEYED, comment_in, comment_key, is_tombstone
 from dal.errors import IdempotencyKeyReusedError
-from dal.limits import MAX_IDENTIFIER_BYTES
 from dal.model import Comment
+from dal.model.rules import MAX_IDENTIFIER_BYTES
 from dal.table.index import EXPIRES, TOMBSTONE_SECONDS
 from dal.table.items import VERSION, Item
 from resolvers.mutations import new_id

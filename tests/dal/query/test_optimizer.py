@@ -8,10 +8,9 @@ from dal.entities.comment import COMMENT
 from dal.entities.organization import USERS_OF_ORGANIZATION
 from dal.entities.ticket import TICKETS_OF_USER
 from dal.errors import NoIndexError, TooManySegmentsError
-from dal.limits import MAX_DROPPED, MAX_SEGMENTS
 from dal.model import RATINGS
-from dal.query.optimizer import TableStatistics, prove, worth_proving
-from dal.query.plan import Plan, Query, Segment
+from dal.query.optimizer import MAX_DROPPED, TableStatistics, prove, worth_proving
+from dal.query.plan import MAX_SEGMENTS, Plan, Query, Segment
 from dal.repositories.comments import Selection
 from dal.table.index import BY_DATE, Index
 from dal.table.ranges import Range

@@ -8,7 +8,6 @@ import pytest
 
 from dal.dynamodb.table import Table
 from dal.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError
-from dal.limits import MAX_FIRST_USERS
 from dal.model import Organization, OrganizationUser, Roster, UserType
 from dal.query.pagination import Slice
 from dal.repositories import organizations
@@ -16,6 +15,7 @@ from dal.repositories.bulk_write import Outcome
 from dal.repositories.organizations import OrganizationRepository
 from dal.stores import Stores
 from dal.table.key_parts import escape
+from resolvers.organizations import MAX_FIRST_USERS
 from tests.calls import calls_of
 from tests.fakes import Answer, FaultyClient
 from tests.oracle import walk_pages

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from dal.dynamodb.table import Table
 from dal.errors import InvalidArgumentError
-from dal.limits import MAX_MEMBERS
 from dal.model import ProductDetails
 from dal.repositories.bulk_write import Outcome
+from dal.repositories.product_groups import MAX_MEMBERS
 from dal.repositories.products import ProductRepository
 from dal.stores import Stores
 from tests.calls import calls_of

@@ -16,16 +16,18 @@ from typing import Any
 import pytest
 from graphql import get_nullable_type, is_list_type, is_object_type
 
-from dal.limits import MAX_ALIASES, MAX_LANGUAGES, MAX_PHOTOS, MAX_RESPONSE
+from dal.counts.counts import MAX_LANGUAGES
 from dal.live.log import InProcessBroker
 from dal.model import Photo, ProductDetails, Reply
+from dal.model.rules import MAX_PHOTOS
 from dal.stores import Stores
 from resolvers import json_ld
 from resolvers.context import Context, Pace
 from schema.build import READS, build_schema
 from schema.execution.compiled import answer_size
 from schema.execution.compiled.answer_size import AnswerSize, AnswerTooLargeError, bytes_of
-from schema.execution.executable_schema import EventResult, ExecutableSchema
+from schema.execution.executable_schema import MAX_RESPONSE, EventResult, ExecutableSchema
+from schema.execution.selections import MAX_ALIASES
 from tests.conftest import Tables
 from tests.schema.conftest import STAFF
 from tests.strategies import comment

@@ -18,8 +18,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from strawberry.types.base import StrawberryObjectDefinition
 
+from dal.dynamodb.account import MAX_REQUESTS
 from dal.dynamodb.table import Table
-from dal.limits import MAX_ANSWER_VALUES, MAX_REQUESTS
 from dal.model import Photo
 from dal.model.moderation import QueueKind, ReviewCause
 from dal.model.reports import Report, ReportReason
@@ -29,7 +29,7 @@ from resolvers.context import Context, Viewer
 from resolvers.selection import CommentOrder
 from schema.build import READS, build_schema
 from schema.execution.compiled.operation import CompiledOperation
-from schema.execution.cost import PredictedCosts, predicted
+from schema.execution.cost import MAX_ANSWER_VALUES, PredictedCosts, predicted
 from schema.execution.selections import operations_of
 from schema.execution.visibility import _IMPERSONAL
 from tests.calls import calls_of

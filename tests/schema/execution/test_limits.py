@@ -17,10 +17,10 @@ from graphql import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.limits import KEPT_BYTES, MAX_ALIASES, MAX_ERRORS, MAX_FIELDS, MAX_MESSAGE
 from schema.build import READS, build_schema
-from schema.execution.documents import _UNIT, DocumentCache
-from schema.execution.selections import faults_of
+from schema.execution.documents import _UNIT, KEPT_BYTES, DocumentCache
+from schema.execution.errors import MAX_ERRORS, MAX_MESSAGE
+from schema.execution.selections import MAX_ALIASES, MAX_FIELDS, faults_of
 from tests.schema.conftest import Run
 from tests.steps import lines
 

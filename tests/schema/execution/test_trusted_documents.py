@@ -2,9 +2,10 @@
 
 import pytest
 
-from dal.limits import MAX_REQUESTS, TRUSTED_CHARACTERS
+from dal.dynamodb.account import MAX_REQUESTS
 from schema.build import build_schema
 from schema.execution.trusted_documents import (
+    TRUSTED_CHARACTERS,
     BrokenDocumentError,
     TrustedDocuments,
     hash_of,

@@ -17,10 +17,15 @@ import uvloop
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from dal.limits import MAX_HEADERS, MAX_PIPELINED
 from server import serving
 from server.http import admission, connections
-from server.http.connections import Connection, max_connections, raise_descriptor_limit
+from server.http.connections import (
+    MAX_HEADERS,
+    MAX_PIPELINED,
+    Connection,
+    max_connections,
+    raise_descriptor_limit,
+)
 from server.settings import Settings
 from tests.server.http.listening import (
     GET,

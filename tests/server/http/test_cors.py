@@ -4,10 +4,10 @@ import httpx
 import pytest
 
 from dal.dynamodb.table import Table
-from dal.limits import MAX_BODY
 from server.auth.authenticator import Authenticator
 from server.auth.issuer import Issuer
 from server.errors import CommandError
+from server.http.request import MAX_BODY
 from server.settings import Settings
 from tests.server.applications import serving
 from tests.server.serving import SECRET, bearer

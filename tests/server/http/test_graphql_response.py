@@ -7,9 +7,10 @@ import httpx
 from strawberry.types import ExecutionResult
 
 from dal.dynamodb.table import Table
-from dal.limits import MAX_ADDRESS, MAX_ALT, MAX_PHOTOS, MAX_REPLY, MAX_RESPONSE
 from dal.model import Comment, Photo, Reply
+from dal.model.rules import MAX_ADDRESS, MAX_ALT, MAX_PHOTOS, MAX_REPLY
 from dal.stores import Stores
+from schema.execution.executable_schema import MAX_RESPONSE
 from server.http.graphql import graphql_response
 from server.http.request import JSON
 

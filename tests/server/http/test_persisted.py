@@ -11,13 +11,19 @@ import pytest
 
 from dal.dynamodb.table import Table
 from dal.errors import StoreUnavailableError
-from dal.limits import AUTOMATIC_BYTES
 from dal.repositories.documents import DocumentRepository
 from dal.stores import Stores
 from schema.build import build_schema
 from schema.execution.trusted_documents import TrustedDocuments
 from server.http import request
-from server.http.request import GRAPHQL, JSON, REFUSED_SECONDS, PersistedDocuments, request_of
+from server.http.request import (
+    AUTOMATIC_BYTES,
+    GRAPHQL,
+    JSON,
+    REFUSED_SECONDS,
+    PersistedDocuments,
+    request_of,
+)
 from tests.calls import calls_of
 from tests.server.applications import serving
 from tests.server.serving import ADD, bearer

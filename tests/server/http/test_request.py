@@ -11,12 +11,12 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from dal.dynamodb.table import Table
-from dal.limits import MAX_BODY
 from dal.model import Comment
 from dal.stores import Stores
 from server.auth.authenticator import Authenticator
 from server.auth.issuer import Issuer
 from server.http.middleware import DeadlineMiddleware, FailureMiddleware
+from server.http.request import MAX_BODY
 from tests.server.applications import app_of, serving
 from tests.server.serving import bearer
 

@@ -8,9 +8,8 @@ import pytest
 from starlette.types import Receive, Scope, Send
 from websockets.frames import Frame, Opcode
 
-from dal.limits import MAX_FRAMES
 from server.http import connections, websocket
-from server.http.websocket import WebSocketProtocol
+from server.http.websocket import MAX_FRAMES, WebSocketProtocol
 from tests.server.http.listening import HANDSHAKE, HEALTH, Client, Echo, clients, listening
 
 PING = Frame(Opcode.PING, b"")

@@ -67,7 +67,7 @@ async def verify(server: Served, acknowledged: Acknowledged) -> None:
 
 async def test_no_request_fails_when_the_engine_is_killed(tmp_path: Path) -> None:
     with served(tmp_path) as server:
-        first = server.local_engine()
+        first = server.engine()
         async with client_of(server) as client:
             numbers = list(range(COMMENTS))
             acknowledged = await add_all(client, numbers, {20: first.kill})
@@ -82,7 +82,7 @@ async def test_the_engine_of_a_killed_server_ends_and_no_acknowledged_write_is_l
     tmp_path: Path, engine_first: bool
 ) -> None:
     with served(tmp_path) as server:
-        engine = server.local_engine()
+        engine = server.engine()
 
         def kill() -> None:
             if engine_first:

@@ -204,7 +204,7 @@ async def test_if_new_workers_cannot_start_the_old_workers_continue(tmp_path: Pa
             ready = [(await client.get("/health/ready")).status_code for client in clients]
         assert ready == [200, 200]
 
-        family = [server.local_engine(), *workers_of(server)]
+        family = [server.engine(), *workers_of(server)]
         server.kill()
         _, alive = psutil.wait_procs(family, timeout=60)
         assert not alive

@@ -36,7 +36,7 @@ async def test_a_killed_worker_is_replaced_and_no_acknowledged_write_is_lost(
         assert await another(server, first, 2) not in {first, second}
         assert second.is_running()
         await verify(server, acknowledged)
-        family = [server.local_engine(), *workers_of(server)]
+        family = [server.engine(), *workers_of(server)]
         async with clients_of(server, 4) as clients:  # each of the two workers accepts two
             adding = [asyncio.create_task(add_comment(one, "in flight")) for one in clients]
             await asyncio.wait(adding, return_when=asyncio.FIRST_COMPLETED)
@@ -63,7 +63,7 @@ def test_a_server_whose_workers_cannot_start_ends_with_a_sentence(tmp_path: Path
 async def test_ctrl_c_ends_all_processes_after_the_running_requests(tmp_path: Path) -> None:
     """A terminal sends SIGINT to every process of the group."""
     with served(tmp_path, *TWO) as server:
-        family = [server.local_engine(), *workers_of(server)]
+        family = [server.engine(), *workers_of(server)]
         async with client_of(server) as client:
             adding = [asyncio.create_task(add_comment(client, f"{i}")) for i in range(20)]
             await asyncio.wait(adding, return_when=asyncio.FIRST_COMPLETED)

@@ -76,7 +76,7 @@ class Load:
 
 
 def _cpu(server: Served) -> float:
-    processes = [psutil.Process(server.process.pid), server.local_engine()]
+    processes = [psutil.Process(server.process.pid), server.engine()]
     return sum(sum(one.cpu_times()[:2]) for one in processes)
 
 

@@ -52,7 +52,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 async def test_a_signal_ends_server_and_engine_after_the_running_requests(tmp_path: Path) -> None:
     """The engine gets SIGINT too if it comes from a terminal. Acknowledged writes are stored."""
     with served(tmp_path) as server:
-        engine = server.local_engine()
+        engine = server.engine()
         async with client_of(server) as client:
             adding = [asyncio.create_task(add_comment(client, f"{i}")) for i in range(20)]
             await asyncio.wait(adding, return_when=asyncio.FIRST_COMPLETED)
@@ -63,7 +63,7 @@ async def test_a_signal_ends_server_and_engine_after_the_running_requests(tmp_pa
         assert not (tmp_path / "engine.json").exists()
     assert answers
     with served(tmp_path) as server:
-        engine = server.local_engine()
+        engine = server.engine()
         async with client_of(server) as client:
             assert answers == {comment_id for comment_id, _ in await all_comments(client)}
         os.killpg(server.process.pid, signal.SIGINT)
@@ -73,7 +73,7 @@ async def test_a_signal_ends_server_and_engine_after_the_running_requests(tmp_pa
 
 def test_a_second_ctrl_c_ends_the_server_without_a_traceback(tmp_path: Path) -> None:
     with served(tmp_path) as server:
-        engine = server.local_engine()
+        engine = server.engine()
         address = urlsplit(server.url)
         where = (str(address.hostname), address.port or 0)
         with socket.create_connection(where, timeout=60) as client:
