@@ -31,7 +31,7 @@ from dal.entities.ticket import (
     TICKETS_OF_ORGANIZATION,
     TICKETS_OF_USER,
 )
-from dal.errors import NoIndexError
+from dal.query.errors import NoIndexError
 from dal.query.plan import Filters, Order, Query
 from dal.table.index import Index
 from dal.table.ranges import UNBOUNDED, Range

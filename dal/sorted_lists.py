@@ -34,8 +34,8 @@ from typing import NamedTuple
 from dal.catalogue import query_of
 from dal.dynamodb.concurrency import in_parallel
 from dal.entities.comment import COMMENT, HELPFUL
-from dal.errors import NoIndexError
 from dal.model import RATINGS
+from dal.query.errors import NoIndexError
 from dal.query.executor import Executor, StatisticsProvider
 from dal.query.optimizer import TableStatistics
 from dal.query.pagination import rank_prefix

@@ -15,8 +15,8 @@ from dal.analytics.questions import (
     Trend,
     TrendQuestion,
 )
-from dal.errors import InvalidArgumentError
 from dal.model import Product, rules
+from dal.table.errors import InvalidArgumentError
 from resolvers.authorization import require_staff, require_viewer
 from resolvers.selection import DEFAULT_SIZE, MAX_ROWS, Info
 

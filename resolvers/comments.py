@@ -12,13 +12,14 @@ from urllib.parse import unquote
 import strawberry
 from strawberry.relay.utils import to_base64
 
-from dal.errors import InvalidArgumentError, NotBoughtError
+from dal.errors import NotBoughtError
 from dal.live.changes import CommentEvent, CommentEventKind, event_position_of
 from dal.model import Comment, Photo, Product, rules
 from dal.model.moderation import ReviewCause
 from dal.model.standings import Permission
 from dal.query.pagination import Edge
 from dal.repositories.comments import Selection
+from dal.table.errors import InvalidArgumentError
 from dal.table.key_parts import unescape
 from dal.writes.comments import Written
 from resolvers.authorization import (

@@ -13,13 +13,14 @@ from strawberry.dataloader import DataLoader
 from dal.analytics.service import Analytics
 from dal.counts.counts import CommentStatistics
 from dal.dynamodb.account import MAX_REQUESTS
-from dal.errors import DalError, TooManySegmentsError
 from dal.live.log import Broker
 from dal.model import Comment, ProductDetails, ProductGroup
 from dal.model.moderation import Moderation
+from dal.query.errors import TooManySegmentsError
 from dal.query.pagination import Page, Slice
 from dal.repositories.photo_uploads import PhotoUploads
 from dal.stores import Stores
+from dal.table.errors import DalError
 
 Read = TypeVar("Read")
 

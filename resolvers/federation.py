@@ -13,8 +13,8 @@ from typing import Annotated, NewType
 
 import strawberry
 
-from dal.errors import InvalidArgumentError
 from dal.model import rules
+from dal.table.errors import InvalidArgumentError
 from resolvers.node_ids import parse_node_id
 from resolvers.nodes import MAX_NODES, Found, found
 from resolvers.selection import Info

@@ -7,13 +7,13 @@ from datetime import datetime
 
 import strawberry
 
-from dal.errors import InvalidArgumentError
 from dal.model import Comment, User, rules
 from dal.model.moderation import QueueKind, ReviewCause, Verdict
 from dal.model.reports import CommentReports, ReportReason
 from dal.model.submissions import QueueEntry, Submission
 from dal.query.pagination import Edge, Page
 from dal.repositories.moderation import SubmissionSelection
+from dal.table.errors import InvalidArgumentError
 from resolvers.authorization import (
     can_change,
     is_moderator,

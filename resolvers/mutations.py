@@ -13,7 +13,14 @@ import strawberry
 from strawberry.relay.utils import to_base64
 from strawberry.utils.str_converters import to_camel_case
 
-from dal import errors
+from dal.dynamodb.errors import AlreadyExistsError, ConflictError
+from dal.errors import (
+    AlreadyCommentedError,
+    IdempotencyKeyReusedError,
+    NotBoughtError,
+    NotFoundError,
+)
+from dal.table.errors import DalError, InvalidArgumentError
 from resolvers.authorization import may_write
 from resolvers.selection import Info
 
@@ -87,19 +94,19 @@ class UserError:
 class InvalidInputError(Exception):
     """The input is invalid. ``faults`` has one error for each invalid field."""
 
-    def __init__(self, faults: Sequence[errors.InvalidArgumentError]) -> None:
+    def __init__(self, faults: Sequence[InvalidArgumentError]) -> None:
         super().__init__("The input breaks rules.")
         self.faults = faults
 
 
-_CODES: dict[type[errors.DalError], UserErrorCode] = {
-    errors.InvalidArgumentError: UserErrorCode.BAD_ARGUMENT,
-    errors.NotFoundError: UserErrorCode.NOT_FOUND,
-    errors.AlreadyExistsError: UserErrorCode.ALREADY_EXISTS,
-    errors.AlreadyCommentedError: UserErrorCode.ALREADY_COMMENTED,
-    errors.NotBoughtError: UserErrorCode.NOT_BOUGHT,
-    errors.IdempotencyKeyReusedError: UserErrorCode.IDEMPOTENCY_KEY_REUSED,
-    errors.ConflictError: UserErrorCode.CONFLICT,
+_CODES: dict[type[DalError], UserErrorCode] = {
+    InvalidArgumentError: UserErrorCode.BAD_ARGUMENT,
+    NotFoundError: UserErrorCode.NOT_FOUND,
+    AlreadyExistsError: UserErrorCode.ALREADY_EXISTS,
+    AlreadyCommentedError: UserErrorCode.ALREADY_COMMENTED,
+    NotBoughtError: UserErrorCode.NOT_BOUGHT,
+    IdempotencyKeyReusedError: UserErrorCode.IDEMPOTENCY_KEY_REUSED,
+    ConflictError: UserErrorCode.CONFLICT,
 }
 """Maps the errors that become user errors to their codes. The user can correct these errors."""
 
@@ -170,9 +177,7 @@ def changed(
 
 def _changed(rule: Rule, argument: str, value: object, clears: bool) -> object:  # noqa: FBT001 - has one caller
     if value is None and not clears:
-        raise errors.InvalidArgumentError(
-            argument, f"{argument} is null. Leave it out to keep its value."
-        )
+        raise InvalidArgumentError(argument, f"{argument} is null. Leave it out to keep its value.")
     return rule(argument, "" if value is None else value)
 
 
@@ -193,11 +198,11 @@ def _collected(work: Iterable[tuple[Name, Callable[[], Any]]]) -> dict[Name, Any
     Raise all errors in one InvalidInputError.
     """
     done: dict[Name, Any] = {}
-    faults: list[errors.InvalidArgumentError] = []
+    faults: list[InvalidArgumentError] = []
     for name, step in work:
         try:
             done[name] = step()
-        except errors.InvalidArgumentError as fault:
+        except InvalidArgumentError as fault:
             faults.append(fault)
         except InvalidInputError as several:
             faults += several.faults
@@ -214,7 +219,7 @@ def errors_of_each(argument: str, outcomes: Iterable[object]) -> list[UserError]
     """
     found: list[UserError] = []
     for number, outcome in enumerate(outcomes):
-        if isinstance(outcome, errors.DalError) and type(outcome) in _CODES:
+        if isinstance(outcome, DalError) and type(outcome) in _CODES:
             path = [_INPUT, argument, str(number)]
             found.append(UserError(str(outcome), _CODES[type(outcome)], path))
         elif isinstance(outcome, BaseException):
@@ -233,12 +238,12 @@ def new_id(key: str | None, *owner: str) -> str:
     return hashlib.sha256(orjson.dumps([*owner, key])).hexdigest()[:32]
 
 
-def _user_error(error: errors.DalError) -> UserError:
+def _user_error(error: DalError) -> UserError:
     blamed = None
-    if isinstance(error, errors.InvalidArgumentError):
+    if isinstance(error, InvalidArgumentError):
         blamed = [_INPUT, *error.argument.split(".")]
     existing = None
-    if isinstance(error, errors.AlreadyCommentedError):
+    if isinstance(error, AlreadyCommentedError):
         # The type in the global id is Comment or Submission.
         existing = to_base64(type(error.there).__name__, error.there.comment_id)
     return UserError(str(error), _CODES[type(error)], blamed, existing)

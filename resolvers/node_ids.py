@@ -11,7 +11,6 @@ from typing import Any
 import strawberry
 from strawberry.relay.utils import from_base64, to_base64
 
-from dal.errors import InvalidArgumentError
 from dal.model import (
     Author,
     Comment,
@@ -26,6 +25,7 @@ from dal.model import (
 )
 from dal.model.submissions import Submission
 from dal.query.pagination import MAX_OPAQUE
+from dal.table.errors import InvalidArgumentError
 from dal.table.key_parts import escape, unescape
 
 _OWN_IDS: dict[type, Callable[[Any], str]] = {

@@ -13,7 +13,6 @@ from typing import Annotated, Any, TypeAlias
 
 import strawberry
 
-from dal.errors import InvalidArgumentError
 from dal.model import (
     Author,
     Comment,
@@ -26,6 +25,7 @@ from dal.model import (
     User,
 )
 from dal.model.submissions import Submission
+from dal.table.errors import InvalidArgumentError
 from resolvers import comments, moderation, orders, organizations, products, tickets, users
 from resolvers.node_ids import parse_node_id
 from resolvers.selection import Info

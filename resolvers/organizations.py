@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import strawberry
 
-from dal.errors import InvalidArgumentError
 from dal.model import Organization, OrganizationUser, Roster, Ticket, User, UserType, rules
 from dal.query.pagination import CursorKind, Edge, Page
+from dal.table.errors import InvalidArgumentError
 from resolvers.authorization import (
     is_staff,
     organization_user,

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import strawberry
 
-from dal.errors import InvalidArgumentError
 from dal.model import rules
 from dal.repositories.photo_uploads import CONTENT_TYPES, NoUploadsError, UploadForm
+from dal.table.errors import InvalidArgumentError
 from resolvers.authorization import require_viewer
 from resolvers.mutations import UserError, checked, reported
 from resolvers.selection import Info

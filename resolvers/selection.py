@@ -24,9 +24,10 @@ from graphql import (
     value_from_ast_untyped,
 )
 
-from dal.errors import InvalidArgumentError, InvalidCursorError
+from dal.query.errors import InvalidCursorError
 from dal.query.pagination import CursorKind, Slice, decode_cursor
 from dal.query.plan import Order, PlanBasis
+from dal.table.errors import InvalidArgumentError
 from resolvers.context import Context
 
 MAX_ROWS = 100

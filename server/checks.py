@@ -11,11 +11,12 @@ from urllib.parse import urlsplit
 
 from dal.counts.mode import MaintenanceMode, MaintenanceStore
 from dal.dynamodb import admin
+from dal.dynamodb.errors import NoTableError
 from dal.dynamodb.table import Table
 from dal.entities import INDEXES
-from dal.errors import DalError, NoTableError
 from dal.stores import Stores
 from dal.table.definition import differences, listed
+from dal.table.errors import DalError
 from schema.build import build_schema
 from server.analytics import open_analytics
 from server.app import trusted_documents

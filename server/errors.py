@@ -1,14 +1,14 @@
 """Errors of commands, and the exit codes with which failed commands end."""
 
-from dal.errors import (
+from dal.dynamodb.errors import (
     ConditionFailedError,
     ConflictError,
-    DalError,
     StoreDamagedError,
     StoreFullError,
     StoreUnavailableError,
     ThrottledError,
 )
+from dal.table.errors import DalError
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C. Shells use 128 plus the number of the signal, which is 2."""

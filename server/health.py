@@ -15,9 +15,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from dal.dynamodb.deadline import Deadline, deadline
+from dal.dynamodb.errors import ThrottledError
 from dal.dynamodb.table import Table
-from dal.errors import DalError, ThrottledError
 from dal.stores import Stores
+from dal.table.errors import DalError
 from server.errors import CommandError
 from server.http.errors import failure
 from server.local_engine.data_directory import DataDirectory

@@ -23,7 +23,7 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.supervisors.multiprocess import SIGNALS, Multiprocess, Process
 
 from dal.dynamodb.table import TableAddress, connect
-from dal.errors import DalError
+from dal.table.errors import DalError
 from server.app import Served
 from server.auth.secret import secret_source
 from server.errors import CommandError

@@ -20,10 +20,10 @@ from xdist.scheduler import LoadScopeScheduling
 from dal.analytics import service
 from dal.dynamodb import gate, retries
 from dal.dynamodb.table import Table, TableAddress, connect
-from dal.errors import StoreRefusedError
 from dal.maintenance.tables import create_table
 from dal.repositories.comments import CommentRepository
 from dal.stores import Stores
+from dal.table.errors import StoreRefusedError
 from schema.execution import documents
 from tests.amazon import Amazon
 from tests.engines import dynoxide, ministack

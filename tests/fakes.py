@@ -12,7 +12,7 @@ from dal.counts import mode
 from dal.dynamodb.responses import dal_error, unreachable
 from dal.dynamodb.transport import Service
 from dal.entities import INDEXES
-from dal.errors import DalError, StoreRefusedError
+from dal.table.errors import DalError, StoreRefusedError
 from dal.table.index import Index, QueryRequest, QueryResponse
 from dal.table.items import Item
 from dal.table.ranges import Range

@@ -23,10 +23,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from strawberry.relay.utils import to_base64
 
-from dal.errors import DalError
 from dal.live.changes import event_position_of
 from dal.model import rules
 from dal.query.pagination import decode_cursor
+from dal.table.errors import DalError
 from dal.table.key_parts import escape, unescape
 from pages import i18n
 from pages.addresses import Filters

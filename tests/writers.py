@@ -10,11 +10,12 @@ from collections import Counter
 from contextlib import suppress
 from typing import Any, Self
 
-from dal import errors
 from dal.counts.counter_items import encode, item_key
 from dal.counts.counts import RatingCounts, StatisticsKey
+from dal.dynamodb.errors import AlreadyExistsError, ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
+from dal.errors import AlreadyCommentedError, IdempotencyKeyReusedError, NotFoundError
 from dal.maintenance.erasure import Choices, CommentFate, Erasure
 from dal.model import RATINGS, Comment
 from dal.model.loaded import CommentState, LoadedComment
@@ -63,11 +64,11 @@ class Engine(FaultyClient):
 
 
 _EXPECTED = (
-    errors.NotFoundError,
-    errors.AlreadyCommentedError,
-    errors.AlreadyExistsError,
-    errors.IdempotencyKeyReusedError,
-    errors.ConflictError,
+    NotFoundError,
+    AlreadyCommentedError,
+    AlreadyExistsError,
+    IdempotencyKeyReusedError,
+    ConflictError,
 )
 """The expected errors of writes."""
 

@@ -1,6 +1,6 @@
 """Errors of the analytics store, and their messages."""
 
-from dal.errors import DalError
+from dal.table.errors import DalError
 
 
 class AnalyticsUnavailableError(DalError):

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from dal.errors import InvalidArgumentError
 from dal.model import RATINGS, Product
+from dal.table.errors import InvalidArgumentError
 
 MAX_POINTS = 400
 """Maximum points of a trend, which shows a product's comments by day, week or month. 400 points are

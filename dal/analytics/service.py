@@ -39,9 +39,9 @@ from dal.analytics.questions import (
     start_of,
 )
 from dal.analytics.store import AnalyticsStore, Export, Question
-from dal.errors import InvalidArgumentError
 from dal.model import Product
 from dal.query.shared_reads import SharedReads
+from dal.table.errors import InvalidArgumentError
 
 MAX_WAITING_QUESTIONS = 16
 """Maximum number of different questions that a process asks the analytics store at the same time,

@@ -22,9 +22,9 @@ from dal.counts import counter_items
 from dal.counts.counter_items import StoredCounts, place_of, stored_in
 from dal.counts.counts import Deltas, StatisticsKey
 from dal.counts.deferred import DeferredWork
+from dal.dynamodb.errors import ConditionFailedError
 from dal.dynamodb.table import Table
 from dal.entities.product import LEADERS
-from dal.errors import ConditionFailedError
 from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import Item, key_of, unchanged
 

@@ -10,9 +10,9 @@ from functools import cached_property, reduce
 from operator import add
 from typing import NamedTuple, TypeAlias
 
-from dal.errors import NoIndexError
 from dal.model import RATINGS, Comment
 from dal.model.rules import MAX_IDENTIFIER_BYTES
+from dal.query.errors import NoIndexError
 from dal.query.plan import Filters, Query
 from dal.table.key_parts import escape
 from dal.table.ranges import UNBOUNDED

@@ -16,7 +16,7 @@ from typing import ClassVar
 from dal.dynamodb.concurrency import batched, in_parallel
 from dal.dynamodb.deadline import Deadline, deadline
 from dal.dynamodb.table import Table
-from dal.errors import DalError, StoreRefusedError
+from dal.table.errors import DalError, StoreRefusedError
 
 WORK_SECONDS = 2.0
 """Seconds in which a process collects changed objects before it works on them."""

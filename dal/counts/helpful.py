@@ -28,6 +28,7 @@ from time import monotonic
 
 from dal.counts.deferred import WORK_SECONDS, DeferredWork
 from dal.dynamodb.concurrency import batched, in_parallel
+from dal.dynamodb.errors import ConditionFailedError
 from dal.dynamodb.table import Table
 from dal.entities.comment import (
     ALL,
@@ -48,7 +49,6 @@ from dal.entities.vote import (
     is_counted,
     vote_position,
 )
-from dal.errors import ConditionFailedError
 from dal.model import Comment
 from dal.table.entity import packed, unpacked
 from dal.table.index import query_arguments

@@ -23,14 +23,10 @@ from time import monotonic, time
 from typing import Any, TypeAlias
 
 from dal.dynamodb.account import opened
+from dal.dynamodb.errors import ConditionFailedError, ConflictError, StoreUnavailableError
 from dal.dynamodb.retries import retry, waits
 from dal.dynamodb.table import Table
-from dal.errors import (
-    ConditionFailedError,
-    ConflictError,
-    StoreRefusedError,
-    StoreUnavailableError,
-)
+from dal.table.errors import StoreRefusedError
 from dal.table.items import ABSENT, Item, unchanged
 
 KEPT_SECONDS = 5.0

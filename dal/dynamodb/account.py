@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-from dal.errors import QueryTooCostlyError
+from dal.dynamodb.errors import QueryTooCostlyError
 
 MAX_REQUESTS = 250
 """Maximum requests to DynamoDB that an operation usually sends. Also the maximum partitions

@@ -7,16 +7,16 @@ from functools import partial
 from time import monotonic
 from typing import Any
 
-from dal.dynamodb.retries import retry, retry_on_conflict
-from dal.dynamodb.streams import WHOLE_IMAGES, whole_stream
-from dal.dynamodb.table import Table
-from dal.errors import (
+from dal.dynamodb.errors import (
     AlreadyExistsError,
     ConflictError,
     NoTableError,
     StoreUnavailableError,
     UnknownOperationError,
 )
+from dal.dynamodb.retries import retry, retry_on_conflict
+from dal.dynamodb.streams import WHOLE_IMAGES, whole_stream
+from dal.dynamodb.table import Table
 from dal.table.definition import table_definition
 from dal.table.index import EXPIRES, Index
 from dal.table.items import ABSENT, primary_key

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 from dal.dynamodb.account import opened
 from dal.dynamodb.deadline import time_left
-from dal.errors import ConflictError
+from dal.dynamodb.errors import ConflictError
 
 Result = TypeVar("Result")
 

@@ -13,7 +13,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias, TypeVar
 
 from dal.dynamodb.account import WRITES
-from dal.errors import CircuitOpenError, DalError, StoreUnavailableError
+from dal.dynamodb.errors import CircuitOpenError, StoreUnavailableError
+from dal.table.errors import DalError
 
 logger = logging.getLogger(__name__)
 

@@ -12,14 +12,29 @@ from typing import Any
 
 import orjson
 
-from dal import errors
+from dal.dynamodb.errors import (
+    AlreadyExistsError,
+    ChangesLostError,
+    ConditionFailedError,
+    ConflictError,
+    CredentialsExpiredError,
+    InvalidRequestError,
+    IteratorExpiredError,
+    NoTableError,
+    StoreDamagedError,
+    StoreFullError,
+    StoreUnavailableError,
+    ThrottledError,
+    UnknownOperationError,
+)
+from dal.table.errors import DalError, StoreRefusedError
 
-_BUSY = errors.ThrottledError, "DynamoDB is busy: try again in a moment."
+_BUSY = ThrottledError, "DynamoDB is busy: try again in a moment."
 _CONTENDED = (
-    errors.ConflictError,
+    ConflictError,
     "Other requests keep changing the same item: try again in a moment.",
 )
-_EXPIRED = errors.CredentialsExpiredError, "The AWS credentials have expired: renew them."
+_EXPIRED = CredentialsExpiredError, "The AWS credentials have expired: renew them."
 
 _DAMAGED = ("database disk image is malformed", "file is not a database")
 """SQLite's messages for a damaged file. The embedded engine's error message contains one of
@@ -42,7 +57,7 @@ CHANGES_LOST = (
     "`marginalia stats rebuild`."
 )
 
-_BY_CODE: dict[str, tuple[type[errors.DalError], str]] = {
+_BY_CODE: dict[str, tuple[type[DalError], str]] = {
     "ProvisionedThroughputExceeded": _BUSY,
     "ProvisionedThroughputExceededException": _BUSY,
     "RequestLimitExceeded": _BUSY,
@@ -53,20 +68,20 @@ _BY_CODE: dict[str, tuple[type[errors.DalError], str]] = {
     "TransactionConflictException": _CONTENDED,
     "TransactionInProgressException": _CONTENDED,
     "UnknownOperationException": (
-        errors.UnknownOperationError,
+        UnknownOperationError,
         "This endpoint does not support a DynamoDB operation that Marginalia needs.",
     ),
     "ExpiredIteratorException": (
-        errors.IteratorExpiredError,
+        IteratorExpiredError,
         "The iterator expired: request another.",
     ),
-    "TrimmedDataAccessException": (errors.ChangesLostError, CHANGES_LOST),
+    "TrimmedDataAccessException": (ChangesLostError, CHANGES_LOST),
     "ReplicatedWriteConflictException": _CONTENDED,
     "ExpiredToken": _EXPIRED,
     "ExpiredTokenException": _EXPIRED,
-    "ResourceInUseException": (errors.AlreadyExistsError, "The table exists already."),
+    "ResourceInUseException": (AlreadyExistsError, "The table exists already."),
     "ResourceNotFoundException": (
-        errors.NoTableError,
+        NoTableError,
         "The table does not exist: run `marginalia table create`.",
     ),
 }
@@ -215,14 +230,14 @@ def check_sdk_response(
         response_dict["body"] = b"{}"
 
 
-def _malformed(reason: str) -> errors.StoreUnavailableError:
-    return errors.StoreUnavailableError(
+def _malformed(reason: str) -> StoreUnavailableError:
+    return StoreUnavailableError(
         f"Malformed response from DynamoDB ({reason}): check the proxies and load balancers in "
         "front of DynamoDB, then try again."
     )
 
 
-def dal_error(response: Mapping[str, Any]) -> errors.DalError:
+def dal_error(response: Mapping[str, Any]) -> DalError:
     """Return the ``dal`` error of an error response.
 
     A cancelled transaction has a reason for each action. If one reason is a failed condition, the
@@ -237,35 +252,31 @@ def dal_error(response: Mapping[str, Any]) -> errors.DalError:
     if failed:
         cancelled = enumerate(response.get("CancellationReasons", []))
         items = {number: reason["Item"] for number, reason in cancelled if "Item" in reason}
-        return errors.ConditionFailedError(failed, items)
+        return ConditionFailedError(failed, items)
     for known in (code, *reasons):
         if known in _BY_CODE:
             error, sentence = _BY_CODE[known]
             return error(sentence)
     message = response["Error"].get("Message") or code
     if any(words in message for words in _DAMAGED):
-        return errors.StoreDamagedError(
+        return StoreDamagedError(
             "The data file is damaged: stop the server and restore a backup with `marginalia "
             "restore`."
         )
     if "disk is full" in message:
-        return errors.StoreFullError("The disk is full: free some space, then try again.")
+        return StoreFullError("The disk is full: free some space, then try again.")
     if response["ResponseMetadata"]["HTTPStatusCode"] >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return errors.StoreUnavailableError(f"DynamoDB failed ({code}): try again in a moment.")
-    refused = (
-        errors.InvalidRequestError if {code, *reasons} & _INVALID else errors.StoreRefusedError
-    )
+        return StoreUnavailableError(f"DynamoDB failed ({code}): try again in a moment.")
+    refused = InvalidRequestError if {code, *reasons} & _INVALID else StoreRefusedError
     return refused(f"DynamoDB refused the request: {message}")
 
 
-def unusable(error: Exception) -> errors.StoreRefusedError:
+def unusable(error: Exception) -> StoreRefusedError:
     """Return the error for AWS settings with which the client cannot send any request."""
-    return errors.StoreRefusedError(f"The AWS settings do not work: {error}")
+    return StoreRefusedError(f"The AWS settings do not work: {error}")
 
 
-def unreachable(
-    endpoint_url: str, failure: BaseException | None = None
-) -> errors.StoreUnavailableError:
+def unreachable(endpoint_url: str, failure: BaseException | None = None) -> StoreUnavailableError:
     """Return the error for a request that has no response.
 
     ``failure`` is the cause, if it is known. If the cause is a certificate that is not trusted, the
@@ -273,12 +284,12 @@ def unreachable(
     """
     while failure is not None:
         if reason := getattr(failure, "verify_message", ""):
-            return errors.StoreUnavailableError(
+            return StoreUnavailableError(
                 f"The certificate of {endpoint_url} is not trusted ({reason.rstrip('.')}): check "
                 "the endpoint and the proxy, or set AWS_CA_BUNDLE to the file of "
                 "your own certificate authority."
             )
         failure = failure.__cause__ or failure.__context__
-    return errors.StoreUnavailableError(
+    return StoreUnavailableError(
         f"DynamoDB does not answer at {endpoint_url}: check that it runs and can be reached."
     )

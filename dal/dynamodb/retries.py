@@ -21,10 +21,19 @@ from tenacity import (
 )
 from tenacity.wait import wait_random_exponential
 
-from dal import errors
 from dal.dynamodb.account import WRITES
 from dal.dynamodb.deadline import time_left
+from dal.dynamodb.errors import (
+    CircuitOpenError,
+    ConditionFailedError,
+    ConflictError,
+    CredentialsExpiredError,
+    StoreFullError,
+    StoreUnavailableError,
+    ThrottledError,
+)
 from dal.dynamodb.instrumentation import STORE_INSTRUMENTS
+from dal.table.errors import DalError, StoreRefusedError
 
 logger = logging.getLogger(__name__)
 
@@ -45,17 +54,17 @@ LOG_SECONDS = 1.0
 """Minimum seconds between two log lines about the same kind of failure."""
 
 _TRANSIENT = (
-    errors.ThrottledError,
-    errors.StoreUnavailableError,
-    errors.ConflictError,
-    errors.CredentialsExpiredError,
+    ThrottledError,
+    StoreUnavailableError,
+    ConflictError,
+    CredentialsExpiredError,
 )
 
 _LOGGED = (
-    errors.ThrottledError,
-    errors.StoreUnavailableError,
-    errors.StoreFullError,
-    errors.StoreRefusedError,
+    ThrottledError,
+    StoreUnavailableError,
+    StoreFullError,
+    StoreRefusedError,
 )
 """Errors that are logged as failures of DynamoDB. Failed conditions and conflicts are part of
 normal operation, so they are not logged."""
@@ -69,12 +78,12 @@ class Patience:
     ``report`` receives the seconds that a request has waited, and the latest error.
     """
 
-    def __init__(self, report: Callable[[float, errors.DalError], None]) -> None:
+    def __init__(self, report: Callable[[float, DalError], None]) -> None:
         self.answered = False
         self._report = report
         self._reported = -math.inf
 
-    def waiting(self, began: float, error: errors.DalError) -> None:
+    def waiting(self, began: float, error: DalError) -> None:
         """Report a wait, at most once in REPORT_SECONDS. ``began`` is when the request began."""
         now = time.monotonic()
         if now - max(began, self._reported) >= REPORT_SECONDS:
@@ -121,13 +130,13 @@ async def retry(
     """
     left = time_left(None if waits() else DEADLINE)
     if left == 0:
-        raise errors.StoreUnavailableError(_TOO_LATE)
+        raise StoreUnavailableError(_TOO_LATE)
     attempts = _Attempts(attempt, operation)
     try:
         async with asyncio.timeout(left):
             try:
                 return await attempts.next()
-            except errors.DalError as error:
+            except DalError as error:
                 return await _retry_after(
                     error,
                     attempts.next,
@@ -136,7 +145,7 @@ async def retry(
                 )
     except TimeoutError:
         raise attempts.too_late() from None
-    except errors.DalError as error:
+    except DalError as error:
         raise attempts.outcome(error) from error.__cause__
 
 
@@ -150,8 +159,8 @@ class _Attempts(Generic[Response]):
         self._operation = operation
         self._number = 0
         self._began = time.monotonic()
-        self._latest: errors.DalError | None = None
-        self._lost: errors.DalError | None = None
+        self._latest: DalError | None = None
+        self._lost: DalError | None = None
         """The error of the latest attempt that was sent and had no response."""
 
     async def next(self) -> Response:
@@ -162,10 +171,10 @@ class _Attempts(Generic[Response]):
         patience = _PATIENCE.get()
         try:
             response = await self._attempt()
-        except errors.DalError as error:
+        except DalError as error:
             self._latest = error
-            sent = not isinstance(error, errors.CircuitOpenError)
-            if sent and isinstance(error, errors.StoreUnavailableError):
+            sent = not isinstance(error, CircuitOpenError)
+            if sent and isinstance(error, StoreUnavailableError):
                 self._lost = error
             log_failure(self._operation, error, self._number)
             if patience is not None:
@@ -175,26 +184,26 @@ class _Attempts(Generic[Response]):
             patience.answered = True
         return response
 
-    def too_late(self) -> errors.DalError:
+    def too_late(self) -> DalError:
         """Return the error to raise at the deadline."""
         if self._latest is None:
-            self._latest = errors.StoreUnavailableError(_TOO_LATE)
+            self._latest = StoreUnavailableError(_TOO_LATE)
             log_failure(self._operation, self._latest, self._number)
         return self._lost or self._latest
 
-    def outcome(self, error: errors.DalError) -> errors.DalError:
+    def outcome(self, error: DalError) -> DalError:
         """Return the error to raise after the last attempt.
 
         This is ``error``, the error of the last attempt. But if an attempt at a write had no
         response, it is the error of that attempt, unless ``error`` is a ConditionFailedError.
         """
-        if self._operation not in WRITES or isinstance(error, errors.ConditionFailedError):
+        if self._operation not in WRITES or isinstance(error, ConditionFailedError):
             return error
         return self._lost or error
 
 
 async def _retry_after(
-    failure: errors.DalError, attempt: Callable[[], Coroutine[Any, Any, Response]], **options: Any
+    failure: DalError, attempt: Callable[[], Coroutine[Any, Any, Response]], **options: Any
 ) -> Response:
     """Retry after a first attempt that raised ``failure``. ``options`` are tenacity's options.
 
@@ -212,7 +221,7 @@ async def _retry_after(
 
 
 def _is_transient(error: BaseException) -> bool:
-    if isinstance(error, errors.CircuitOpenError) and time_left() is not None:
+    if isinstance(error, CircuitOpenError) and time_left() is not None:
         return False
     return isinstance(error, _TRANSIENT)
 
@@ -230,11 +239,11 @@ async def retry_on_conflict(
     assert most is not None  # noqa: S101 - time_left returns a number for a number
     try:
         return await attempt()
-    except errors.ConflictError as error:
+    except ConflictError as error:
         return await _retry_after(
             error,
             attempt,
-            retry=retry_if_exception_type(errors.ConflictError),
+            retry=retry_if_exception_type(ConflictError),
             wait=wait_random_exponential(multiplier=0.02, max=0.5),
             stop=stop_before_delay(most - (time.monotonic() - began)),
             reraise=True,
@@ -255,11 +264,11 @@ class FailureLog:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._kinds: dict[type[errors.DalError], _Kind] = {}
+        self._kinds: dict[type[DalError], _Kind] = {}
 
-    def note(self, operation: str, error: errors.DalError, attempt: int) -> None:
+    def note(self, operation: str, error: DalError, attempt: int) -> None:
         """Log a failed attempt, or count it as omitted."""
-        if not isinstance(error, _LOGGED) or isinstance(error, errors.CircuitOpenError):
+        if not isinstance(error, _LOGGED) or isinstance(error, CircuitOpenError):
             return
         kind = self._kinds.setdefault(type(error), _Kind())
         if self._clock() < kind.next_line:

@@ -30,11 +30,12 @@ from botocore.httpsession import get_cert_path
 from botocore.utils import get_environ_proxies
 
 from dal.dynamodb.connection_pool import CONNECT_SECONDS
+from dal.dynamodb.errors import CredentialsExpiredError, StoreUnavailableError
 from dal.dynamodb.gate import CONNECTIONS
 from dal.dynamodb.responses import check_sdk_response, dal_error, unreachable, unusable
 from dal.dynamodb.retries import DEADLINE
 from dal.dynamodb.transport import EMBEDDED_CREDENTIALS, EMBEDDED_REGION, Credentials
-from dal.errors import CredentialsExpiredError, StoreRefusedError, StoreUnavailableError
+from dal.table.errors import StoreRefusedError
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from email.utils import parsedate_to_datetime
 from time import monotonic
 from typing import Any, TypeAlias
 
-from dal.errors import StoreRefusedError
+from dal.table.errors import StoreRefusedError
 
 WHOLE_IMAGES = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
 """The StreamSpecification of a stream in which each record contains the item before and after the

@@ -14,9 +14,17 @@ from functools import partial
 from math import nan
 from typing import Any
 
-from dal import errors
 from dal.dynamodb.account import WRITES, note_read, note_request, note_response
 from dal.dynamodb.concurrency import Pace, batched, in_parallel
+from dal.dynamodb.errors import (
+    CircuitOpenError,
+    ConditionFailedError,
+    NoTransactionsError,
+    StoreDamagedError,
+    StoreUnavailableError,
+    ThrottledError,
+    UnknownOperationError,
+)
 from dal.dynamodb.gate import Gate
 from dal.dynamodb.instrumentation import STORE_INSTRUMENTS
 from dal.dynamodb.retries import retry
@@ -107,7 +115,7 @@ class Table:
         """The number of successful write requests. The number increases before the caller learns
         that its write succeeded. If the number has increased since a read began, the read's rows
         may lack a successful write, so later requests must not share the read."""
-        self.damage: errors.StoreDamagedError | None = None
+        self.damage: StoreDamagedError | None = None
         """The first error that reported a damaged data file. It is kept because the file stays
         damaged."""
 
@@ -178,7 +186,7 @@ class Table:
             items.extend(response["Responses"].get(self.name, []))
             left.update(response["UnprocessedKeys"].get(self.name, {"Keys": []}))
             if left["Keys"]:
-                raise errors.ThrottledError("DynamoDB is busy: try again in a moment.")
+                raise ThrottledError("DynamoDB is busy: try again in a moment.")
 
         note_read()
         await retry(get_left, "batch_get_item")
@@ -214,28 +222,28 @@ class Table:
             operation = "transact_write_items"
             # All attempts have the same request token, so DynamoDB executes the transaction once.
             arguments = {"TransactItems": named, "ClientRequestToken": str(uuid.uuid4())}
-        lost: errors.StoreUnavailableError | None = None
+        lost: StoreUnavailableError | None = None
 
         async def attempt() -> None:
             nonlocal lost
             try:
                 await self.once(operation, **arguments, **_CAPACITY)
-            except errors.StoreUnavailableError as error:
-                if not isinstance(error, errors.CircuitOpenError):  # the request was sent
+            except StoreUnavailableError as error:
+                if not isinstance(error, CircuitOpenError):  # the request was sent
                     lost = error
                 raise
-            except errors.ConditionFailedError:
+            except ConditionFailedError:
                 if lost is None or not await self._is_done(actions):
                     raise
 
         try:
             await retry(attempt, operation)
-        except errors.ConditionFailedError:
+        except ConditionFailedError:
             if lost is not None:
                 raise lost from None
             raise
-        except errors.UnknownOperationError:
-            raise errors.NoTransactionsError from None
+        except UnknownOperationError:
+            raise NoTransactionsError from None
 
     async def _is_done(self, actions: Sequence[Action]) -> bool:
         """Return whether the items of all Puts and Deletes are as these actions leave them.
@@ -292,7 +300,7 @@ class Table:
             response = await self.once("batch_write_item", RequestItems=request, **_CAPACITY)
             left[:] = response.get("UnprocessedItems", {}).get(self.name, [])
             if left:
-                raise errors.ThrottledError("DynamoDB is busy: try again in a moment.")
+                raise ThrottledError("DynamoDB is busy: try again in a moment.")
 
         await retry(put_left, "batch_write_item")
 
@@ -335,7 +343,7 @@ class Table:
             else:
                 send = partial(self.service.call, operation, arguments)
                 response = await instruments.call(operation, arguments, send)
-        except errors.StoreDamagedError as error:
+        except StoreDamagedError as error:
             if self.damage is None:
                 self.damage = error
                 logger.critical("%s", error)

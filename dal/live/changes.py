@@ -18,8 +18,8 @@ from typing import NamedTuple, TypeAlias
 import orjson
 
 from dal.entities.comment import COMMENT, comment_in, comment_position
-from dal.errors import InvalidCursorError
 from dal.model import Comment
+from dal.query.errors import InvalidCursorError
 from dal.query.pagination import MAX_OPAQUE, Edge, encode_cursor
 from dal.repositories.comments import Selection
 from dal.table.key_parts import format_instant

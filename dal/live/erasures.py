@@ -7,8 +7,8 @@ import asyncio
 from contextlib import suppress
 
 from dal.dynamodb.table import Table
-from dal.errors import DalError
 from dal.live.log import Broker
+from dal.table.errors import DalError
 from dal.table.items import primary_key
 
 LOOK_SECONDS = 5.0

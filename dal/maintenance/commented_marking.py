@@ -25,13 +25,13 @@ from functools import partial
 from dal.counts.mode import MaintenanceStore, OnePerPerson, WaitForWriters
 from dal.dynamodb import admin
 from dal.dynamodb.concurrency import batched, in_parallel
+from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_conflict
 from dal.dynamodb.scan import SCAN_SEGMENTS, Progress, ResumableScan, scan_pages
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key
 from dal.entities.commented import NAMED, commented, commented_key, is_commented
 from dal.entities.submission import stored
-from dal.errors import ConditionFailedError, ConflictError, DalError
 from dal.model import Comment
 from dal.model.submissions import Submission
 from dal.repositories.one_per_person import (
@@ -42,6 +42,7 @@ from dal.repositories.one_per_person import (
     same_owner,
     unnamed_among,
 )
+from dal.table.errors import DalError
 from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import Action, Item, key_of, primary_key, unchanged
 from dal.table.key_parts import escape, unescape

@@ -27,6 +27,7 @@ from typing import Any, Literal, TypeAlias
 
 from dal.counts.mode import WaitForWriters
 from dal.dynamodb.concurrency import batched, in_parallel
+from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.scan import Progress
 from dal.dynamodb.table import Table
 from dal.entities import idempotency
@@ -37,7 +38,7 @@ from dal.entities.standing import Standing, standing_key
 from dal.entities.submission import encode
 from dal.entities.ticket import TICKET
 from dal.entities.vote import voted_id
-from dal.errors import ConditionFailedError, ConflictError, NotFoundError, StoreRefusedError
+from dal.errors import NotFoundError
 from dal.live import erasures
 from dal.maintenance.personal_data import NAMED_IN_DATA, Kind, find, kind_in, scan
 from dal.model import Comment
@@ -45,6 +46,7 @@ from dal.model.owners import erased_owner
 from dal.repositories.cases import correct_case
 from dal.stores import Stores
 from dal.table.entity import UNREADABLE, packed, unpacked
+from dal.table.errors import StoreRefusedError
 from dal.table.items import ABSENT, Action, Item, key_of, primary_key, unchanged
 from dal.table.key_parts import format_instant, unescape
 from dal.writes.changes import CommentChange

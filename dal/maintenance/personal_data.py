@@ -30,10 +30,10 @@ from dal.entities.standing import is_standing
 from dal.entities.submission import HELD, HELD_BY_AUTHOR, stored
 from dal.entities.ticket import TICKET, TICKETS_OF_USER, is_ticket
 from dal.entities.vote import decode_vote, is_vote
-from dal.errors import StoreRefusedError
 from dal.model import Comment
 from dal.repositories.users import decode_profile, is_profile
 from dal.table.entity import UNREADABLE, unpacked
+from dal.table.errors import StoreRefusedError
 from dal.table.index import TABLE, Index, QueryRequest, query_all
 from dal.table.items import Item, key_of
 from dal.table.key_parts import escape, format_instant, unescape

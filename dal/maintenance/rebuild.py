@@ -36,11 +36,12 @@ from dal.counts.mode import (
 )
 from dal.dynamodb import admin
 from dal.dynamodb.concurrency import KeyedLocks, batched
+from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_conflict
 from dal.dynamodb.scan import Progress, ResumableScan
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT, comment_in
-from dal.errors import ConditionFailedError, ConflictError, DalError, StoreRefusedError
+from dal.table.errors import DalError, StoreRefusedError
 from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import Action, Item, key_of, unchanged
 from dal.writes.changes import MOST_ACTIONS, fitting, generation_of

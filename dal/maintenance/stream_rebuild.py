@@ -32,14 +32,15 @@ from dal.counts.counts import RatingCounts, StatisticsKey, deltas
 from dal.counts.mode import MaintenanceMode, MaintenanceStore, WaitForWriters, check_alone
 from dal.dynamodb import admin
 from dal.dynamodb.concurrency import batched, in_parallel
+from dal.dynamodb.errors import ConflictError, NoTableError, StoreUnavailableError
 from dal.dynamodb.scan import Progress, scan_all
 from dal.dynamodb.streams import Shard, Streams, latest_stream
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_in, is_comment
-from dal.errors import ConflictError, DalError, NoTableError, StoreUnavailableError
 from dal.stream.applier import Record, changes_of, sequence_of
 from dal.stream.checkpoints import Checkpoint, Checkpoints, label_of, marker
 from dal.stream.follower import FULL, Follower
+from dal.table.errors import DalError
 from dal.table.index import EXPIRES
 from dal.table.items import Item, primary_key
 

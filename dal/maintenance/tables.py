@@ -22,6 +22,13 @@ from dal.counts.mode import (
 )
 from dal.dynamodb import admin
 from dal.dynamodb.concurrency import batched
+from dal.dynamodb.errors import (
+    AlreadyExistsError,
+    ConditionFailedError,
+    NoTransactionsError,
+    StoreUnavailableError,
+    ThrottledError,
+)
 from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_conflict
 from dal.dynamodb.scan import Progress, ResumableScan
 from dal.dynamodb.table import Table
@@ -40,14 +47,6 @@ from dal.entities.organization import ORGANIZATION_USER, is_organization_user
 from dal.entities.product import PRODUCT_DETAILS, TITLES, is_details
 from dal.entities.submission import SUBMISSION
 from dal.entities.ticket import TICKET, is_ticket
-from dal.errors import (
-    AlreadyExistsError,
-    ConditionFailedError,
-    NoTransactionsError,
-    StoreRefusedError,
-    StoreUnavailableError,
-    ThrottledError,
-)
 from dal.table.definition import (
     differences,
     has_declared_keys,
@@ -55,6 +54,7 @@ from dal.table.definition import (
     string_attribute,
 )
 from dal.table.entity import Entity, packed, unpacked
+from dal.table.errors import StoreRefusedError
 from dal.table.items import Action, Item, key_of
 
 IndexProgress: TypeAlias = Callable[[str, str], None]

@@ -14,10 +14,10 @@ from functools import cache
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from dal.errors import InvalidArgumentError
 from dal.model import RATINGS, Money, OrderLine
 from dal.model.folding import INVISIBLE
 from dal.model.owners import has_account
+from dal.table.errors import InvalidArgumentError
 from dal.table.key_parts import LAST_CHARACTER, escape
 
 MAX_VALUES = 100

@@ -22,12 +22,13 @@ from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from dal.errors import DalError, InvalidArgumentError, InvalidCursorError
 from dal.model import rules
 from dal.model.titles import TITLE_LENGTH, fold_title
+from dal.query.errors import InvalidCursorError
 from dal.query.plan import Order, PlanBasis, Query
 from dal.query.trace import ExecutionStatistics, Trace
 from dal.table.entity import Row
+from dal.table.errors import DalError, InvalidArgumentError
 from dal.table.items import Item
 from dal.table.key_parts import (
     COUNT_LENGTH,

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import product
 from typing import NamedTuple, TypeAlias
 
-from dal.errors import NoIndexError, TooManySegmentsError
+from dal.query.errors import NoIndexError, TooManySegmentsError
 from dal.table.index import Index
 from dal.table.items import Item
 from dal.table.key_parts import LAST_CHARACTER

@@ -16,12 +16,12 @@ from itertools import groupby
 from typing import NamedTuple
 
 from dal.dynamodb.concurrency import batched, in_parallel
+from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_conflict
 from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.entities.comment import COMMENT, comment_key
 from dal.entities.submission import encode, stored
-from dal.errors import ConflictError
 from dal.model.loaded import CommentRow, LoadedComment, loaded
 from dal.repositories.cases import with_cases
 from dal.repositories.one_per_person import others_of, unnamed_among

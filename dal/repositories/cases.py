@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
 
-from dal import errors
 from dal.dynamodb.concurrency import batched
+from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.retries import retry_on_conflict
 from dal.dynamodb.table import Table
 from dal.entities.case import (
@@ -141,8 +141,8 @@ async def correct_case(table: Table, comment_id: str) -> int:
             return 0
         try:
             await table.write([same_state(comment_id, item), read.put(case)])
-        except errors.ConditionFailedError:
-            raise errors.ConflictError(CHANGING) from None
+        except ConditionFailedError:
+            raise ConflictError(CHANGING) from None
         return case.listed - read.case.listed
 
     return await retry_on_conflict(attempt)
@@ -211,7 +211,7 @@ class Cases:
                     self.removed += 1
                 elif stored(item) is not None:
                     # A conflict is ignored: the requests that change the case also correct it.
-                    with suppress(errors.ConflictError):
+                    with suppress(ConflictError):
                         rows = await correct_case(self._table, comment_id)
                         self.opened += rows > 0
                         self.closed += rows < 0

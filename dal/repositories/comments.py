@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache, partial
 
-from dal import errors
 from dal.catalogue import query_of
 from dal.counts.boards import Boards
 from dal.counts.counts import CommentStatistics
@@ -22,6 +21,7 @@ from dal.query.pagination import Page, PageReader, Slice
 from dal.query.plan import Order, Query
 from dal.query.shared_reads import SharedReads
 from dal.sorted_lists import StageReader, by_date
+from dal.table.errors import DalError
 from dal.table.index import Spend
 from dal.table.items import Item, further_units
 from dal.table.ranges import between
@@ -152,10 +152,10 @@ class CommentRepository(CommentWriter):
         """
         spent: list[float] = []
 
-        async def total_or_error() -> int | errors.DalError | None:
+        async def total_or_error() -> int | DalError | None:
             try:
                 return await self.total(selection, spent.append)
-            except errors.DalError as error:
+            except DalError as error:
                 return error
 
         page, total = await both(self.page(selection, cut, since), total_or_error())

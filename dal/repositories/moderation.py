@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from dal import errors
 from dal.catalogue import query_of
 from dal.dynamodb.account import note_hidden
 from dal.dynamodb.concurrency import in_parallel
+from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.retries import retry_on_conflict
 from dal.dynamodb.table import Table
 from dal.entities import idempotency
@@ -137,13 +137,13 @@ class ModerationRepository:
             check = {"ConditionCheck": {"Key": comment_key(comment_id), **as_read}}
             try:
                 await self._table.write([check, decided])
-            except errors.ConditionFailedError:
-                raise errors.ConflictError(CHANGING) from None
+            except ConditionFailedError:
+                raise ConflictError(CHANGING) from None
             return one
 
         approved = await retry_on_conflict(attempt)
         if approved is None:
-            raise errors.ConflictError(_EDITED)
+            raise ConflictError(_EDITED)
         return Edge(approved, comment_position(approved))
 
     async def reject(self, comment_id: str, seen: datetime, by: str, reason: str) -> Submission:
@@ -166,7 +166,7 @@ class ModerationRepository:
 
         there = await retry_on_conflict(attempt)
         if not isinstance(there, Submission) or there.reason != reason:
-            raise errors.ConflictError(_EDITED)
+            raise ConflictError(_EDITED)
         return there
 
     async def _case(self, comment_id: str) -> StoredCase:
@@ -178,8 +178,8 @@ class ModerationRepository:
         """Change a comment by ``step``. Raise ConflictError if the case has changed meanwhile."""
         try:
             return await self._writes.rewrite(comment_id, step)
-        except errors.ConditionFailedError:
-            raise errors.ConflictError(CHANGING) from None
+        except ConditionFailedError:
+            raise ConflictError(CHANGING) from None
 
 
 def _decided(item: Item, new: Stored, decided: Action) -> CommentChange:

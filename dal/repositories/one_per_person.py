@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from dal.dynamodb.concurrency import in_parallel
+from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.comment import ALL, BY_AUTHOR, STATE, comment_key
 from dal.entities.commented import NAMED, commented_key
 from dal.entities.submission import stored
-from dal.errors import ConditionFailedError, ConflictError
 from dal.model import Comment
 from dal.model.submissions import Submission
 from dal.table.items import ABSENT, Action, Item, key_of, unchanged

@@ -4,15 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from dal import errors
 from dal.catalogue import query_of
+from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.order import ORDER, order_key, order_position, purchases
+from dal.errors import IdempotencyKeyReusedError, NotFoundError
 from dal.model import Order, OrderStatus
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.plan import Query
 from dal.repositories.bulk_write import Outcome, overwrite
+from dal.table.errors import InvalidArgumentError
 from dal.table.index import QUEUE_SHARDS
 from dal.table.items import ABSENT
 from dal.table.ranges import between
@@ -94,11 +96,11 @@ class OrderRepository:
         """
         try:
             await self._table.write([{"Put": {"Item": ORDER.encode(order), **ABSENT}}])
-        except errors.ConditionFailedError:
+        except ConditionFailedError:
             item = await self._table.get(order_key(order.username, order.order_id))
             stored = None if item is None else ORDER.decode(item)
             if stored is None or stored.lines != order.lines:
-                raise errors.IdempotencyKeyReusedError(
+                raise IdempotencyKeyReusedError(
                     "This idempotency key was used for another order: choose a new key for a new "
                     "order."
                 ) from None
@@ -120,10 +122,10 @@ class OrderRepository:
             owner = found.username
         item = None if owner is None else await self._table.get(order_key(owner, order_id))
         if item is None:
-            raise errors.NotFoundError("Order not found.")
+            raise NotFoundError("Order not found.")
         old = ORDER.decode(item)
         if status not in NEXT[old.status]:
-            raise errors.InvalidArgumentError(
+            raise InvalidArgumentError(
                 "status", f"status cannot become {status}: the order is {old.status}."
             )
         new = replace(old, status=status)
@@ -134,8 +136,8 @@ class OrderRepository:
             put = {"Put": {"Item": ORDER.encode(new), **ORDER.unchanged(item)}}
             bought = [{"Put": {"Item": purchase}} for purchase in purchases(new)]
             await self._table.write([put, *bought])
-        except errors.ConditionFailedError:
-            raise errors.ConflictError(
+        except ConditionFailedError:
+            raise ConflictError(
                 "Another request has changed this order: reload it and try again."
             ) from None
         return Edge(new, order_position(new))

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dal import errors
 from dal.catalogue import query_of
+from dal.dynamodb.errors import AlreadyExistsError, ConditionFailedError, ConflictError
 from dal.dynamodb.retries import retry_on_conflict
 from dal.dynamodb.table import Table
 from dal.entities.organization import (
@@ -15,11 +15,13 @@ from dal.entities.organization import (
     user_key,
     user_position,
 )
+from dal.errors import NotFoundError
 from dal.model import Organization, OrganizationUser, Roster, UserType
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.plan import Query
 from dal.repositories.bulk_write import Outcome, overwrite
+from dal.table.errors import InvalidArgumentError
 from dal.table.items import (
     ABSENT,
     PRESENT,
@@ -88,8 +90,8 @@ class OrganizationRepository:
         """
         try:
             await self._table.write([{"Put": {"Item": item, **ABSENT}} for item in _items(roster)])
-        except errors.ConditionFailedError:
-            raise errors.AlreadyExistsError(
+        except ConditionFailedError:
+            raise AlreadyExistsError(
                 f"An organisation {roster.organization.name!r} exists already: choose another name."
             ) from None
 
@@ -102,20 +104,18 @@ class OrganizationRepository:
         when the write happens. Raises AlreadyExistsError if the organisation has this user already.
         """
         organization = {"Key": organization_key(user.organization), **PRESENT}
-        exists = errors.AlreadyExistsError(
-            f"{user.username!r} is a user of this organisation already."
-        )
+        exists = AlreadyExistsError(f"{user.username!r} is a user of this organisation already.")
         if by == user.username:  # a transaction cannot both check and put this user's item
             raise exists
         checks = [] if by is None else [_check_admin(user.organization, by)]
         put = {"Put": {"Item": versioned(ORGANIZATION_USER.encode(user)), **ABSENT}}
         try:
             await self._table.write([{"ConditionCheck": organization}, *checks, put])
-        except errors.ConditionFailedError as error:
+        except ConditionFailedError as error:
             if 0 in error.failed:
-                raise errors.NotFoundError("Organisation not found.") from None
+                raise NotFoundError("Organisation not found.") from None
             if checks and 1 in error.failed:
-                raise errors.NotFoundError(_NO_ADMIN) from None
+                raise NotFoundError(_NO_ADMIN) from None
             raise exists from None
         return Edge(user, user_position(user))
 
@@ -128,13 +128,13 @@ class OrganizationRepository:
         async def attempt() -> None:
             item = await self._table.get(organization_key(organization.name))
             if item is None:
-                raise errors.NotFoundError("Organisation not found.")
+                raise NotFoundError("Organisation not found.")
             new = versioned(encode_organization(organization))
             as_read = unchanged(item, ("data", VERSION))
             try:
                 await self._table.write([{"Put": {"Item": new, **as_read}}])
-            except errors.ConditionFailedError:
-                raise errors.ConflictError(
+            except ConditionFailedError:
+                raise ConflictError(
                     "Other requests keep changing this organisation: try again in a moment."
                 ) from None
 
@@ -176,7 +176,7 @@ class OrganizationRepository:
         async def attempt() -> None:
             item = await self._table.get(user_key(organization, username))
             if item is None:
-                raise errors.NotFoundError("The organisation has no such user.")
+                raise NotFoundError("The organisation has no such user.")
             old = ORGANIZATION_USER.decode(item)
             # An equal type is stored again, as a new version: an earlier change may arrive late.
             staying = None if old.type is new else await self._staying(old, new, by)
@@ -188,10 +188,10 @@ class OrganizationRepository:
             checks = [] if staying is None else [_check_admin(organization, staying)]
             try:
                 await self._table.write([action, *checks])
-            except errors.ConditionFailedError as error:
+            except ConditionFailedError as error:
                 if 1 in error.failed and staying == by:
-                    raise errors.NotFoundError(_NO_ADMIN) from None
-                raise errors.ConflictError(
+                    raise NotFoundError(_NO_ADMIN) from None
+                raise ConflictError(
                     "Other requests keep changing this user: try again in a moment."
                 ) from None
 
@@ -210,7 +210,7 @@ class OrganizationRepository:
             return await self._other_admin(user)
         if new is None:  # a member leaves
             return None
-        raise errors.NotFoundError(_NO_ADMIN)
+        raise NotFoundError(_NO_ADMIN)
 
     async def _other_admin(self, admin: OrganizationUser) -> str:
         """Return the name of another admin. Raise InvalidArgumentError if there is none."""
@@ -221,7 +221,7 @@ class OrganizationRepository:
                 if one.type is UserType.ADMIN and one.username != admin.username:
                     return one.username
             if len(page.edges) < cut.limit:
-                raise errors.InvalidArgumentError(
+                raise InvalidArgumentError(
                     "username",
                     f"username {admin.username!r} is the organisation's last admin: "
                     "make another user an admin first.",

@@ -17,8 +17,8 @@ from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from dal.dynamodb.concurrency import in_parallel
-from dal.errors import DalError, InvalidArgumentError, StoreRefusedError
 from dal.model import Photo
+from dal.table.errors import DalError, InvalidArgumentError, StoreRefusedError
 
 MAX_UPLOAD = 10_000_000
 """Maximum bytes of an uploaded photo. Phones make photos of 2 to 6 MB."""

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from dal import errors
+from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.group import encode_group, group_key, groups_in
 from dal.entities.product import PRODUCT_DETAILS, details_in, details_key
 from dal.model import ProductDetails, ProductGroup
+from dal.table.errors import InvalidArgumentError
 from dal.table.items import VERSION, Action, Item, contents, key_of, unchanged, versioned
 
 MAX_MEMBERS = 60
@@ -41,7 +42,7 @@ async def move_products(table: Table, group: str, rows: Mapping[str, ProductDeta
             else:
                 products.discard(product_id)
     if len(members[group]) > MAX_MEMBERS:
-        raise errors.InvalidArgumentError(
+        raise InvalidArgumentError(
             "group",
             f"The group {group!r} would have {len(members[group])} products; the maximum is "
             f"{MAX_MEMBERS}: split the group, then run the load again.",
@@ -57,8 +58,8 @@ async def move_products(table: Table, group: str, rows: Mapping[str, ProductDeta
     if actions:
         try:
             await table.write(actions)
-        except errors.ConditionFailedError:
-            raise errors.ConflictError(
+        except ConditionFailedError:
+            raise ConflictError(
                 "Other writes keep changing the same products: run the load again."
             ) from None
 

@@ -5,9 +5,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
 
-from dal import errors
 from dal.catalogue import query_of
 from dal.dynamodb.concurrency import batched, in_parallel
+from dal.dynamodb.errors import AlreadyExistsError, ConditionFailedError, ConflictError
 from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_conflict
 from dal.dynamodb.table import Table
 from dal.entities.group import group_key, groups_in
@@ -72,7 +72,7 @@ class ProductRepository:
             try:
                 held = ProductDetails() if item is None else PRODUCT_DETAILS.decode(item)[1]
             except UNREADABLE:
-                raise errors.AlreadyExistsError(
+                raise AlreadyExistsError(
                     f"Another program has stored the item {key['PK']['S']}, {key['SK']['S']} in "
                     "the table: move this item before you set the product's title, picture or URL."
                 ) from None
@@ -81,8 +81,8 @@ class ProductRepository:
             new = versioned(PRODUCT_DETAILS.encode((product_id, details)))
             try:
                 await self._table.write([{"Put": {"Item": new, **as_read}}])
-            except errors.ConditionFailedError:
-                raise errors.ConflictError(
+            except ConditionFailedError:
+                raise ConflictError(
                     "Other requests keep changing this product: try again in a moment."
                 ) from None
             return details

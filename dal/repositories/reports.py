@@ -10,16 +10,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from dal import errors
 from dal.catalogue import query_of
 from dal.dynamodb import retries
 from dal.dynamodb.concurrency import KeyedLocks, batched, in_parallel
+from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_conflict
 from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.entities.case import CASE, Case, case_key, encode_report
 from dal.entities.comment import COMMENT, comment_in, comment_key
 from dal.entities.submission import encode
+from dal.errors import NotFoundError
 from dal.model import Comment
 from dal.model.moderation import QueueKind, ReviewCause
 from dal.model.reports import CommentReports, Report, ReportReason
@@ -32,6 +33,7 @@ from dal.query.trace import ExecutionStatistics
 from dal.repositories.bulk_write import NOTHING, Outcome, compared, overwrite, summed
 from dal.repositories.cases import CHANGING, StoredCase, case_of, read_case
 from dal.table.entity import Row
+from dal.table.errors import InvalidArgumentError
 from dal.table.items import ABSENT, Action, Item
 from dal.table.ranges import Range
 from dal.writes.changes import CommentChange
@@ -87,7 +89,7 @@ class ReportRepository:
             comment, _ = await found
             again = True
             if comment.username == username:
-                raise errors.InvalidArgumentError(
+                raise InvalidArgumentError(
                     "id", "id is your own comment: edit or delete the comment instead."
                 )
             stored = await read_case(self._table, comment_id, review_at)
@@ -155,8 +157,8 @@ class ReportRepository:
                 check = same_state(case.comment_id, comment)
                 try:
                     await self._table.write([check, {"Put": {"Item": image, **stored.as_read}}])
-                except errors.ConditionFailedError as error:
-                    raise errors.ConflictError(CHANGING) from error
+                except ConditionFailedError as error:
+                    raise ConflictError(CHANGING) from error
             return outcome
 
         return await retry_on_conflict(attempt, MAINTENANCE_DEADLINE)
@@ -177,9 +179,9 @@ class ReportRepository:
             if len(undecided) < review_at or not await self._sent_to_review(stored, case, put):
                 check = same_state(comment.comment_id, COMMENT.encode(comment))
                 await self._table.write([check, put, stored.put(case)])
-        except errors.ConditionFailedError as error:
+        except ConditionFailedError as error:
             if _REPORT not in error.failed:
-                raise errors.ConflictError(CHANGING) from error
+                raise ConflictError(CHANGING) from error
 
     async def _sent_to_review(self, stored: StoredCase, case: Case, report: Action) -> bool:
         """Unpublish a comment until a moderator decides, and store its ``case`` as hidden.
@@ -190,7 +192,7 @@ class ReportRepository:
 
         def step(item: Item, one: Stored) -> CommentChange | None:
             if isinstance(one, Submission):
-                raise errors.NotFoundError("Comment not found.")
+                raise NotFoundError("Comment not found.")
             if stored.case.approves(version(one)):
                 return None
             held = pending(one, ReviewCause.REPORTS, datetime.now(UTC))

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from dal import errors
 from dal.catalogue import query_of
+from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.retries import retry_on_conflict
 from dal.dynamodb.table import Table
 from dal.entities.order import purchase_key
@@ -87,8 +87,8 @@ class StandingRepository:
                 stored |= tombstone_expiry()
             try:
                 await self._table.write([{"Put": {"Item": stored, **as_read}}])
-            except errors.ConditionFailedError:
-                raise errors.ConflictError(
+            except ConditionFailedError:
+                raise ConflictError(
                     "Other requests keep changing this user's standing: try again in a moment."
                 ) from None
             return new

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from dal import errors
 from dal.catalogue import query_of
+from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.organization import ORGANIZATION_USER, user_key
 from dal.entities.ticket import TICKET, ticket_key, ticket_position
+from dal.errors import IdempotencyKeyReusedError, NotFoundError
 from dal.model import OrganizationUser, Ticket, TicketStatus
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
@@ -108,12 +109,12 @@ class TicketRepository:
         new = {"Item": TICKET.encode(ticket), **ABSENT}
         try:
             await self._table.write([{"ConditionCheck": user}, {"Put": new}])
-        except errors.ConditionFailedError as error:
+        except ConditionFailedError as error:
             if 0 in error.failed:
-                raise errors.NotFoundError("The organisation has no such user.") from None
+                raise NotFoundError("The organisation has no such user.") from None
             stored = await self.get(ticket.ticket_id)
             if stored is None or (stored.subject, stored.text) != (ticket.subject, ticket.text):
-                raise errors.IdempotencyKeyReusedError(
+                raise IdempotencyKeyReusedError(
                     "This idempotency key was used for another ticket: "
                     "choose a new key for a new ticket."
                 ) from None
@@ -126,7 +127,7 @@ class TicketRepository:
         Raises ConflictError if ``ticket`` is closed, or if the stored ticket has changed since
         ``ticket`` was read. So if several requests close a ticket in parallel, only one succeeds.
         """
-        conflict = errors.ConflictError("This ticket was closed or changed meanwhile: reload it.")
+        conflict = ConflictError("This ticket was closed or changed meanwhile: reload it.")
         closed = replace(ticket, status=TicketStatus.CLOSED)
         item = await self._table.get(ticket_key(ticket.ticket_id))
         if item is None or TICKET.decode(item) != ticket or ticket == closed:
@@ -136,7 +137,7 @@ class TicketRepository:
             # condition compares the whole item, so that Put overwrites no other change.
             put = {"Put": {"Item": TICKET.encode(closed), **TICKET.unchanged(item)}}
             await self._table.write([put])
-        except errors.ConditionFailedError:
+        except ConditionFailedError:
             raise conflict from None
         return Edge(closed, ticket_position(closed))
 

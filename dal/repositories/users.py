@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from dal import errors
+from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.retries import retry_on_conflict
 from dal.dynamodb.table import Table
 from dal.model import Profile
@@ -44,8 +44,8 @@ class UserRepository:
             put = {"Item": versioned(encode_profile(username, profile)), **as_read}
             try:
                 await self._table.write([{"Put": put}])
-            except errors.ConditionFailedError:
-                raise errors.ConflictError(
+            except ConditionFailedError:
+                raise ConflictError(
                     "Other requests keep changing this profile: try again in a moment."
                 ) from None
             return profile

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from dal import errors
 from dal.counts.helpful import HelpfulFolds, read_votes
+from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.retries import retry_on_conflict
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT, HELPFUL
@@ -20,6 +20,7 @@ from dal.model.standings import Permission
 from dal.model.votes import Highlights, Vote
 from dal.repositories.bulk_write import Outcome, overwrite
 from dal.table.entity import Row
+from dal.table.errors import DalError, InvalidArgumentError
 from dal.table.index import QueryRequest, query_all
 from dal.table.items import VERSION, unchanged, versioned
 from dal.writes.reactions import published
@@ -129,7 +130,7 @@ class VoteRepository:
         key = vote_key(comment_id, username)
         comment, own = await published(self._table, comment_id, username, check, [key])
         if comment.username == username:
-            raise errors.InvalidArgumentError(
+            raise InvalidArgumentError(
                 "id", "This is your own comment: only others can find it helpful."
             )
         held = next(iter(own), None)
@@ -140,9 +141,9 @@ class VoteRepository:
             as_read = unchanged(held, ("PK", VERSION))
             try:
                 await self._table.write([{"Put": {"Item": versioned(vote), **as_read}}])
-            except errors.ConditionFailedError:
+            except ConditionFailedError:
                 held = await self._table.get(key)
-                raise errors.ConflictError(
+                raise ConflictError(
                     "Other requests keep changing your vote: try again in a moment."
                 ) from None
 
@@ -152,7 +153,7 @@ class VoteRepository:
             self._folds.note(comment_id)
         before = held is not None and is_counted(held)
         votes = comment.votes + (not withdrawn) - before
-        with suppress(errors.DalError):  # the vote is stored, so the answer must not be an error
+        with suppress(DalError):  # the vote is stored, so the answer must not be an error
             counted, _, complete = await read_votes(self._table, comment, MOST_EXACT)
             votes = counted if complete else votes
         return comment._replace(votes=max(0, votes))

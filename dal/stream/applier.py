@@ -15,11 +15,12 @@ from typing import Any, TypeAlias
 from dal.counts.boards import Boards
 from dal.counts.counts import Deltas, deltas, summed
 from dal.counts.mode import Maintenance, MaintenanceStore
+from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.retries import retry_on_conflict
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_in, is_comment
-from dal.errors import ConditionFailedError, ConflictError, StoreRefusedError
 from dal.stream.checkpoints import Checkpoint, Checkpoints
+from dal.table.errors import StoreRefusedError
 from dal.table.items import Action
 from dal.writes.changes import CountedWrite, fitting
 from dal.writes.transaction import commit

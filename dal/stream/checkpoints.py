@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from time import time
 
+from dal.dynamodb.errors import ConditionFailedError
 from dal.dynamodb.table import Table
-from dal.errors import ConditionFailedError
 from dal.table.index import EXPIRES
 from dal.table.items import ABSENT, Action, Item, primary_key
 from dal.table.key_parts import format_instant, parse_instant

@@ -18,20 +18,20 @@ from dal.counts.boards import Boards
 from dal.counts.mode import MaintenanceStore
 from dal.dynamodb import admin
 from dal.dynamodb.concurrency import in_parallel
+from dal.dynamodb.errors import (
+    ChangesLostError,
+    ConflictError,
+    IteratorExpiredError,
+    StoreUnavailableError,
+    ThrottledError,
+)
 from dal.dynamodb.instrumentation import FOLLOWER_INSTRUMENTS
 from dal.dynamodb.responses import CHANGES_LOST
 from dal.dynamodb.streams import Streams
 from dal.dynamodb.table import Table
-from dal.errors import (
-    ChangesLostError,
-    ConflictError,
-    IteratorExpiredError,
-    StoreRefusedError,
-    StoreUnavailableError,
-    ThrottledError,
-)
 from dal.stream.applier import Applier, Record, made_at, sequence_of
 from dal.stream.checkpoints import Checkpoint, Checkpoints, label_of
+from dal.table.errors import StoreRefusedError
 
 RETENTION = timedelta(hours=23)
 """The age up to which all records are certainly still in the stream. DynamoDB keeps records for 24

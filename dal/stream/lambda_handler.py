@@ -23,12 +23,13 @@ from typing import Any
 
 from dal.counts.boards import Boards
 from dal.counts.mode import MaintenanceStore
+from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.retries import retry_on_conflict
 from dal.dynamodb.streams import WHOLE_IMAGES
 from dal.dynamodb.table import Table, TableAddress, connect
-from dal.errors import ConditionFailedError, ConflictError, DalError, StoreRefusedError
 from dal.stream.applier import Change, Record, changes_of, counted, parts, total
 from dal.stream.checkpoints import label_of, mark
+from dal.table.errors import DalError, StoreRefusedError
 from dal.writes.transaction import commit
 
 _log = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dal.errors import StoreRefusedError
+from dal.table.errors import StoreRefusedError
 from dal.table.index import TABLE_KEYS, Index
 
 _UNREADABLE = {"CREATING", "DELETING"}

@@ -7,7 +7,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import orjson
 
-from dal.errors import InvalidArgumentError
+from dal.table.errors import InvalidArgumentError
 from dal.table.index import Index
 from dal.table.items import Item, unchanged
 

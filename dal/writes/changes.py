@@ -17,9 +17,9 @@ import orjson
 
 from dal.counts.counts import Deltas, StatisticsKey, deltas, in_generation, summed
 from dal.counts.mode import Maintenance, MaintenanceMode
+from dal.dynamodb.errors import ConditionFailedError
 from dal.entities.comment import COMMENT, COUNTED, comment_in, comment_key
 from dal.entities.commented import named_actions
-from dal.errors import ConditionFailedError
 from dal.model import Comment
 from dal.table.items import ABSENT, Action, Item, key_of
 

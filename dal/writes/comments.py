@@ -7,18 +7,19 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
-from dal import errors
 from dal.counts.boards import Boards
 from dal.counts.helpful import HelpfulFolds
 from dal.counts.mode import MaintenanceStore
 from dal.dynamodb.account import note_hidden
 from dal.dynamodb.deadline import Deadline, deadline
+from dal.dynamodb.errors import AlreadyExistsError, ConditionFailedError, ConflictError
 from dal.dynamodb.retries import retry_on_conflict
 from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.entities.comment import comment_key, comment_position, is_tombstone
 from dal.entities.commented import commented_key
 from dal.entities.submission import encode, stored
+from dal.errors import AlreadyCommentedError, NotFoundError
 from dal.model import Comment, Reply
 from dal.model.loaded import CommentRow
 from dal.model.moderation import ReviewCause
@@ -107,11 +108,11 @@ class CommentWriter:
         async def attempt() -> Written:
             try:
                 await self._writes.write(change)
-            except errors.ConditionFailedError as error:
+            except ConditionFailedError as error:
                 if not change.is_naming(error.failed):
                     return await self._added_before(comment, keyed=idempotency_key is not None)
                 item = error.items.get(max(error.failed))
-                raise errors.AlreadyCommentedError(await self._other(comment, item)) from None
+                raise AlreadyCommentedError(await self._other(comment, item)) from None
             return written(change.after or stored(change.image))
 
         return await retry_on_conflict(attempt)
@@ -172,7 +173,7 @@ class CommentWriter:
         def replied(item: Item, one: Stored) -> CommentChange | None:
             nonlocal changed
             if not isinstance(one, Comment):
-                raise errors.NotFoundError("Comment not found.")
+                raise NotFoundError("Comment not found.")
             changed = text != (one.reply.text if one.reply else None)
             if not changed:
                 return None
@@ -217,12 +218,12 @@ class CommentWriter:
             item = await self._table.get(comment_key(comment_id))
             one = stored(item)
             if item is None or one is None:
-                raise errors.NotFoundError("Comment not found.")
+                raise NotFoundError("Comment not found.")
             try:
                 change = step(item, one)
             # With this error, ``step`` hides the comment from the viewer. So the reported cost must
             # not show that the comment exists.
-            except errors.NotFoundError:
+            except NotFoundError:
                 note_hidden(further_units(item))
                 raise
             if change is None:
@@ -231,14 +232,14 @@ class CommentWriter:
             (whole,) = await with_cases(self._table, [change])
             try:
                 await self._writes.write(whole)
-            except errors.ConditionFailedError as error:
+            except ConditionFailedError as error:
                 if whole.is_naming(error.failed):
                     elsewhere = not elsewhere
                 elif 0 not in error.failed:
                     if whole is change:
                         raise
-                    raise errors.ConflictError(CHANGING) from None
-                raise errors.ConflictError(
+                    raise ConflictError(CHANGING) from None
+                raise ConflictError(
                     "Other requests keep changing this comment: try again in a moment."
                 ) from None
             return whole.after or stored(whole.image)
@@ -254,7 +255,7 @@ class CommentWriter:
         item = item or await self._table.get(commented_key(comment))
         others = await named(self._table, [item] if item else [])
         if not others:
-            raise errors.ConflictError(
+            raise ConflictError(
                 "Your other comment on this product was deleted meanwhile: try again."
             )
         return others.popitem()[1]
@@ -293,7 +294,7 @@ class CommentWriter:
         if item is not None and keyed:
             idempotency.check_same(item, comment)
         if item is None or is_tombstone(item):
-            raise errors.NotFoundError(
+            raise NotFoundError(
                 "This comment was added before, and has been deleted: add it as a new comment."
             )
         there = stored(item)
@@ -302,7 +303,7 @@ class CommentWriter:
         # date.
         same = held is not None and held._replace(created_at=comment.created_at) == comment
         if there is None or not (keyed or same):
-            raise errors.AlreadyExistsError("Another comment has this id.")
+            raise AlreadyExistsError("Another comment has this id.")
         return written(there)
 
 

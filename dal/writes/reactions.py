@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 
-from dal import errors
 from dal.dynamodb.account import note_hidden
 from dal.dynamodb.table import Table
 from dal.entities.case import CASE_ITEMS, case_partition
 from dal.entities.comment import ALL, STATE, comment_in, comment_key, is_comment
 from dal.entities.standing import permission_in, standing_key
 from dal.entities.vote import all_votes
+from dal.errors import NotFoundError
 from dal.model import Comment
 from dal.model.standings import Permission
 from dal.table.index import TABLE, QueryRequest
@@ -37,7 +37,7 @@ async def published(
     if comment is None:
         further = sum(further_units(item) for item in items if is_comment(item))
         note_hidden(further if consistent else further / 2)
-        raise errors.NotFoundError("Comment not found.")
+        raise NotFoundError("Comment not found.")
     return comment, [item for item in items if key_of(item) in own]
 
 

@@ -24,14 +24,14 @@ from dal.counts.mode import Maintenance, MaintenanceMode, MaintenanceStore
 from dal.dynamodb import retries
 from dal.dynamodb.concurrency import KeyedLocks, in_parallel
 from dal.dynamodb.deadline import current_deadline, deadline, time_left
-from dal.dynamodb.table import Table
-from dal.errors import (
+from dal.dynamodb.errors import (
     ConditionFailedError,
     ConflictError,
     InvalidRequestError,
-    StoreRefusedError,
     StoreUnavailableError,
 )
+from dal.dynamodb.table import Table
+from dal.table.errors import StoreRefusedError
 from dal.writes.changes import (
     CommentChange,
     CommentObserver,

@@ -35,7 +35,7 @@ from graphql import (
 )
 
 from dal.dynamodb.account import MAX_REQUESTS, Limit
-from dal.errors import QueryTooCostlyError
+from dal.dynamodb.errors import QueryTooCostlyError
 from dal.model import RATINGS
 from dal.query.optimizer import MAX_DROPPED
 from dal.query.plan import MAX_SEGMENTS, WITHOUT_STATISTICS, Order

@@ -10,7 +10,6 @@ from enum import StrEnum
 from asgi_correlation_id import correlation_id
 from graphql import GraphQLError
 
-from dal import errors
 from dal.analytics.errors import (
     AWAY,
     NOT_SET_UP,
@@ -18,8 +17,21 @@ from dal.analytics.errors import (
     AnalyticsMissingError,
     AnalyticsUnavailableError,
 )
+from dal.dynamodb.errors import (
+    CircuitOpenError,
+    ConflictError,
+    CredentialsExpiredError,
+    QueryTooCostlyError,
+    StoreDamagedError,
+    StoreFullError,
+    StoreUnavailableError,
+    ThrottledError,
+)
+from dal.errors import NotFoundError
 from dal.live.log import SlowListenerError
+from dal.query.errors import InvalidCursorError, NoIndexError, TooManySegmentsError
 from dal.repositories.photo_uploads import NoUploadsError
+from dal.table.errors import InvalidArgumentError
 from resolvers.authorization import ForbiddenError, UnauthenticatedError
 
 MAX_ERRORS = 20
@@ -54,22 +66,22 @@ class ErrorCode(StrEnum):
 
 
 CODES: dict[type[Exception], ErrorCode] = {
-    errors.InvalidCursorError: ErrorCode.BAD_CURSOR,
-    errors.InvalidArgumentError: ErrorCode.BAD_ARGUMENT,
-    errors.NoIndexError: ErrorCode.UNSUPPORTED_FILTER,
-    errors.TooManySegmentsError: ErrorCode.QUERY_TOO_COSTLY,
-    errors.QueryTooCostlyError: ErrorCode.QUERY_TOO_COSTLY,
-    errors.NotFoundError: ErrorCode.NOT_FOUND,
+    InvalidCursorError: ErrorCode.BAD_CURSOR,
+    InvalidArgumentError: ErrorCode.BAD_ARGUMENT,
+    NoIndexError: ErrorCode.UNSUPPORTED_FILTER,
+    TooManySegmentsError: ErrorCode.QUERY_TOO_COSTLY,
+    QueryTooCostlyError: ErrorCode.QUERY_TOO_COSTLY,
+    NotFoundError: ErrorCode.NOT_FOUND,
     UnauthenticatedError: ErrorCode.UNAUTHENTICATED,
     ForbiddenError: ErrorCode.FORBIDDEN,
-    errors.ThrottledError: ErrorCode.THROTTLED,
-    errors.ConflictError: ErrorCode.THROTTLED,
+    ThrottledError: ErrorCode.THROTTLED,
+    ConflictError: ErrorCode.THROTTLED,
     SlowListenerError: ErrorCode.TOO_SLOW,
-    errors.StoreUnavailableError: ErrorCode.UNAVAILABLE,
-    errors.CircuitOpenError: ErrorCode.UNAVAILABLE,
-    errors.CredentialsExpiredError: ErrorCode.UNAVAILABLE,
-    errors.StoreFullError: ErrorCode.UNAVAILABLE,
-    errors.StoreDamagedError: ErrorCode.UNAVAILABLE,
+    StoreUnavailableError: ErrorCode.UNAVAILABLE,
+    CircuitOpenError: ErrorCode.UNAVAILABLE,
+    CredentialsExpiredError: ErrorCode.UNAVAILABLE,
+    StoreFullError: ErrorCode.UNAVAILABLE,
+    StoreDamagedError: ErrorCode.UNAVAILABLE,
     AnalyticsUnavailableError: ErrorCode.UNAVAILABLE,
     AnalyticsMissingError: ErrorCode.NOT_AVAILABLE,
     AnalyticsFailedError: ErrorCode.UNAVAILABLE,
@@ -77,10 +89,10 @@ CODES: dict[type[Exception], ErrorCode] = {
 }
 
 STORE_FAULTS = (
-    errors.StoreUnavailableError,
-    errors.CredentialsExpiredError,
-    errors.StoreFullError,
-    errors.StoreDamagedError,
+    StoreUnavailableError,
+    CredentialsExpiredError,
+    StoreFullError,
+    StoreDamagedError,
 )
 """Errors with messages for operators. The messages name hosts and commands, so clients do not see
 them."""
@@ -145,7 +157,7 @@ def client_error(error: GraphQLError) -> GraphQLError:
         message = NOT_SET_UP
     if isinstance(original, STORE_FAULTS):
         message = UNAVAILABLE
-    if isinstance(original, errors.InvalidArgumentError):
+    if isinstance(original, InvalidArgumentError):
         extensions["argument"] = original.argument
     if len(message) > MAX_MESSAGE:
         message = f"{message[:MAX_MESSAGE]}…"

@@ -22,7 +22,7 @@ from strawberry.types.graphql import OperationType
 
 from dal.dynamodb.account import Account, opened
 from dal.dynamodb.deadline import Deadline, deadline
-from dal.errors import QueryTooCostlyError
+from dal.dynamodb.errors import QueryTooCostlyError
 from dal.live.changes import CommentEvent
 from dal.live.log import Listener, SlowListenerError
 from resolvers.authorization import is_staff

@@ -10,7 +10,7 @@ from hashlib import sha256
 
 from graphql import GraphQLError
 
-from dal.errors import QueryTooCostlyError
+from dal.dynamodb.errors import QueryTooCostlyError
 from schema.execution.documents import DocumentCache
 
 TRUSTED_CHARACTERS = 16_000_000

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
 
-from dal.errors import InvalidArgumentError
 from dal.model import rules
+from dal.table.errors import InvalidArgumentError
 from resolvers.context import Viewer
 
 OWN_ISSUER = "marginalia"

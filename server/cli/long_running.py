@@ -12,7 +12,7 @@ from dal.counts.mode import SETTLE_SECONDS
 from dal.dynamodb import admin
 from dal.dynamodb.retries import Patience, patient
 from dal.dynamodb.scan import Progress
-from dal.errors import DalError
+from dal.table.errors import DalError
 from server.errors import INTERRUPTED
 from server.local_engine.storage import Store
 from server.progress import ProgressBar

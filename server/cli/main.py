@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from dal.errors import DalError
+from dal.table.errors import DalError
 from server.errors import INTERRUPTED, CommandError, exit_code
 
 _NOWHERE = logging.NullHandler()

@@ -11,10 +11,10 @@ import orjson
 
 from dal.dynamodb.retries import Patience, patient
 from dal.dynamodb.table import Table
-from dal.errors import DalError
 from dal.model import Comment
 from dal.model.loaded import loaded
 from dal.stores import Stores
+from dal.table.errors import DalError
 from server.importer.file_kinds import FILE_KINDS, FileKindName
 from server.importer.writer import Writer
 from server.zstandard import zstd

@@ -24,8 +24,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
-from dal.errors import DalError
 from dal.repositories.documents import DocumentRepository
+from dal.table.errors import DalError
 from schema.execution.documents import MAX_DOCUMENT
 from schema.execution.errors import client_error
 from schema.execution.trusted_documents import BrokenDocumentError, TrustedDocuments, hash_of

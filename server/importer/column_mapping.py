@@ -35,9 +35,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Generic, Literal, get_args
 
-from dal.errors import InvalidArgumentError
 from dal.model import rules
 from dal.model.owners import imported_owner
+from dal.table.errors import InvalidArgumentError
 from server.errors import CommandError
 from server.importer.field_parsers import MAY_BE_BLANK, DateUnit, date_reader, instant, refused
 from server.importer.file_kinds import FILE_KINDS, Field, FileKind, FileKindName, Thing

@@ -15,8 +15,8 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Literal, TypeAlias, TypeVar
 
-from dal.errors import InvalidArgumentError
 from dal.model import OrderLine, Photo, UserType, rules
+from dal.table.errors import InvalidArgumentError
 from server.errors import CommandError
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,9}(\.0*)?")

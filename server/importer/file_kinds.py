@@ -11,7 +11,6 @@ from typing import Any, Generic, Literal, TypeVar
 
 from dal.dynamodb.table import Table
 from dal.entities.case import Case, Decision
-from dal.errors import InvalidArgumentError
 from dal.model import (
     Comment,
     Order,
@@ -33,6 +32,7 @@ from dal.model.reports import Report, ReportReason
 from dal.model.votes import Vote
 from dal.repositories.bulk_write import Outcome
 from dal.stores import Stores
+from dal.table.errors import InvalidArgumentError
 from dal.table.key_parts import escape
 from server.importer import field_parsers
 

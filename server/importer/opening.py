@@ -9,7 +9,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from dal.errors import InvalidArgumentError
+from dal.table.errors import InvalidArgumentError
 from server.errors import CommandError
 from server.importer.column_mapping import (
     ColumnMapping,

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from dal.counts.mode import MaintenanceStore
 from dal.dynamodb import admin
+from dal.dynamodb.errors import StoreFullError, StoreUnavailableError
 from dal.dynamodb.table import Table, TableAddress, connect
 from dal.entities import INDEXES
-from dal.errors import StoreFullError, StoreRefusedError, StoreUnavailableError
 from dal.maintenance.tables import create_table
 from dal.table.definition import refuse_outdated
+from dal.table.errors import StoreRefusedError
 from server.errors import UNAVAILABLE, CommandError
 from server.local_engine.data_directory import DataDirectory
 from server.local_engine.engine import embedded_engine

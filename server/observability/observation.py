@@ -16,11 +16,21 @@ from typing import TYPE_CHECKING, Any
 from graphql import GraphQLError
 from strawberry.types import ExecutionResult
 
-from dal import errors
 from dal.dynamodb.account import WRITES, consumed
+from dal.dynamodb.errors import (
+    ConditionFailedError,
+    ConflictError,
+    CredentialsExpiredError,
+    NoTableError,
+    StoreDamagedError,
+    StoreFullError,
+    StoreUnavailableError,
+    ThrottledError,
+)
 from dal.dynamodb.instrumentation import STORE_INSTRUMENTS, Send
 from dal.query.plan import Plan, Segment
 from dal.query.trace import READ_INSTRUMENTS, Result, SegmentStatistics
+from dal.table.errors import DalError, StoreRefusedError
 from schema.execution.executable_schema import ExecutableSchema, OperationResult
 
 if TYPE_CHECKING:  # an extra
@@ -69,16 +79,16 @@ _WRITES = {
 """The access pattern of a client's write is ``write`` and one of these words, such as ``write
 comments``. The keys are the access patterns of the written items in ``_PATTERNS``."""
 
-_OUTCOMES: Mapping[type[errors.DalError], str] = {
-    errors.ThrottledError: "throttled",
-    errors.StoreUnavailableError: "unavailable",
-    errors.ConflictError: "conflict",
-    errors.ConditionFailedError: "condition_failed",
-    errors.StoreFullError: "full",
-    errors.StoreDamagedError: "damaged",
-    errors.CredentialsExpiredError: "credentials_expired",
-    errors.StoreRefusedError: "refused",
-    errors.NoTableError: "refused",
+_OUTCOMES: Mapping[type[DalError], str] = {
+    ThrottledError: "throttled",
+    StoreUnavailableError: "unavailable",
+    ConflictError: "conflict",
+    ConditionFailedError: "condition_failed",
+    StoreFullError: "full",
+    StoreDamagedError: "damaged",
+    CredentialsExpiredError: "credentials_expired",
+    StoreRefusedError: "refused",
+    NoTableError: "refused",
 }
 
 NameOf = Callable[[Result], tuple[str, str]]
@@ -282,7 +292,7 @@ def outcome_of(error: BaseException) -> str:
 
     The outcome is ``cancelled`` if the deadline has passed or the client has disconnected.
     """
-    if isinstance(error, errors.DalError):
+    if isinstance(error, DalError):
         return _OUTCOMES.get(type(error), OTHER)
     return "cancelled"
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from dal.dynamodb import admin
+from dal.dynamodb.errors import ChangesLostError, IteratorExpiredError, ThrottledError
 from dal.dynamodb.streams import Streams
 from dal.dynamodb.table import Table
-from dal.errors import ChangesLostError, IteratorExpiredError, ThrottledError
 from dal.maintenance.stream_rebuild import begin
 from dal.stream.applier import sequence_of
 from dal.table.items import primary_key

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
+from dal.dynamodb.errors import ThrottledError
 from dal.dynamodb.table import Table
 from dal.entities.comment import ALL
-from dal.errors import ThrottledError
 from dal.maintenance.verify import verify
 from dal.repositories.comments import Selection
 from dal.stores import Stores

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import cycle
 from typing import Any
 
-from dal.errors import DalError
+from dal.table.errors import DalError
 from dal.table.items import Item
 from tests.amazon.clock import Clock
 from tests.amazon.writes import IndexKeys, Key, Write, plain, size_of, written

@@ -10,9 +10,9 @@ from math import isnan
 import pytest
 from starlette.types import ASGIApp
 
-from dal import errors
 from dal.counts.mode import MaintenanceMode, MaintenanceStore
 from dal.dynamodb import admin
+from dal.dynamodb.errors import NoTransactionsError
 from dal.dynamodb.table import Table, TableAddress, connect, connect_streams
 from dal.maintenance.rebuild import rebuild as rebuild_transactional
 from dal.maintenance.stream_rebuild import rebuild
@@ -156,7 +156,7 @@ async def test_an_operation_that_needs_transactions_is_refused_before_it_changes
             ),
         ):
             with pytest.raises(
-                errors.NoTransactionsError, match=r"lacks transactions .*`marginalia table create`"
+                NoTransactionsError, match=r"lacks transactions .*`marginalia table create`"
             ):
                 await refused
     assert await each_table.get({"PK": {"S": "a"}, "SK": {"S": "a"}}) is None

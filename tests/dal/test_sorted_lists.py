@@ -12,8 +12,8 @@ import pytest
 
 from dal import sorted_lists
 from dal.entities.comment import COMMENT
-from dal.errors import NoIndexError
 from dal.model import Comment
+from dal.query.errors import NoIndexError
 from dal.query.pagination import Slice
 from dal.query.plan import Order, PlanBasis
 from dal.query.trace import Purpose

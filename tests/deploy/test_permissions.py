@@ -14,10 +14,10 @@ from strawberry.relay import to_base64
 from dal.counts.mode import KEY, MaintenanceMode, MaintenanceStore, OnePerPerson
 from dal.dynamodb.table import Table, connect_streams
 from dal.entities.comment import COMMENT
-from dal.errors import StoreRefusedError
 from dal.stores import Stores
 from dal.stream import lambda_handler
 from dal.stream.follower import caught_up, open_follower
+from dal.table.errors import StoreRefusedError
 from schema.build import build_schema
 from server.app import create_app
 from server.auth.authenticator import Authenticator

@@ -13,7 +13,7 @@ from dal.dynamodb import admin
 from dal.dynamodb.table import Table, TableAddress, connect
 from dal.entities import INDEXES
 from dal.entities.product import PRODUCT_DETAILS
-from dal.errors import NoIndexError
+from dal.query.errors import NoIndexError
 from dal.stores import Stores
 from dal.table.index import QUEUE_SHARDS
 from dal.table.key_parts import LAST_CHARACTER

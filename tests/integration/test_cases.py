@@ -8,7 +8,7 @@ from unittest.mock import AsyncMock, patch
 
 import pytest
 
-from dal import errors
+from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.case import CASE, Case, case_key, commented_id, encode_report
 from dal.entities.comment import comment_key
@@ -222,7 +222,7 @@ async def test_a_case_that_has_changed_since_it_was_read_is_not_written(
     await stores.moderation.approve("one", ONE.created_at, "mo")
     decided = await read_case(table, "one")
     other = {"Delete": {"Key": case_key("gone")}}
-    with pytest.raises(errors.ConditionFailedError):
+    with pytest.raises(ConditionFailedError):
         await table.write([read.put(CHANGED[action](read.case)), other])
     assert await read_case(table, "one") == decided
 
@@ -240,7 +240,7 @@ async def test_a_correction_is_repeated_after_a_conflict(table: Table) -> None:
 
 async def test_verify_leaves_a_case_that_other_requests_keep_changing(table: Table) -> None:
     await reported(table, "bob")
-    busy = AsyncMock(side_effect=errors.ConflictError("busy"))
+    busy = AsyncMock(side_effect=ConflictError("busy"))
     with patch("dal.repositories.cases.correct_case", busy):
         assert await verify(table, ignore) == []
     assert busy.call_count == 1
@@ -269,7 +269,7 @@ async def test_an_approval_does_not_close_the_case_of_an_edited_text(table: Tabl
         return await real(**arguments)
 
     client = FaultyClient(table.service, let_pass, let_pass, edited_first)
-    with pytest.raises(errors.ConflictError):
+    with pytest.raises(ConflictError):
         await Stores(Table(client, table.name)).moderation.approve("one", ONE.created_at, "mo")
     assert await listed(stores) == ["one"]
 

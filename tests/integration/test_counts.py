@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal import errors
 from dal.dynamodb import retries
 from dal.dynamodb.table import Table
 from dal.maintenance.verify import verify
@@ -21,6 +20,7 @@ from dal.model import RATINGS, Comment
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository
 from dal.stores import Stores
+from dal.table.errors import DalError
 from tests import oracle, recount
 from tests.edges import edge_of
 from tests.engines import SECOND_IN_SOAK
@@ -137,7 +137,7 @@ async def test_after_any_history_counters_equal_a_recount(
     for writes in history:
         work = [do(stores[n % 2], step, products) for n, step in enumerate(writes)]
         for end in await asyncio.gather(*work, return_exceptions=True):
-            assert end is None or isinstance(end, errors.DalError), end
+            assert end is None or isinstance(end, DalError), end
     stored = [await recount.check(each_table, product) for product in products]
     await _check_board(each_table, dict(zip(products, stored, strict=True)))
 
@@ -218,7 +218,7 @@ async def test_writes_of_disconnected_clients_are_counted_if_they_happened(
     store = Stores(Table(faulty, each_table.name)).comments
 
     async def add(row: Comment) -> None:
-        with suppress(TimeoutError, errors.DalError):
+        with suppress(TimeoutError, DalError):
             async with asyncio.timeout(chance.choice([0.01, 0.1, 1.0])):
                 await store.add(row, row.comment_id)
 

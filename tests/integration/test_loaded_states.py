@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
-from dal.errors import ConflictError
 from dal.maintenance.verify import verify
 from dal.model import Comment, Photo, Reply
 from dal.model.loaded import CommentState, LoadedComment, state_of

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal import errors
+from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
+from dal.errors import NotFoundError
 from dal.model import RATINGS, Comment
 from dal.stores import Stores
 from server.importer.column_mapping import make_column_mapping
@@ -99,7 +100,7 @@ async def edit(table: Table, prefix: str, todo: Sequence[tuple[int, int | None]]
     """Execute writes one after another, as a server does."""
     store = Stores(table).comments
     for number, rating in todo:
-        with suppress(errors.NotFoundError, errors.ConflictError):
+        with suppress(NotFoundError, ConflictError):
             if rating is None:
                 await store.delete(f"{prefix}{number}", lambda _: None)
             else:

@@ -12,12 +12,13 @@ import pytest
 from strawberry.relay.utils import to_base64
 
 from dal.counts.mode import MaintenanceMode, MaintenanceStore, OnePerPerson
+from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.scan import scan_all
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
 from dal.entities.commented import NAMED, commented, commented_key, of_same_person
 from dal.entities.submission import encode, stored
-from dal.errors import AlreadyCommentedError, ConflictError, StoreRefusedError
+from dal.errors import AlreadyCommentedError
 from dal.maintenance import commented_marking
 from dal.maintenance.commented_marking import Names, switch_off, switch_on
 from dal.maintenance.verify import verify
@@ -26,6 +27,7 @@ from dal.model.submissions import Submission, pending
 from dal.repositories.bulk_write import Outcome
 from dal.repositories.one_per_person import named, others_of
 from dal.stores import Stores
+from dal.table.errors import StoreRefusedError
 from dal.table.items import Item, key_of
 from dal.writes.comments import version
 from schema.build import build_schema

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from dal import errors
 from dal.counts import mode
 from dal.counts.mode import MaintenanceMode
 from dal.dynamodb.table import Table
@@ -29,6 +28,7 @@ from dal.model.reports import ReportReason
 from dal.model.submissions import Submission
 from dal.repositories.cases import case_of
 from dal.stores import Stores
+from dal.table.errors import DalError
 from dal.table.index import TABLE, QueryRequest
 from resolvers.authorization import ForbiddenError, may_write
 from tests import oracle
@@ -226,7 +226,7 @@ class Pausing:
 async def end_of(write: Awaitable[None]) -> str:
     try:
         await write
-    except (errors.DalError, ForbiddenError) as error:
+    except (DalError, ForbiddenError) as error:
         return type(error).__name__
     return "done"
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from strawberry import Schema
 from strawberry.relay.utils import to_base64
 
-from dal import errors
+from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
+from dal.errors import NotFoundError
 from dal.live.log import InProcessBroker
 from dal.maintenance.verify import verify
 from dal.model.moderation import ReviewCause
@@ -282,7 +283,7 @@ async def interleaved(table: Table, comment_id: str, order: list[int]) -> list[b
     done = [False] * len(WORKS)
 
     async def do(number: int, stores: Stores) -> None:
-        with suppress(errors.NotFoundError, errors.ConflictError):
+        with suppress(NotFoundError, ConflictError):
             await WORKS[number](stores, comment_id)
             done[number] = True
 

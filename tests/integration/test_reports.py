@@ -13,13 +13,14 @@ import pytest
 from strawberry import Schema
 from strawberry.relay.utils import to_base64
 
-from dal import errors
 from dal.counts.mode import MaintenanceMode, MaintenanceStore
 from dal.dynamodb.deadline import Deadline, deadline
+from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.scan import scan_all
 from dal.dynamodb.table import Table
 from dal.entities.case import commented_id, encode_report, is_report
 from dal.entities.comment import comment_in
+from dal.errors import NotFoundError
 from dal.maintenance.personal_data import scan
 from dal.maintenance.verify import verify
 from dal.model.loaded import CommentState, LoadedComment
@@ -96,7 +97,7 @@ async def test_two_hundred_concurrent_reports_are_counted_once_each(
         person = f"person{number}"
         try:
             await servers[number % 2].reports.report("one", person, SPAM, "", 5)
-        except errors.NotFoundError:  # the comment is already hidden
+        except NotFoundError:  # the comment is already hidden
             return None
         return person
 
@@ -178,14 +179,14 @@ async def test_reports_do_not_undo_a_decision_on_the_same_text(each_table: Table
     assert await listed() == ["one"], "it is listed again, and stays published"
     assert await stores.comments.get("one") == ONE
     edited = await stores.comments.update("one", {"text": "new"}, anybody)
-    with pytest.raises(errors.ConflictError, match="edited since you read it"):
+    with pytest.raises(ConflictError, match="edited since you read it"):
         await stores.moderation.approve("one", ONE.created_at, "mo")
     await report(6)
     held = await stores.moderation.get("one")
     assert held is not None
     assert (held.cause, held.text) == (ReviewCause.REPORTS, "new")
     assert await listed() == []
-    with pytest.raises(errors.NotFoundError):
+    with pytest.raises(NotFoundError):
         await report(7)
     assert not isinstance(edited, Submission)
     await stores.moderation.approve("one", version(edited.node), "mo")
@@ -287,7 +288,7 @@ async def test_the_queue_of_reported_comments_equals_the_oracles_while_states_ch
         for row in (chance.choice(waiting), page.nodes[0]):
             if row in left:
                 left = [one for one in left if one is not row or one in seen]
-                with suppress(errors.NotFoundError):
+                with suppress(NotFoundError):
                     await stores.comments.delete(row.comment_id, anybody)
     assert seen == (left[::-1] if backward else left)
 
@@ -387,7 +388,7 @@ async def test_ten_thousand_reports_are_counted_once_each(table: Table, *, appro
         await stores.moderation.approve("one", ONE.created_at, "mo")
 
     async def report(number: int) -> bool:
-        with suppress(errors.NotFoundError):  # the comment is already hidden
+        with suppress(NotFoundError):  # the comment is already hidden
             await stores.reports.report("one", f"person{number}", SPAM, "", 50)
             return True
         return False

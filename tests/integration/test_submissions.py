@@ -11,9 +11,9 @@ from strawberry import Schema
 from strawberry.relay.utils import to_base64
 
 from dal.counts.mode import MaintenanceMode, MaintenanceStore
+from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_position
-from dal.errors import ConflictError
 from dal.live.log import InProcessBroker
 from dal.maintenance.verify import verify
 from dal.model import Comment

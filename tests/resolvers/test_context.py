@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from dal.errors import ThrottledError
+from dal.dynamodb.errors import ThrottledError
 from dal.model import Organization
 from dal.query.pagination import Page, PageInfo, Slice
 from dal.query.trace import ExecutionStatistics

@@ -3,9 +3,17 @@ from typing import Any
 
 import pytest
 
-from dal import errors
+from dal.dynamodb.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    StoreUnavailableError,
+    ThrottledError,
+)
 from dal.entities.comment import comment_position
+from dal.errors import IdempotencyKeyReusedError, NotFoundError
+from dal.query.errors import InvalidCursorError
 from dal.query.pagination import Edge
+from dal.table.errors import InvalidArgumentError, StoreRefusedError
 from resolvers.authorization import ForbiddenError, UnauthenticatedError
 from resolvers.comments import CommentPayload, DeletePayload
 from resolvers.context import RequestCache
@@ -36,20 +44,20 @@ async def deleting(info: Info, *, fault: Exception | None = None) -> DeletePaylo
     ("fault", "shown"),
     [
         (
-            errors.InvalidArgumentError("rating", "rating is 6; it must be from 1 to 5."),
+            InvalidArgumentError("rating", "rating is 6; it must be from 1 to 5."),
             UserError(
                 "rating is 6; it must be from 1 to 5.",
                 UserErrorCode.BAD_ARGUMENT,
                 ["input", "rating"],
             ),
         ),
-        (errors.NotFoundError("It is gone."), UserError("It is gone.", UserErrorCode.NOT_FOUND)),
-        (errors.AlreadyExistsError("There."), UserError("There.", UserErrorCode.ALREADY_EXISTS)),
+        (NotFoundError("It is gone."), UserError("It is gone.", UserErrorCode.NOT_FOUND)),
+        (AlreadyExistsError("There."), UserError("There.", UserErrorCode.ALREADY_EXISTS)),
         (
-            errors.IdempotencyKeyReusedError("No."),
+            IdempotencyKeyReusedError("No."),
             UserError("No.", UserErrorCode.IDEMPOTENCY_KEY_REUSED),
         ),
-        (errors.ConflictError("Again."), UserError("Again.", UserErrorCode.CONFLICT)),
+        (ConflictError("Again."), UserError("Again.", UserErrorCode.CONFLICT)),
     ],
 )
 async def test_an_error_that_a_user_can_fix_is_a_user_error(
@@ -65,10 +73,10 @@ async def test_an_error_that_a_user_can_fix_is_a_user_error(
     [
         UnauthenticatedError("Who are you?"),
         ForbiddenError("Not yours."),
-        errors.ThrottledError("Busy."),
-        errors.StoreUnavailableError("Away."),
-        errors.StoreRefusedError("Refused."),
-        errors.InvalidCursorError("Cut."),
+        ThrottledError("Busy."),
+        StoreUnavailableError("Away."),
+        StoreRefusedError("Refused."),
+        InvalidCursorError("Cut."),
         KeyError("a fault of ours"),
     ],
     ids=lambda fault: type(fault).__name__,

@@ -2,9 +2,10 @@
 
 import pytest
 
-from dal.errors import InvalidArgumentError, InvalidCursorError
+from dal.query.errors import InvalidCursorError
 from dal.query.pagination import Slice, encode_cursor
 from dal.repositories.comments import Selection
+from dal.table.errors import InvalidArgumentError
 from resolvers.selection import plain_slice
 from tests.resolvers.recording import ask
 

@@ -4,7 +4,7 @@ import pytest
 from graphql import GraphQLNonNull, GraphQLObjectType
 from strawberry.types.base import StrawberryObjectDefinition
 
-from dal import errors
+from dal.dynamodb.errors import StoreUnavailableError
 from dal.repositories.comments import CommentRepository
 from schema.build import READS, build_schema
 from tests.schema.conftest import ANN, STAFF, Run
@@ -112,7 +112,7 @@ async def test_a_page_is_returned_although_its_total_could_not_be_read(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def failing(*_: object, **__: object) -> None:
-        raise errors.StoreUnavailableError("DynamoDB does not answer.")
+        raise StoreUnavailableError("DynamoDB does not answer.")
 
     monkeypatch.setattr(CommentRepository, "total", failing)
     answer = await run('{ product(productId: "1") { comments { nodes { id } totalCount } } }')

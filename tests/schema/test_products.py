@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import pytest
 from strawberry import Schema
 
+from dal.dynamodb.errors import StoreUnavailableError
 from dal.dynamodb.table import Table
 from dal.entities.product import details_key
-from dal.errors import StoreUnavailableError
 from dal.model import ProductDetails
 from dal.stores import Stores
 from resolvers.context import Context, Viewer

@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
+from dal.dynamodb.errors import StoreDamagedError, StoreFullError
 from dal.dynamodb.table import Table, TableAddress, connect
-from dal.errors import StoreDamagedError, StoreFullError
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.local_engine.data_directory import DataDirectory

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from dal.errors import DalError
+from dal.table.errors import DalError
 from server.errors import INTERRUPTED, CommandError
 from tools.bench.bill import bill
 from tools.bench.cost import cost

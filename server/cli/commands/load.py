@@ -9,7 +9,7 @@ from typing import Annotated, Any, get_args
 import typer
 
 from dal.dynamodb.concurrency import Pace
-from dal.errors import DalError
+from dal.table.errors import DalError
 from server.cli.long_running import WriteUnits, long_running
 from server.cli.options import STORE, takes
 from server.errors import INTERRUPTED, CommandError, exit_code

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal.analytics.questions import MAX_POINTS, Interval, Span, number_of, period
-from dal.errors import InvalidArgumentError
+from dal.table.errors import InvalidArgumentError
 from tests.dal.analytics import oracle
 
 instants = st.datetimes(

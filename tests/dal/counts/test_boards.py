@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
-from dal import errors
 from dal.counts import deferred as module
 from dal.counts.boards import Boards
 from dal.counts.counter_items import encode, item_key
 from dal.counts.counts import RatingCounts, StatisticsKey
 from dal.dynamodb import retries
 from dal.dynamodb.deadline import time_left
+from dal.dynamodb.errors import ConditionFailedError
 from dal.dynamodb.table import Table, TableAddress, connect
 from dal.stores import Stores
 from tests import oracle, recount
@@ -283,7 +283,7 @@ async def until(holds: object, seconds: float = 60.0) -> None:
 
 
 def test_a_failed_condition_of_a_move_is_not_an_error() -> None:
-    assert isinstance(client_error("ConditionalCheckFailedException"), errors.ConditionFailedError)
+    assert isinstance(client_error("ConditionalCheckFailedException"), ConditionFailedError)
 
 
 async def test_a_move_by_older_counts_does_not_replace_a_newer_place(table: Table) -> None:

@@ -18,8 +18,8 @@ from dal.counts.counts import (
     deltas,
     summed,
 )
-from dal.errors import NoIndexError
 from dal.model import RATINGS, Comment
+from dal.query.errors import NoIndexError
 from dal.query.plan import Query
 from dal.repositories.comments import Selection
 from dal.table.ranges import Range

@@ -7,14 +7,15 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from dal import errors
 from dal.counts import deferred
 from dal.counts.helpful import VOTES_A_SECOND, HelpfulFolds
 from dal.counts.mode import MaintenanceMode
+from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.streams import Streams
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT, HELPFUL, comment_key
 from dal.entities.vote import is_counted, is_vote, vote_key
+from dal.errors import NotFoundError
 from dal.live.changes import version
 from dal.maintenance import stream_rebuild
 from dal.maintenance.rebuild import rebuild
@@ -24,6 +25,7 @@ from dal.model.votes import Vote
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores
+from dal.table.errors import StoreRefusedError
 from dal.table.index import EXPIRES
 from tests.dal.stream.histories import catch_up
 from tests.engines import SECOND_IN_SOAK
@@ -96,7 +98,7 @@ async def test_loaded_votes_and_votes_with_a_lost_response_are_folded(table: Tab
         raise client_error("AccessDeniedException")
 
     unsure = Stores(Table(FaultyClient(table.service, let_pass, lost), table.name))
-    with pytest.raises(errors.StoreRefusedError):
+    with pytest.raises(StoreRefusedError):
         await unsure.votes.mark("1", "eve")
     assert unsure.folds.pending == {"1"}
     await unsure.folds.finish()
@@ -243,7 +245,7 @@ async def test_approving_folds_the_votes(table: Table) -> None:
     await stores.votes.mark("1", "eve")
     await stores.folds.finish()
     await stores.moderation.reject("1", one.created_at, "mo", "No.")
-    with pytest.raises(errors.NotFoundError):
+    with pytest.raises(NotFoundError):
         await stores.votes.unmark("1", "bob")
     # The erasure of a user deletes votes in this way.
     await table.write([{"Delete": {"Key": vote_key("1", "bob")}}])
@@ -387,7 +389,7 @@ class Storm:
                     async with self._writing[comment_id]:
                         await comments.update(comment_id, {"text": text}, anybody)
                     break
-                except errors.ConflictError:
+                except ConflictError:
                     self.conflicts += 1
 
     async def _delete(self) -> None:

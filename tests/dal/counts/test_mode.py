@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from dal import errors
 from dal.counts import mode
 from dal.counts.mode import (
     KEPT_SECONDS,
@@ -16,6 +15,7 @@ from dal.counts.mode import (
     MaintenanceStore,
     unchanged_since,
 )
+from dal.dynamodb.errors import AlreadyExistsError, ConditionFailedError, ConflictError
 from dal.dynamodb.gate import ATTEMPT_SECONDS
 from dal.dynamodb.retries import DEADLINE
 from dal.dynamodb.table import Table
@@ -23,6 +23,7 @@ from dal.entities.comment import COUNTED, comment_key
 from dal.maintenance.rebuild import rebuild
 from dal.maintenance.tables import create_table
 from dal.stores import Stores
+from dal.table.errors import StoreRefusedError
 from dal.writes.changes import CommentChange
 from tests import oracle, recount
 from tests.conftest import Clients
@@ -94,7 +95,7 @@ async def test_an_announcement_is_read_as_it_was_written(each_table: Table) -> N
         assert found == said
         assert found == replace(state, since=said.since, counted_table=said.counted_table)
         await each_table.write([unchanged_since(said)])
-        with pytest.raises(errors.ConditionFailedError):
+        with pytest.raises(ConditionFailedError):
             await each_table.write([unchanged_since(replace(said, generation=99))])
 
 
@@ -104,7 +105,7 @@ async def test_a_table_with_shards_is_refused(table: Table, attribute: str) -> N
     item = await table.get(mode.KEY)
     assert item is not None
     await table.put_many([{**item, attribute: {"N": "4"}}])
-    with pytest.raises(errors.StoreRefusedError, match="over shards, which this version cannot"):
+    with pytest.raises(StoreRefusedError, match="over shards, which this version cannot"):
         await MaintenanceStore(table).read()
 
 
@@ -112,7 +113,7 @@ async def test_one_of_two_concurrent_announcements_is_refused(each_table: Table)
     store = MaintenanceStore(each_table)
     read = await store.read()
     await store.announce(read, generation=1, rebuilding=True)
-    with pytest.raises(errors.ConflictError, match="Another command"):
+    with pytest.raises(ConflictError, match="Another command"):
         await store.announce(read, generation=1, mode=MaintenanceMode.STREAM)
 
 
@@ -169,7 +170,7 @@ async def test_in_stream_mode_the_store_writes_no_counter(each_table: Table) -> 
     await store.update(added[0].comment_id, {"rating": 1}, lambda _: None)
     await store.delete(added[1].comment_id, lambda _: None)
     await store.put_many([added[2]._replace(rating=3)])
-    with pytest.raises(errors.AlreadyExistsError):
+    with pytest.raises(AlreadyExistsError):
         await store.add(added[3]._replace(text="another"))
     assert await recount.stored(each_table, "42") == {}
     left = {row.comment_id: row.rating for row in await recount.comments_of(store, "42")}
@@ -220,6 +221,6 @@ async def test_a_rebuild_between_read_and_write_fails_the_condition(table: Table
     held = await table.get(comment_key(ROWS[0].comment_id)) or {}
     await table.put_many([held | {COUNTED: {"N": "4"}}])
     store = Stores(table).comments
-    with pytest.raises(errors.ConditionFailedError):
+    with pytest.raises(ConditionFailedError):
         await store._writes.write(CommentChange(held, None))
     assert await store.get(ROWS[0].comment_id) == ROWS[0]

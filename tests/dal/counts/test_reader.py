@@ -16,9 +16,9 @@ from dal.counts.reader import (
     ProductStatisticsProvider,
     StatisticsReader,
 )
+from dal.dynamodb.errors import ThrottledError
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT, comment_position
-from dal.errors import ThrottledError
 from dal.model import Photo
 from dal.query.optimizer import PageSpan, TableStatistics
 from dal.query.pagination import Slice

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from dal.dynamodb.account import Account, Limit, check_list, opened
+from dal.dynamodb.errors import QueryTooCostlyError
 from dal.dynamodb.responses import unreachable
 from dal.dynamodb.table import Table
-from dal.errors import QueryTooCostlyError
 from tests.fakes import FaultyClient, Operation
 
 KEY = {"PK": {"S": "a"}, "SK": {"S": "b"}}

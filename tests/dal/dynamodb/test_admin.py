@@ -4,12 +4,13 @@ import uuid
 
 import pytest
 
-from dal import errors
 from dal.counts.mode import Maintenance, MaintenanceStore
 from dal.dynamodb import admin
+from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
 from dal.entities import INDEXES
 from dal.maintenance.tables import create_table
+from dal.table.errors import StoreRefusedError
 from tests.fakes import Answer, FaultyClient, Operation, client_error, refuse
 
 KEY = {"PK": {"S": "a"}, "SK": {"S": "a"}}
@@ -29,7 +30,7 @@ def absent(each_table: Table) -> Table:
 
 async def test_a_second_create_completes_a_create_that_lacked_a_permission(absent: Table) -> None:
     client = FaultyClient(absent.service, *[reach] * 2, refuse(DENIED))
-    with pytest.raises(errors.StoreRefusedError, match="AccessDeniedException"):
+    with pytest.raises(StoreRefusedError, match="AccessDeniedException"):
         await create_table(Table(client, absent.name))
     assert client.calls[-1][0] == "update_time_to_live"
     assert not await admin.expires(absent)
@@ -49,7 +50,7 @@ async def test_a_table_with_items_of_other_programs_is_not_called_complete(absen
 
 async def test_a_missing_permission_to_describe_fails_at_once(absent: Table) -> None:
     client = Blind(absent.service)
-    with pytest.raises(errors.StoreRefusedError, match="AccessDeniedException"):
+    with pytest.raises(StoreRefusedError, match="AccessDeniedException"):
         await create_table(Table(client, absent.name))
     assert [operation for operation, _ in client.calls] == ["create_table"]
 
@@ -76,7 +77,7 @@ async def test_a_table_that_stays_in_use_fails_with_one_sentence(
 ) -> None:
     monkeypatch.setattr(admin, "ACTIVE_SECONDS", 0.2)
     client = FaultyClient(table.service, *[refuse(client_error("ResourceInUseException"))] * 99)
-    with pytest.raises(errors.ConflictError, match=r"is being changed: wait until it is active"):
+    with pytest.raises(ConflictError, match=r"is being changed: wait until it is active"):
         await admin.end_stream(Table(client, table.name))
 
 

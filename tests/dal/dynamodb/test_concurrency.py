@@ -7,8 +7,8 @@ import pytest
 
 from dal.dynamodb.account import note_response, opened
 from dal.dynamodb.concurrency import KeyedLocks, Pace, batched, in_parallel
+from dal.dynamodb.errors import ConflictError, ThrottledError
 from dal.dynamodb.table import Table
-from dal.errors import ConflictError, ThrottledError
 from dal.maintenance.verify import count_comments
 from dal.stores import Stores
 from dal.table.index import QueryResponse

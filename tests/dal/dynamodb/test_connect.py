@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from dal import errors
 from dal.dynamodb import retries
+from dal.dynamodb.errors import StoreUnavailableError
 from dal.dynamodb.table import Table, TableAddress, connect
+from dal.table.errors import StoreRefusedError
 from server.local_engine.engine_process import free_port
 
 KEY = {"PK": {"S": "a"}, "SK": {"S": "a"}}
@@ -34,14 +35,14 @@ async def silent_url() -> AsyncIterator[str]:
 async def test_an_unreachable_engine_fails_by_the_deadline() -> None:
     url = f"http://127.0.0.1:{free_port()}"
     async with connect(TableAddress("gone", url, embedded=True)) as table:
-        with pytest.raises(errors.StoreUnavailableError, match=f"does not answer at {url}"):
+        with pytest.raises(StoreUnavailableError, match=f"does not answer at {url}"):
             await table.get(KEY)
 
 
 @pytest.mark.usefixtures("brief_deadline")
 async def test_a_silent_engine_fails_by_the_deadline(silent_url: str) -> None:
     async with connect(TableAddress("silent", silent_url, embedded=True)) as table:
-        with pytest.raises(errors.StoreUnavailableError, match="try again in a moment"):
+        with pytest.raises(StoreUnavailableError, match="try again in a moment"):
             await table.get(KEY)
 
 
@@ -59,7 +60,7 @@ def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_missing_region_is_reported_with_the_variable_to_set(
     endpoint_url: str | None,
 ) -> None:
-    with pytest.raises(errors.StoreRefusedError, match=r"No AWS region .* AWS_DEFAULT_REGION"):
+    with pytest.raises(StoreRefusedError, match=r"No AWS region .* AWS_DEFAULT_REGION"):
         async with connect(TableAddress(endpoint_url=endpoint_url)):
             pass
 
@@ -70,15 +71,13 @@ async def test_missing_credentials_are_reported(
 ) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
     async with connect(TableAddress(endpoint_url=dynoxide_url)) as table:
-        with pytest.raises(
-            errors.StoreRefusedError, match=r"AWS settings do not work.*credentials"
-        ):
+        with pytest.raises(StoreRefusedError, match=r"AWS settings do not work.*credentials"):
             await table.get(KEY)
 
 
 @pytest.mark.parametrize("url", ["nonsense", "127.0.0.1:8000", "http://"])
 async def test_an_invalid_endpoint_is_refused(url: str) -> None:
-    with pytest.raises(errors.StoreRefusedError):
+    with pytest.raises(StoreRefusedError):
         async with connect(TableAddress("any", url, embedded=True)) as table:
             await table.get(KEY)
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from dal import errors
 from dal.dynamodb import sdk
+from dal.dynamodb.errors import CredentialsExpiredError
 from dal.dynamodb.sdk import AwsSdk, LastingCredentials
 from dal.dynamodb.table import Table, TableAddress, connect
+from dal.table.errors import StoreRefusedError
 from tests.aws_endpoint import AwsEndpoint, Fault, aws_endpoint, hang, refuse
 from tests.dal.dynamodb.ways import ways
 
@@ -111,11 +112,11 @@ async def test_expired_credentials_fail_until_there_are_new_ones(
 ) -> None:
     endpoint.seconds = -1
     for way in ways(table):
-        with pytest.raises(errors.StoreRefusedError, match="refreshed credentials are still exp"):
+        with pytest.raises(StoreRefusedError, match="refreshed credentials are still exp"):
             await way.call(*GET)
     endpoint.fault = refuse
     for way in ways(table):
-        with pytest.raises(errors.CredentialsExpiredError, match="have expired and cannot be"):
+        with pytest.raises(CredentialsExpiredError, match="have expired and cannot be"):
             await way.call(*GET)
     endpoint.fault, endpoint.seconds = None, 3600
     assert await keys_by_both_ways(table, endpoint) == ["key-3", "key-3"]
@@ -126,7 +127,7 @@ async def test_the_wire_and_the_sdk_report_a_first_refusal_of_credentials(
 ) -> None:
     endpoint.fault = refuse
     for way in ways(table):
-        with pytest.raises(errors.StoreRefusedError, match=r"AWS settings do not work.*AssumeRole"):
+        with pytest.raises(StoreRefusedError, match=r"AWS settings do not work.*AssumeRole"):
             await way.call(*GET)
 
 

@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from dal import errors
 from dal.counts.mode import MaintenanceStore
 from dal.dynamodb import gate, retries
 from dal.dynamodb.concurrency import KeyedLocks
 from dal.dynamodb.deadline import Deadline, deadline, time_left
+from dal.dynamodb.errors import ConflictError, StoreUnavailableError
 from dal.dynamodb.retries import retry_on_conflict
 from dal.dynamodb.table import Table, TableAddress, connect
 from dal.stores import Stores
@@ -86,7 +86,7 @@ async def _left() -> float:
 async def test_several_calls_share_a_deadline(beyond: Table, proxy: Proxy) -> None:
     proxy.choose = always(slow(0.2))
     async with within(0.8):
-        with pytest.raises(errors.StoreUnavailableError, match="try again"):
+        with pytest.raises(StoreUnavailableError, match="try again"):
             await _get_again_and_again(beyond)
     assert len(proxy.seen) <= 5
 
@@ -98,9 +98,9 @@ async def _get_again_and_again(table: Table) -> None:
 
 async def test_nothing_is_sent_after_the_deadline(beyond: Table, proxy: Proxy) -> None:
     async with within(0):
-        with pytest.raises(errors.StoreUnavailableError):
+        with pytest.raises(StoreUnavailableError):
             await beyond.write([{"Put": {"Item": KEY}}])
-        with pytest.raises(errors.StoreUnavailableError):
+        with pytest.raises(StoreUnavailableError):
             await beyond.get(KEY)
     await asyncio.sleep(0.1)
     assert proxy.seen == []
@@ -138,17 +138,17 @@ async def test_a_write_without_a_response_is_sent_again_and_done_once(
 
 async def test_the_deadline_ends_the_retries_of_conflicts() -> None:
     async def conflict() -> None:
-        raise errors.ConflictError("Others.")
+        raise ConflictError("Others.")
 
     async with within(0.2):
-        with pytest.raises(errors.ConflictError, match="Others"):
+        with pytest.raises(ConflictError, match="Others"):
             await retry_on_conflict(conflict, 60)
 
 
 async def test_the_deadline_ends_the_wait_for_a_lock() -> None:
     locks = KeyedLocks()
     async with locks.hold(["a"], deadline=None), within(0.1):
-        with pytest.raises(errors.ConflictError):
+        with pytest.raises(ConflictError):
             async with locks.hold(["a"], deadline=None):
                 pytest.fail("it is taken")
 
@@ -161,7 +161,7 @@ async def test_the_deadline_ends_a_slow_read_of_the_maintenance_mode(
     monkeypatch.setattr("dal.counts.mode.KEPT_SECONDS", 0.2)
     proxy.choose = always(late(takes))
     async with within(1):
-        with pytest.raises(errors.StoreUnavailableError):
+        with pytest.raises(StoreUnavailableError):
             await MaintenanceStore(beyond).current()
     # Wait until the requests sent just before the deadline have arrived.
     await asyncio.sleep(0.3)
@@ -197,7 +197,7 @@ async def test_a_group_of_writes_has_the_latest_deadline_of_its_clients(
     first = asyncio.create_task(add(0, 60))
     await proxy.arrival("TransactWriteItems")
     brief, patient = asyncio.create_task(add(1, 3)), asyncio.create_task(add(2, 60))
-    with pytest.raises(errors.StoreUnavailableError, match="same idempotency key"):
+    with pytest.raises(StoreUnavailableError, match="same idempotency key"):
         await brief
     answered.set()
     await asyncio.gather(first, patient)

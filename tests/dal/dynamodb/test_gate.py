@@ -4,11 +4,18 @@ import asyncio
 
 import pytest
 
-from dal import errors
 from dal.dynamodb import gate
 from dal.dynamodb.deadline import Deadline, deadline
+from dal.dynamodb.errors import (
+    CircuitOpenError,
+    ConditionFailedError,
+    ConflictError,
+    StoreUnavailableError,
+    ThrottledError,
+)
 from dal.dynamodb.gate import CircuitBreaker, Gate
 from dal.dynamodb.retries import retry
+from dal.table.errors import DalError, StoreRefusedError
 
 
 @pytest.fixture
@@ -21,7 +28,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def is_open(circuit: CircuitBreaker) -> bool:
     try:
         circuit.admit()
-    except errors.CircuitOpenError:
+    except CircuitOpenError:
         return True
     return False
 
@@ -89,7 +96,7 @@ class Store:
         return self.calls
 
 
-GONE = errors.StoreUnavailableError("Gone.")
+GONE = StoreUnavailableError("Gone.")
 
 
 async def test_a_request_with_a_deadline_fails_at_once_while_the_circuit_is_open(
@@ -101,7 +108,7 @@ async def test_a_request_with_a_deadline_fails_at_once_while_the_circuit_is_open
     end.restart(60)
     with deadline(end):
         for _ in range(10):
-            with pytest.raises(errors.CircuitOpenError, match="try again"):
+            with pytest.raises(CircuitOpenError, match="try again"):
                 await retry(lambda: opened.call("query", store))
     assert store.calls == gate.FAILURES
 
@@ -115,14 +122,14 @@ async def test_a_request_without_a_deadline_waits_for_the_circuit_to_close(opene
 @pytest.mark.parametrize(
     "answer",
     [
-        errors.ThrottledError("Busy."),
-        errors.ConflictError("Others."),
-        errors.ConditionFailedError([0]),
-        errors.StoreRefusedError("No."),
+        ThrottledError("Busy."),
+        ConflictError("Others."),
+        ConditionFailedError([0]),
+        StoreRefusedError("No."),
     ],
 )
 async def test_errors_that_dynamodb_returns_do_not_open_the_circuit(
-    opened: Gate, answer: errors.DalError
+    opened: Gate, answer: DalError
 ) -> None:
     store = Store(answer)
     for _ in range(30):
@@ -137,20 +144,20 @@ async def test_calls_without_a_response_open_the_circuit(
     monkeypatch.setattr(gate, "PROBE_SECONDS", 60)
     monkeypatch.setattr(gate, "ATTEMPT_SECONDS", 0.01)
     for _ in range(gate.FAILURES):
-        with pytest.raises(errors.StoreUnavailableError, match="did not answer within"):
+        with pytest.raises(StoreUnavailableError, match="did not answer within"):
             await opened.call("query", asyncio.Event().wait)
-    with pytest.raises(errors.CircuitOpenError):
+    with pytest.raises(CircuitOpenError):
         await opened.call("query", asyncio.Event().wait)
 
 
 async def test_an_error_response_closes_the_circuit(opened: Gate, clock: list[float]) -> None:
     for _ in range(gate.FAILURES):
-        with pytest.raises(errors.StoreUnavailableError):
+        with pytest.raises(StoreUnavailableError):
             await opened.call("query", Store(GONE))
     assert opened.circuit_open
     clock[0] += gate.PROBE_SECONDS
-    with pytest.raises(errors.ConditionFailedError):
-        await opened.call("put_item", Store(errors.ConditionFailedError([0])))
+    with pytest.raises(ConditionFailedError):
+        await opened.call("put_item", Store(ConditionFailedError([0])))
     assert not opened.circuit_open
 
 
@@ -158,14 +165,14 @@ async def test_a_cancelled_probe_neither_opens_nor_closes_the_circuit(
     opened: Gate, clock: list[float]
 ) -> None:
     for _ in range(gate.FAILURES):
-        with pytest.raises(errors.StoreUnavailableError):
+        with pytest.raises(StoreUnavailableError):
             await opened.call("query", Store(GONE))
     clock[0] += gate.PROBE_SECONDS
     probe = asyncio.create_task(opened.call("query", lambda: asyncio.sleep(9)))
     await asyncio.sleep(0)
     probe.cancel()
     await asyncio.wait([probe])
-    with pytest.raises(errors.CircuitOpenError):
+    with pytest.raises(CircuitOpenError):
         await opened.call("query", Store(None))
 
 
@@ -199,5 +206,5 @@ async def test_a_scan_has_more_time_than_a_query(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(gate, "ATTEMPT_SECONDS", 0.05)
     entrance = Gate()
     await entrance.call("scan", lambda: asyncio.sleep(0.2))
-    with pytest.raises(errors.StoreUnavailableError, match="did not answer within"):
+    with pytest.raises(StoreUnavailableError, match="did not answer within"):
         await entrance.call("query", lambda: asyncio.sleep(0.2))

@@ -7,10 +7,19 @@ from typing import Any
 import orjson
 import pytest
 
-from dal import errors
 from dal.dynamodb import retries
+from dal.dynamodb.errors import (
+    AlreadyExistsError,
+    ConditionFailedError,
+    ConflictError,
+    InvalidRequestError,
+    NoTableError,
+    StoreUnavailableError,
+    ThrottledError,
+)
 from dal.dynamodb.responses import dal_error, parse_error
 from dal.dynamodb.table import Table
+from dal.table.errors import DalError, StoreRefusedError
 from dal.table.index import TABLE, QueryRequest
 from dal.table.items import Item
 from tests.fakes import error_response
@@ -88,58 +97,58 @@ async def test_a_store_with_only_malformed_responses_is_unavailable(
     await beyond.get({"PK": {"S": "a"}, "SK": {"S": "s"}})  # the first call also connects
     monkeypatch.setattr(retries, "DEADLINE", 0.3)
     proxy.spoils = {"GetItem": [SPOILT["an empty object"]] * 1_000}
-    with pytest.raises(errors.StoreUnavailableError, match="Malformed response"):
+    with pytest.raises(StoreUnavailableError, match="Malformed response"):
         await beyond.get({"PK": {"S": "a"}, "SK": {"S": "s"}})
 
 
-def error_of(code: str, status: int = 400, reasons: tuple[str, ...] = ()) -> errors.DalError:
+def error_of(code: str, status: int = 400, reasons: tuple[str, ...] = ()) -> DalError:
     return dal_error(error_response(code, status, reasons))
 
 
 @pytest.mark.parametrize(
     ("code", "error"),
     [
-        ("ProvisionedThroughputExceededException", errors.ThrottledError),
-        ("RequestLimitExceeded", errors.ThrottledError),
-        ("ThrottlingException", errors.ThrottledError),
-        ("TransactionConflictException", errors.ConflictError),
-        ("TransactionInProgressException", errors.ConflictError),
-        ("ResourceInUseException", errors.AlreadyExistsError),
-        ("ResourceNotFoundException", errors.NoTableError),
-        ("AccessDeniedException", errors.StoreRefusedError),
-        ("UnrecognizedClientException", errors.StoreRefusedError),
-        ("ConditionalCheckFailedException", errors.ConditionFailedError),
-        ("ValidationException", errors.InvalidRequestError),
-        ("IdempotentParameterMismatchException", errors.StoreRefusedError),
+        ("ProvisionedThroughputExceededException", ThrottledError),
+        ("RequestLimitExceeded", ThrottledError),
+        ("ThrottlingException", ThrottledError),
+        ("TransactionConflictException", ConflictError),
+        ("TransactionInProgressException", ConflictError),
+        ("ResourceInUseException", AlreadyExistsError),
+        ("ResourceNotFoundException", NoTableError),
+        ("AccessDeniedException", StoreRefusedError),
+        ("UnrecognizedClientException", StoreRefusedError),
+        ("ConditionalCheckFailedException", ConditionFailedError),
+        ("ValidationException", InvalidRequestError),
+        ("IdempotentParameterMismatchException", StoreRefusedError),
     ],
 )
-def test_each_error_code_raises_its_error(code: str, error: type[errors.DalError]) -> None:
+def test_each_error_code_raises_its_error(code: str, error: type[DalError]) -> None:
     assert type(error_of(code)) is error
 
 
 @pytest.mark.parametrize("status", [500, 502, 503])
 def test_a_failure_of_dynamodb_raises_store_unavailable(status: int) -> None:
     fault = error_of("InternalServerError", status)
-    assert type(fault) is errors.StoreUnavailableError
+    assert type(fault) is StoreUnavailableError
     assert "InternalServerError" in str(fault)
 
 
 def test_throttling_with_status_500_raises_throttled() -> None:
-    assert type(error_of("ThrottlingException", 500)) is errors.ThrottledError
+    assert type(error_of("ThrottlingException", 500)) is ThrottledError
 
 
 @pytest.mark.parametrize(
     ("reasons", "error"),
     [
-        (("None", "TransactionConflict"), errors.ConflictError),
-        (("ThrottlingError", "None"), errors.ThrottledError),
-        (("None", "ProvisionedThroughputExceeded"), errors.ThrottledError),
-        (("None", "ValidationError"), errors.InvalidRequestError),
-        ((), errors.StoreRefusedError),
+        (("None", "TransactionConflict"), ConflictError),
+        (("ThrottlingError", "None"), ThrottledError),
+        (("None", "ProvisionedThroughputExceeded"), ThrottledError),
+        (("None", "ValidationError"), InvalidRequestError),
+        ((), StoreRefusedError),
     ],
 )
 def test_the_reasons_of_a_cancelled_transaction_decide_its_error(
-    reasons: tuple[str, ...], error: type[errors.DalError]
+    reasons: tuple[str, ...], error: type[DalError]
 ) -> None:
     assert type(error_of("TransactionCanceledException", reasons=reasons)) is error
 
@@ -157,7 +166,7 @@ def test_a_failed_condition_takes_precedence_over_all_other_reasons(
     reasons: tuple[str, ...], failed: list[int]
 ) -> None:
     fault = error_of("TransactionCanceledException", reasons=reasons)
-    assert isinstance(fault, errors.ConditionFailedError)
+    assert isinstance(fault, ConditionFailedError)
     assert fault.failed == failed
 
 
@@ -165,7 +174,7 @@ def test_reasons_without_a_code_are_ignored() -> None:
     response = error_response("TransactionCanceledException")
     response["CancellationReasons"] = [{}, {"Code": "ConditionalCheckFailed"}]
     fault = dal_error(response)
-    assert isinstance(fault, errors.ConditionFailedError)
+    assert isinstance(fault, ConditionFailedError)
     assert fault.failed == [1]
 
 
@@ -190,5 +199,5 @@ def test_a_refused_request_has_the_message_of_dynamodb() -> None:
 )
 def test_a_malformed_error_raises_store_unavailable(members: dict[str, Any]) -> None:
     body = orjson.dumps({"__type": "TransactionCanceledException"} | members)
-    with pytest.raises(errors.StoreUnavailableError, match="Malformed response"):
+    with pytest.raises(StoreUnavailableError, match="Malformed response"):
         raise dal_error(parse_error(400, body, b"", "application/x-amz-json-1.0"))

@@ -5,13 +5,19 @@ import logging
 
 import pytest
 
-from dal import errors
 from dal.dynamodb import retries
 from dal.dynamodb.deadline import Deadline, deadline
+from dal.dynamodb.errors import (
+    CircuitOpenError,
+    ConditionFailedError,
+    ConflictError,
+    StoreUnavailableError,
+    ThrottledError,
+)
 from dal.dynamodb.responses import unreachable
 from dal.dynamodb.retries import FailureLog, retry, retry_on_conflict
 from dal.dynamodb.table import Table
-from dal.errors import ConflictError, ThrottledError
+from dal.table.errors import DalError, StoreRefusedError
 from dal.table.items import Item
 from tests.conftest import Clients, fresh_table
 from tests.fakes import Answer, Fault, FaultyClient, Operation, client_error, lose_answer, refuse
@@ -61,10 +67,10 @@ async def test_a_transient_error_is_retried(shared: Table, error: Exception, tim
 @pytest.mark.parametrize(
     ("error", "raised"),
     [
-        ("throttling", errors.ThrottledError),
-        ("contention", errors.ConflictError),
-        ("failure", errors.StoreUnavailableError),
-        ("no answer", errors.StoreUnavailableError),
+        ("throttling", ThrottledError),
+        ("contention", ConflictError),
+        ("failure", StoreUnavailableError),
+        ("no answer", StoreUnavailableError),
     ],
 )
 @pytest.mark.usefixtures("brief_deadline")
@@ -92,7 +98,7 @@ async def test_a_patient_command_waits_for_a_store_that_has_answered(
     await shared.put_many([item("a")])
     table, client = faulty(shared, *[refuse(PASSING["no answer"])] * 1000)
     with retries.patient(retries.Patience(lambda *report: reports.append(report))):
-        with pytest.raises(errors.StoreUnavailableError):
+        with pytest.raises(StoreUnavailableError):
             await table.get(key("a"))  # no response yet: the address may be wrong
         client._faults.clear()
         assert await table.get(key("a")) == item("a")
@@ -102,11 +108,11 @@ async def test_a_patient_command_waits_for_a_store_that_has_answered(
         limit = Deadline()
         limit.restart(0.1)
         client._faults += [refuse(PASSING["no answer"])] * 1000
-        with deadline(limit), pytest.raises(errors.StoreUnavailableError):
+        with deadline(limit), pytest.raises(StoreUnavailableError):
             await table.get(key("a"))
     first, second = [seconds for seconds, _ in reports[:2]]
     assert second - brief_deadline >= first >= brief_deadline
-    with pytest.raises(errors.StoreUnavailableError):
+    with pytest.raises(StoreUnavailableError):
         await table.get(key("a"))
 
 
@@ -124,7 +130,7 @@ async def test_a_permanent_refusal_is_not_retried(
     shared: Table, code: str, reasons: tuple[str, ...]
 ) -> None:
     table, client = faulty(shared, refuse(client_error(code, reasons=reasons)))
-    with pytest.raises(errors.DalError):
+    with pytest.raises(DalError):
         await table.write([{"Put": {"Item": item("refused")}}])
     assert len(client.calls) == 1
 
@@ -179,15 +185,15 @@ async def test_items_unprocessed_until_the_deadline_raise_throttling(
     shared: Table, brief_deadline: float
 ) -> None:
     table, _ = faulty(shared, *[_process(0)] * 1000)
-    with pytest.raises(errors.ThrottledError):
+    with pytest.raises(ThrottledError):
         await table.put_many([item("a")])
-    with pytest.raises(errors.ThrottledError):
+    with pytest.raises(ThrottledError):
         await table.get_many([key("a")])
 
 
 async def test_one_failed_batch_fails_put_many(shared: Table) -> None:
     table, _ = faulty(shared, refuse(client_error("AccessDeniedException")))
-    with pytest.raises(errors.StoreRefusedError):
+    with pytest.raises(StoreRefusedError):
         await table.put_many([item(f"{number:03}") for number in range(110)])
 
 
@@ -257,26 +263,26 @@ async def test_a_lost_response_after_a_conflict_is_raised_at_the_deadline() -> N
         nonlocal attempts
         attempts += 1
         if attempts == 1:
-            raise errors.ConflictError("Others.")
+            raise ConflictError("Others.")
         await asyncio.sleep(9)
 
     end = Deadline()
     end.restart(1)
-    with deadline(end), pytest.raises(errors.StoreUnavailableError):
+    with deadline(end), pytest.raises(StoreUnavailableError):
         await retry(attempt)
     assert attempts == 2
 
 
 async def test_a_lost_response_before_throttling_is_raised_at_the_deadline() -> None:
     """A throttled attempt has done nothing, but the attempt before it may have written."""
-    answers: list[errors.DalError] = [errors.StoreUnavailableError("Lost.")]
+    answers: list[DalError] = [StoreUnavailableError("Lost.")]
 
     async def attempt() -> None:
-        raise answers.pop() if answers else errors.ThrottledError("Busy.")
+        raise answers.pop() if answers else ThrottledError("Busy.")
 
     end = Deadline()
     end.restart(0.3)
-    with deadline(end), pytest.raises(errors.StoreUnavailableError, match="Lost"):
+    with deadline(end), pytest.raises(StoreUnavailableError, match="Lost"):
         await retry(attempt)
 
 
@@ -286,10 +292,10 @@ def test_many_failures_are_one_log_line_per_second_and_kind(
     now = [100.0]
     log = FailureLog(clock=lambda: now[0])
     for _ in range(1000):
-        log.note("query", errors.StoreUnavailableError("Out."), 3)
-        log.note("get_item", errors.ThrottledError("Busy."), 1)
+        log.note("query", StoreUnavailableError("Out."), 3)
+        log.note("get_item", ThrottledError("Busy."), 1)
     now[0] += 1
-    log.note("scan", errors.StoreUnavailableError("Up."), 2)
+    log.note("scan", StoreUnavailableError("Up."), 2)
     assert [record.getMessage() for record in caplog.records] == [
         "DynamoDB failed: operation=query error=StoreUnavailableError attempt=3 suppressed=0: Out.",
         "DynamoDB failed: operation=get_item error=ThrottledError attempt=1 suppressed=0: Busy.",
@@ -304,7 +310,7 @@ async def test_each_failed_attempt_is_logged(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retries, "log_failure", FailureLog().note)
-    answers: list[errors.DalError] = [errors.ThrottledError("Busy."), PASSING["no answer"]]
+    answers: list[DalError] = [ThrottledError("Busy."), PASSING["no answer"]]
 
     async def attempt() -> None:
         if answers:
@@ -319,13 +325,13 @@ async def test_each_failed_attempt_is_logged(
 @pytest.mark.parametrize(
     "answer",
     [
-        errors.ConflictError("Others."),
-        errors.ConditionFailedError([0]),
-        errors.CircuitOpenError("Not asked."),
+        ConflictError("Others."),
+        ConditionFailedError([0]),
+        CircuitOpenError("Not asked."),
     ],
 )
 def test_conflicts_failed_conditions_and_an_open_circuit_are_not_logged(
-    caplog: pytest.LogCaptureFixture, answer: errors.DalError
+    caplog: pytest.LogCaptureFixture, answer: DalError
 ) -> None:
     FailureLog().note("query", answer, 1)
     assert not caplog.records

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from dal import errors
 from dal.dynamodb import admin
+from dal.dynamodb.errors import CircuitOpenError, ConditionFailedError, StoreUnavailableError
 from dal.dynamodb.table import Table
 from dal.entities import INDEXES
 from dal.entities.comment import ALL, COMMENT
+from dal.table.errors import StoreRefusedError
 from dal.table.index import TABLE, Index, QueryRequest, query_arguments
 from dal.table.items import ABSENT, Action, Item, key_of, unchanged
 from dal.table.ranges import Range
@@ -59,7 +60,7 @@ async def test_get_many_leaves_out_missing_items(each_table: Table) -> None:
 async def test_a_transaction_executes_all_actions_or_none(each_table: Table) -> None:
     absent = {"ConditionExpression": "attribute_not_exists(PK)"}
     await each_table.write([put("a", **absent), put("b", **absent)])
-    with pytest.raises(errors.ConditionFailedError) as caught:
+    with pytest.raises(ConditionFailedError) as caught:
         await each_table.write([put("c", **absent), put("b", **absent), put("a", **absent)])
     assert caught.value.failed == [1, 2]
     assert await each_table.get(key("c")) is None
@@ -80,7 +81,7 @@ async def test_a_missing_table_fails_with_one_sentence(each_table: Table) -> Non
         missing.put_many([item("a")]),
         missing.query(_request(Range(), descending=True)),
     ):
-        with pytest.raises(errors.StoreRefusedError, match=r"run `marginalia table create`\.$"):
+        with pytest.raises(StoreRefusedError, match=r"run `marginalia table create`\.$"):
             await attempt
 
 
@@ -234,7 +235,7 @@ async def test_an_update_that_is_not_idempotent_is_a_transaction(table: Table) -
 async def test_a_failed_condition_of_one_item_is_raised(each_table: Table) -> None:
     await each_table.write([ADD])
     for action in (ADD, {"Delete": {"Key": key_of(ITEM), **unchanged(NEXT, ("n",))}}):
-        with pytest.raises(errors.ConditionFailedError) as failed:
+        with pytest.raises(ConditionFailedError) as failed:
             await each_table.write([action])
         assert failed.value.failed == [0]
     assert await each_table.get(key_of(ITEM)) == ITEM
@@ -261,9 +262,9 @@ async def test_a_lost_write_that_was_overwritten_has_an_unknown_outcome(
 
     async def fail_while_another_writes(_: Operation, __: Answer) -> Answer:
         await each_table.put_many([other])
-        raise errors.StoreUnavailableError("Lost.")
+        raise StoreUnavailableError("Lost.")
 
-    with pytest.raises(errors.StoreUnavailableError):
+    with pytest.raises(StoreUnavailableError):
         await faulty(each_table, fail_while_another_writes).write([action])
     assert await each_table.get(key_of(ITEM)) == other
 
@@ -294,7 +295,7 @@ async def test_a_lost_update_has_an_unknown_outcome(each_table: Table) -> None:
             "ExpressionAttributeValues": {":one": {"N": "1"}, ":two": {"N": "2"}},
         }
     }
-    with pytest.raises(errors.StoreUnavailableError):
+    with pytest.raises(StoreUnavailableError):
         await faulty(each_table, lose_answer, forget_token).write([close])
 
 
@@ -305,12 +306,12 @@ async def test_a_refusal_after_a_lost_write_leaves_its_outcome_unknown(
     """The refusal may concern this attempt only. A refused read changed nothing in any case."""
     no = refuse(client_error(code))
     for actions in ([ADD], [ADD, {"Put": {"Item": ITEM | {"PK": {"S": "b"}}}}]):
-        with pytest.raises(errors.StoreUnavailableError):
+        with pytest.raises(StoreUnavailableError):
             await faulty(table, lose_answer, no).write(actions)
-        with pytest.raises(errors.StoreRefusedError):
+        with pytest.raises(StoreRefusedError):
             await faulty(table, no).write(actions)
         await table.write([{"Delete": {"Key": key_of(ITEM)}}])
-    with pytest.raises(errors.StoreRefusedError):
+    with pytest.raises(StoreRefusedError):
         await faulty(table, lose_answer, no).get(key_of(ITEM))
 
 
@@ -318,9 +319,9 @@ async def test_a_write_that_was_never_sent_is_not_reported_as_done(table: Table)
     await table.write([ADD])
 
     async def refuse_unsent(_: Operation, __: Answer) -> Answer:
-        raise errors.CircuitOpenError("Open.")
+        raise CircuitOpenError("Open.")
 
-    with pytest.raises(errors.ConditionFailedError):
+    with pytest.raises(ConditionFailedError):
         await faulty(table, refuse_unsent).write([ADD])
 
 
@@ -350,7 +351,7 @@ async def test_a_write_whose_responses_are_all_lost_has_an_unknown_outcome(
     losing = faulty(table, *[lose_answer] * 1000)
     with monkeypatch.context() as patch:
         patch.setattr("dal.dynamodb.retries.DEADLINE", 0.3)
-        with pytest.raises(errors.StoreUnavailableError):
+        with pytest.raises(StoreUnavailableError):
             await losing.write([ADD])
     await losing.drain()
     assert await table.get(key_of(ITEM)) == ITEM

@@ -13,9 +13,9 @@ from re import fullmatch
 import pytest
 from botocore.credentials import SSOProvider
 
-from dal import errors
 from dal.dynamodb.sdk import open_sdk
 from dal.dynamodb.table import TableAddress, connect
+from dal.table.errors import DalError, StoreRefusedError
 from tests.aws_endpoint import AwsEndpoint, aws_endpoint
 from tests.tls import Authority, Relay, relaying
 
@@ -147,7 +147,7 @@ def opened(
 async def refused(call: Call, endpoint: AwsEndpoint) -> str:
     """Expect a call to fail without a request arriving."""
     before = endpoint.requests
-    with pytest.raises(errors.DalError) as raised:
+    with pytest.raises(DalError) as raised:
         await call()
     assert endpoint.requests == before
     return str(raised.value)
@@ -227,6 +227,6 @@ async def test_a_missing_bundle_is_reported(
     machines: Machines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_CA_BUNDLE", "/nowhere")
-    with pytest.raises(errors.StoreRefusedError, match="AWS settings do not work"):
+    with pytest.raises(StoreRefusedError, match="AWS settings do not work"):
         async with a_table(machines.good.url):
             pass

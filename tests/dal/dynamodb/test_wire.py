@@ -11,11 +11,11 @@ from botocore.credentials import Credentials as BotocoreCredentials
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal import errors
 from dal.dynamodb.sdk import AwsSdk
 from dal.dynamodb.table import Table, TableAddress, connect
 from dal.dynamodb.transport import Credentials
 from dal.dynamodb.wire import Wire, authorization
+from dal.table.errors import DalError
 from tests import proxy
 from tests.conftest import Clients
 from tests.dal.dynamodb.ways import ROWS, outcome, requests, ways
@@ -94,7 +94,7 @@ async def test_the_wire_and_the_sdk_raise_the_same_errors_for_the_same_faults(
     for operation, arguments in requests(table.name).values():
         response = await outcome(wire, operation, arguments)
         assert response == await outcome(sdk, operation, arguments)
-        assert issubclass(response[0], errors.DalError)
+        assert issubclass(response[0], DalError)
 
 
 async def test_the_sdk_sends_everything_without_credentials_behind_a_proxy_or_below_a_path(

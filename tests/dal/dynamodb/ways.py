@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from dal import errors
 from dal.dynamodb.table import Table
 from dal.dynamodb.transport import Sdk, Service
 from dal.dynamodb.wire import Wire
 from dal.entities import INDEXES
 from dal.entities.comment import ALL, COMMENT
 from dal.table.definition import table_definition
+from dal.table.errors import DalError
 from dal.table.index import EXPIRES, TABLE, QueryRequest, query_arguments
 from dal.table.ranges import Range
 from tests.strategies import comment
@@ -89,7 +89,7 @@ async def outcome(service: Service, operation: str, arguments: dict[str, Any]) -
     """Return a response, or the class and the message of an error."""
     try:
         response = await service.call(operation, arguments)
-    except errors.DalError as error:
+    except DalError as error:
         return type(error), str(error), getattr(error, "failed", None)
     return {name: value for name, value in response.items() if name != "ResponseMetadata"}
 

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
+from dal.dynamodb.errors import StoreUnavailableError
 from dal.dynamodb.table import Table
-from dal.errors import StoreUnavailableError
 from dal.live import erasures
 from dal.live.changes import Change, CommentEventKind
 from dal.live.log import InProcessBroker

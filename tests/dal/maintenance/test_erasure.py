@@ -11,10 +11,10 @@ import pytest
 from hypothesis import settings
 from strawberry.relay import to_base64
 
+from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.case import case_key
 from dal.entities.comment import comment_key, is_tombstone
-from dal.errors import ConflictError, StoreRefusedError
 from dal.live.changes import CommentEventKind
 from dal.live.log import InProcessBroker
 from dal.maintenance import erasure
@@ -27,6 +27,7 @@ from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, Selection
 from dal.stores import Stores
 from dal.table.entity import packed, unpacked
+from dal.table.errors import StoreRefusedError
 from dal.table.items import Item, key_of, primary_key
 from dal.table.key_parts import escape
 from resolvers.context import Viewer

@@ -7,16 +7,18 @@ from time import time
 
 import pytest
 
-from dal import errors
 from dal.counts.counter_items import encode, item_key
 from dal.counts.counts import RatingCounts, StatisticsKey
 from dal.counts.mode import Maintenance, MaintenanceMode, MaintenanceStore
 from dal.dynamodb.concurrency import batched
+from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
+from dal.errors import NotFoundError
 from dal.maintenance.rebuild import RESUMED_SECONDS, counter_keys, cut_over, rebuild
 from dal.maintenance.verify import verify
 from dal.stores import Stores
+from dal.table.errors import StoreRefusedError
 from tests import recount
 from tests.engines import SECOND_IN_SOAK
 from tests.writers import PRODUCTS, ROWS, Engine, Killed, Writers, at_once, ignore, spoil
@@ -86,7 +88,7 @@ async def test_a_command_killed_at_any_request_continues(table: Table, at: int) 
         await rebuild(Table(engine, table.name), at_once, ignore)
     writer = Stores(table).comments
     for row in ROWS[at : at + 5]:  # writes between the two runs of the command
-        with suppress(errors.NotFoundError):
+        with suppress(NotFoundError):
             await writer.update(row.comment_id, {"rating": 1, "language": "de"}, lambda _: None)
     engine.left = None
     await rebuild(Table(engine, table.name), at_once, ignore)
@@ -109,7 +111,7 @@ async def test_counts_are_exact_after_two_concurrent_rebuilds(each_table: Table)
     assert None in ends
     for end in ends:
         if end is not None:  # the slower rebuild fails, because the other one has ended
-            assert isinstance(end, errors.ConflictError | errors.StoreRefusedError), ends
+            assert isinstance(end, ConflictError | StoreRefusedError), ends
             assert str(end).startswith("Another command"), ends
     await exact(each_table)
 
@@ -123,7 +125,7 @@ async def test_a_rebuild_that_another_command_ended_copies_no_counter(
     counter = encode(key._replace(generation=1), RatingCounts((0, 0, 0, 0, 7)))
     await table.put_many([counter])
     await counting.announce(said, mode=MaintenanceMode.STREAM)
-    with pytest.raises(errors.StoreRefusedError, match="Another command ended this rebuild"):
+    with pytest.raises(StoreRefusedError, match="Another command ended this rebuild"):
         await cut_over(table, said)
     assert await table.get(item_key(key)) is None
     assert await table.get({"PK": counter["PK"], "SK": counter["SK"]}) == counter

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import dal.maintenance.stream_rebuild
-from dal import errors
 from dal.counts.counts import RatingCounts, StatisticsKey, deltas
 from dal.counts.mode import MaintenanceMode, MaintenanceStore
 from dal.dynamodb import admin
+from dal.dynamodb.errors import ConflictError, StoreUnavailableError
 from dal.dynamodb.streams import Shard, Streams, latest_stream
 from dal.dynamodb.table import Table, connect_streams
 from dal.entities import idempotency
@@ -36,6 +36,7 @@ from dal.stream.applier import Record, changes_of, sequence_of
 from dal.stream.checkpoints import Checkpoint
 from dal.stream.follower import Follower, caught_up, open_follower
 from dal.stream.lambda_handler import apply
+from dal.table.errors import StoreRefusedError
 from dal.table.items import Item, key_of
 from tests.amazon import settle
 from tests.dal.conftest import connection_of
@@ -124,7 +125,7 @@ async def test_a_rebuild_whose_mode_another_command_changed_leaves_the_counters(
 
     monkeypatch.setattr(dal.maintenance.stream_rebuild, "_catch_up", overtaken)
     before = await counters()
-    with pytest.raises(errors.ConflictError, match="changed the maintenance mode"):
+    with pytest.raises(ConflictError, match="changed the maintenance mode"):
         await rebuild(table, streams_of_table, at_once, ignore)
     assert before
     assert await counters() == before
@@ -134,7 +135,7 @@ async def test_a_stream_that_stays_inactive_is_refused_in_a_sentence(
     table: Table, streams_of_table: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(admin, "ACTIVE_SECONDS", 0)
-    with pytest.raises(errors.StoreUnavailableError, match="stream does not become active"):
+    with pytest.raises(StoreUnavailableError, match="stream does not become active"):
         await begin(table, streams_of_table)
 
 
@@ -214,12 +215,12 @@ async def test_counts_are_exact_after_a_killed_rebuild_is_run_again(
     async with foreign(each_table, 3):
         for at in (8, 20, 30):
             engine.left, engine.done_before_death = at, chance.random() < 0.5
-            with suppress(errors.StoreRefusedError):
+            with suppress(StoreRefusedError):
                 try:
                     await rebuild(table, streams, at_once, ignore)
                 except* Killed:
                     kills += 1
-            with suppress(errors.StoreRefusedError):
+            with suppress(StoreRefusedError):
                 await (await open_follower(each_table, streams)).round()
         engine.left = None
         await rebuild(table, streams, at_once, ignore)
@@ -239,7 +240,7 @@ async def test_after_the_switch_back_to_transactional_the_stream_is_off(
         await rebuild_transactional(each_table, writers.settle, ignore)
         await end(each_table)
         await writers.until(writers.writes + 10)
-    with pytest.raises(errors.StoreRefusedError):
+    with pytest.raises(StoreRefusedError):
         await follower.round()
     assert await admin.stream(each_table) is None
     assert (await MaintenanceStore(each_table).read()).exact

@@ -24,7 +24,6 @@ from dal.entities.order import ORDER
 from dal.entities.organization import ORGANIZATION_USER
 from dal.entities.product import PRODUCT_DETAILS
 from dal.entities.ticket import TICKET, TICKETS_OF_ORGANIZATION
-from dal.errors import StoreRefusedError
 from dal.maintenance import tables
 from dal.maintenance.rebuild import rebuild
 from dal.maintenance.tables import Upgraded, upgrade
@@ -34,6 +33,7 @@ from dal.repositories.comments import Selection
 from dal.stores import Stores
 from dal.table.definition import refuse_outdated, table_definition
 from dal.table.entity import packed, unpacked
+from dal.table.errors import StoreRefusedError
 from dal.table.items import Item, key_of
 from tests import oracle
 from tests.dal.maintenance import first_release

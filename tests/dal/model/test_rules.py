@@ -8,10 +8,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from langcodes import Language
 
-from dal.errors import InvalidArgumentError
 from dal.model import Money, OrderLine, rules
 from dal.model.owners import imported_owner
 from dal.model.rules import KEPT_TAGS, MAX_ADDRESS, MAX_IDENTIFIER_BYTES
+from dal.table.errors import InvalidArgumentError
 from dal.table.key_parts import escape
 from tests.strategies import MORE, identifiers
 

@@ -24,8 +24,8 @@ from dal.entities.comment import COMMENT
 from dal.entities.order import ORDER
 from dal.entities.organization import USERS_OF_ORGANIZATION
 from dal.entities.ticket import TICKETS_OF_USER
-from dal.errors import NoIndexError
 from dal.model import RATINGS
+from dal.query.errors import NoIndexError
 from dal.query.optimizer import TableStatistics
 from dal.query.plan import EqualityKey, Query
 from dal.query.row_locations import LocatedRow, RowLocations

@@ -4,8 +4,8 @@ import pytest
 
 from dal.entities.comment import BY_LANGUAGE_AND_RATING, COMMENT
 from dal.entities.order import OPEN_ORDERS, ORDER_BY_ID, ORDERS_BY_DATE, ORDERS_BY_STATUS
-from dal.errors import TooManySegmentsError
 from dal.query.alternatives import exclusion
+from dal.query.errors import TooManySegmentsError
 from dal.query.pagination import Slice
 from dal.query.plan import Query, refusal
 from dal.query.trace import Alternative

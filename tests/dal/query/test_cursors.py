@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal.entities.comment import comment_position
-from dal.errors import InvalidCursorError
 from dal.model.titles import fold_title
+from dal.query.errors import InvalidCursorError
 from dal.query.pagination import CursorKind, decode_cursor, encode_cursor
 from dal.query.plan import Order
 from dal.table.key_parts import escape, format_count

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from dal.entities.comment import COMMENT
-from dal.errors import TooManySegmentsError
 from dal.model import Comment
+from dal.query.errors import TooManySegmentsError
 from dal.query.pagination import Slice
 from dal.query.plan import PlanBasis
 from dal.repositories.comments import Selection

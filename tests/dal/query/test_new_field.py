@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal.entities.comment import ALL, COMMENT, comment_position
-from dal.errors import NoIndexError, TooManySegmentsError
 from dal.model import RATINGS, Comment
+from dal.query.errors import NoIndexError, TooManySegmentsError
 from dal.query.plan import Filters, Query, access_paths
 from dal.table.entity import Entity
 from dal.table.index import BY_DATE, Index

@@ -7,8 +7,8 @@ from dal.counts.counts import CommentStatistics, RatingCounts
 from dal.entities.comment import COMMENT
 from dal.entities.organization import USERS_OF_ORGANIZATION
 from dal.entities.ticket import TICKETS_OF_USER
-from dal.errors import NoIndexError, TooManySegmentsError
 from dal.model import RATINGS
+from dal.query.errors import NoIndexError, TooManySegmentsError
 from dal.query.optimizer import MAX_DROPPED, TableStatistics, prove, worth_proving
 from dal.query.plan import MAX_SEGMENTS, Plan, Query, Segment
 from dal.repositories.comments import Selection

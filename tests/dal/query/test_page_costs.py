@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from dal.errors import StoreUnavailableError, ThrottledError
+from dal.dynamodb.errors import StoreUnavailableError, ThrottledError
 from dal.model import RATINGS
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from dal.dynamodb.account import opened
 from dal.dynamodb.deadline import Deadline, deadline
+from dal.dynamodb.errors import StoreUnavailableError, ThrottledError
 from dal.dynamodb.table import Table
-from dal.errors import StoreUnavailableError, ThrottledError
 from dal.query.pagination import Slice
 from dal.query.shared_reads import SharedReads
 from dal.repositories.comments import CommentRepository, Selection

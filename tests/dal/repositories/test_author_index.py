@@ -11,7 +11,6 @@ from dal.dynamodb import admin
 from dal.dynamodb.table import Table
 from dal.entities import INDEXES
 from dal.entities.comment import BY_AUTHOR, COMMENT, comment_key, comment_position
-from dal.errors import StoreRefusedError
 from dal.maintenance import tables
 from dal.maintenance.tables import Upgraded, upgrade
 from dal.model import Comment
@@ -19,6 +18,7 @@ from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, CommentRepository
 from dal.stores import Stores
 from dal.table.definition import refuse_outdated
+from dal.table.errors import StoreRefusedError
 from dal.table.key_parts import format_instant
 from tests import oracle
 from tests.edges import edge_of

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal import errors
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
 from dal.entities.order import ORDER, purchase_key
@@ -15,6 +14,7 @@ from dal.model import Comment, OrderStatus
 from dal.model.loaded import loaded
 from dal.repositories.bulk_write import Outcome, chains, overwrite, transactions
 from dal.stores import Stores
+from dal.table.errors import StoreRefusedError
 from dal.writes.changes import MOST_ACTIONS, CommentChange
 from tests import oracle, recount
 from tests.calls import calls_of
@@ -166,7 +166,7 @@ async def test_an_interrupted_and_repeated_load_is_exact_at_any_time(
 ) -> None:
     watch = Watch(each_table)
     watch.on[at] = client_error("AccessDeniedException")
-    with pytest.raises(errors.StoreRefusedError):
+    with pytest.raises(StoreRefusedError):
         await watch.store.put_many(ROWS)
     assert len(await recount.check(each_table, "42")) < len(ROWS)
     await watch.store.put_many(ROWS)

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from dal import errors
 from dal.counts.mode import Maintenance, MaintenanceStore
+from dal.dynamodb.errors import AlreadyExistsError
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key, comment_position
+from dal.errors import IdempotencyKeyReusedError, NotFoundError
 from dal.maintenance.export import export_pages
 from dal.maintenance.verify import verify
 from dal.model import Comment
@@ -45,7 +46,7 @@ async def test_an_added_comment_is_found_by_id_and_on_its_page(store: CommentRep
 
 async def test_an_id_cannot_be_added_twice(store: CommentRepository) -> None:
     await store.add(ONE)
-    with pytest.raises(errors.AlreadyExistsError):
+    with pytest.raises(AlreadyExistsError):
         await store.add(ONE._replace(text="Another"))
     assert await all_of(store) == [ONE]
 
@@ -67,7 +68,7 @@ async def test_another_client_of_the_table_finds_the_comment_of_a_key(
 
 async def test_a_key_for_another_comment_is_refused(store: CommentRepository) -> None:
     await store.add(ONE, "key")
-    with pytest.raises(errors.IdempotencyKeyReusedError):
+    with pytest.raises(IdempotencyKeyReusedError):
         await store.add(ONE._replace(comment_id="b", rating=ONE.rating % 5 + 1), "key")
 
 
@@ -90,7 +91,7 @@ async def test_a_retry_after_an_edit_is_the_same_add(store: CommentRepository) -
     comment_id = first.node.comment_id
     edited = edge_of(await store.update(comment_id, {"text": "edited", "rating": 3}, anybody))
     assert await store.add(ONE, "key") == edited
-    with pytest.raises(errors.IdempotencyKeyReusedError):
+    with pytest.raises(IdempotencyKeyReusedError):
         await store.add(ONE._replace(text="edited", rating=3), "key")
 
 
@@ -103,7 +104,7 @@ async def test_a_retry_after_a_file_was_loaded_is_the_same_add(store: CommentRep
     assert known.updated_at is not None  # an edited text has the time of the load
     assert known._replace(updated_at=None) == loaded
     await store.delete(stored.comment_id, anybody)
-    with pytest.raises(errors.NotFoundError, match="has been deleted"):
+    with pytest.raises(NotFoundError, match="has been deleted"):
         await store.add(ONE, "key")
 
 
@@ -113,9 +114,9 @@ async def test_a_retry_does_not_restore_a_deleted_comment(
     comment_id = edge_of(await store.add(ONE, "key")).node.comment_id
     await store.delete(comment_id, anybody)
     for asked in (store, Stores(each_table).comments):
-        with pytest.raises(errors.NotFoundError, match="has been deleted"):
+        with pytest.raises(NotFoundError, match="has been deleted"):
             await asked.add(ONE, "key")
-    with pytest.raises(errors.IdempotencyKeyReusedError):
+    with pytest.raises(IdempotencyKeyReusedError):
         await store.add(ONE._replace(text="other"), "key")
     assert await store.get(comment_id) is None
     assert await store.get_many([comment_id]) == {}
@@ -123,7 +124,7 @@ async def test_a_retry_does_not_restore_a_deleted_comment(
         store.update(comment_id, {"text": "x"}, anybody),
         store.delete(comment_id, anybody),
     ):
-        with pytest.raises(errors.NotFoundError, match="Comment not found"):
+        with pytest.raises(NotFoundError, match="Comment not found"):
             await gone
     assert await recount.check(each_table, "42") == []
     assert await verify(each_table, lambda _: None) == []
@@ -232,9 +233,9 @@ async def test_a_refused_change_changes_nothing(store: CommentRepository) -> Non
 
 
 async def test_a_missing_comment_cannot_be_changed(store: CommentRepository) -> None:
-    with pytest.raises(errors.NotFoundError):
+    with pytest.raises(NotFoundError):
         await store.update("gone", {"text": "x"}, anybody)
-    with pytest.raises(errors.NotFoundError):
+    with pytest.raises(NotFoundError):
         await store.delete("gone", anybody)
 
 
@@ -243,7 +244,7 @@ async def test_two_concurrent_deletions_delete_once(store: CommentRepository) ->
     results = await asyncio.gather(
         *(store.delete(ONE.comment_id, anybody) for _ in range(2)), return_exceptions=True
     )
-    assert {type(result) for result in results} == {errors.NotFoundError, Comment}
+    assert {type(result) for result in results} == {NotFoundError, Comment}
 
 
 async def test_get_many_returns_the_existing_comments(store: CommentRepository) -> None:

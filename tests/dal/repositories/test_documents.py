@@ -3,8 +3,8 @@
 import pytest
 
 from dal.dynamodb.table import Table
-from dal.errors import InvalidArgumentError
 from dal.stores import Stores
+from dal.table.errors import InvalidArgumentError
 
 TEXTS = {
     "9b74c9897bac770ffc029102a200c5de": "{ __typename }",

@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from dal import errors
+from dal.dynamodb.errors import StoreUnavailableError
 from dal.dynamodb.table import Table
+from dal.errors import NotFoundError
 from dal.model import Comment
 from dal.stores import Stores
 from tests import oracle
@@ -33,7 +34,7 @@ async def test_each_acknowledged_write_is_observed_once(table: Table) -> None:
     await store.add(ONE, "key", dated=False)
     edited = edge_of(await store.update(added.comment_id, {"rating": 1}, anybody)).node
     await store.delete(added.comment_id, anybody)
-    with pytest.raises(errors.NotFoundError):
+    with pytest.raises(NotFoundError):
         await store.delete(added.comment_id, anybody)
     assert recorder.told == [(None, added), (added, edited), (edited, None)]
 
@@ -59,6 +60,6 @@ async def test_a_write_without_a_response_is_observed_as_uncertain(
     recorder = Recorder()
     client = FaultyClient(table.service, *[lose_answer] * 1000)
     store = Stores(Table(client, table.name), recorder).comments
-    with pytest.raises(errors.StoreUnavailableError):
+    with pytest.raises(StoreUnavailableError):
         await store.add(ONE)
     assert recorder.told == ["42"]

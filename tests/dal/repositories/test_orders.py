@@ -6,14 +6,16 @@ from decimal import Decimal
 
 import pytest
 
+from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table, TableAddress, connect
 from dal.entities.order import ORDER, order_key, order_position
-from dal.errors import ConflictError, IdempotencyKeyReusedError, InvalidArgumentError, NotFoundError
+from dal.errors import IdempotencyKeyReusedError, NotFoundError
 from dal.model import Money, OrderLine, OrderStatus
 from dal.query.pagination import Slice
 from dal.repositories.bulk_write import Outcome
 from dal.repositories.orders import NEXT, OrderRepository, OrderSelection
 from dal.stores import Stores
+from dal.table.errors import InvalidArgumentError
 from tests.calls import calls_of
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, FaultyClient, Operation

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal.dynamodb.table import Table
-from dal.errors import InvalidArgumentError
 from dal.model import ProductDetails
 from dal.repositories.bulk_write import Outcome
 from dal.repositories.product_groups import MAX_MEMBERS
 from dal.repositories.products import ProductRepository
 from dal.stores import Stores
+from dal.table.errors import InvalidArgumentError
 from tests.calls import calls_of
 from tests.fakes import Answer, FaultyClient, Operation, let_pass
 from tests.strategies import FEW

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.ticket import ticket_position
-from dal.errors import ConflictError, IdempotencyKeyReusedError, NotFoundError
+from dal.errors import IdempotencyKeyReusedError, NotFoundError
 from dal.model import OrganizationUser, Roster, Ticket, TicketStatus
 from dal.query.pagination import Edge, Slice
 from dal.repositories.tickets import TicketSelection

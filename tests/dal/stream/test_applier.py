@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from dal import errors
 from dal.counts.mode import MaintenanceStore
 from dal.dynamodb import retries
 from dal.dynamodb.streams import Streams
 from dal.dynamodb.table import Table
 from dal.stream.applier import Applier, Record, sequence_of
 from dal.stream.checkpoints import Checkpoint, Checkpoints
+from dal.table.errors import StoreRefusedError
 from tests.dal.stream.fakes import START
 from tests.dal.stream.histories import all_records, check_all, history, made, write_raw
 from tests.engines import SECOND_IN_SOAK
@@ -66,7 +66,7 @@ async def test_a_refused_transaction_writes_nothing(
     found = await records(streamed, streams, seed=20)
     faults = [*[let_pass] * at, refuse(client_error("AccessDeniedException"))]
     broken = Table(FaultyClient(streamed.service, *faults), streamed.name)
-    with pytest.raises(errors.StoreRefusedError):
+    with pytest.raises(StoreRefusedError):
         await one_by_one(applier(broken), found)
     held = await checkpoint(streamed)
     await applier(streamed).apply(held, found)

@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from dal import errors
 from dal.counts.counter_items import item_key
 from dal.counts.counts import StatisticsKey
 from dal.counts.mode import MaintenanceMode, MaintenanceStore
 from dal.dynamodb import admin
+from dal.dynamodb.errors import ChangesLostError, StoreUnavailableError
 from dal.dynamodb.streams import Streams
 from dal.dynamodb.table import Table
 from dal.repositories.comments import CommentRepository
@@ -28,6 +28,7 @@ from dal.stream.follower import (
     follow,
     open_follower,
 )
+from dal.table.errors import StoreRefusedError
 from tests import recount
 from tests.amazon import settle
 from tests.dal.stream.fakes import START, FakeShard, FakeStreams, shard_of
@@ -120,7 +121,7 @@ async def test_a_follower_counts_nothing_in_transactional_mode(
     assert isinstance(follower._sink, Applier)
     follower._sink._maintenance.forget()
     await write_raw(streamed, history(3, 20))
-    with pytest.raises(errors.StoreRefusedError, match="stats rebuild --mode stream"):
+    with pytest.raises(StoreRefusedError, match="stats rebuild --mode stream"):
         await follower.round()
     assert {one: await recount.stored(streamed, one) for one in PRODUCTS} == before
 
@@ -156,7 +157,7 @@ async def test_a_follower_cancelled_at_any_moment_and_started_again_is_exact(
 
 
 async def test_without_a_stream_the_error_says_what_to_do(table: Table, streams: Streams) -> None:
-    with pytest.raises(errors.StoreRefusedError, match="marginalia stats rebuild"):
+    with pytest.raises(StoreRefusedError, match="marginalia stats rebuild"):
         await open_follower(table, streams)
 
 
@@ -178,13 +179,13 @@ async def test_a_stream_without_a_rebuild_is_refused(each_table: Table, streams:
     await admin.renew_stream(each_table)
     settle(each_table)
     follower = await open_follower(each_table, streams)
-    with pytest.raises(errors.StoreRefusedError, match="marginalia stats rebuild"):
+    with pytest.raises(StoreRefusedError, match="marginalia stats rebuild"):
         await follower.round()
 
 
 async def test_a_stream_that_contains_only_keys_is_refused(each_table: Table) -> None:
     await admin._switch_stream(each_table, {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
-    with pytest.raises(errors.StoreRefusedError, match="lacks images"):
+    with pytest.raises(StoreRefusedError, match="lacks images"):
         await admin.stream(each_table)
 
 
@@ -229,7 +230,7 @@ async def test_an_idle_follower_notices_a_change_to_transactional_mode(
     await counting.announce(await counting.read(), mode=MaintenanceMode.TRANSACTIONAL)
     assert isinstance(follower._sink, Applier)
     follower._sink._maintenance.forget()
-    with pytest.raises(errors.StoreRefusedError, match="stats rebuild --mode stream"):
+    with pytest.raises(StoreRefusedError, match="stats rebuild --mode stream"):
         await follower.round()
 
 
@@ -330,7 +331,7 @@ async def test_lost_changes_stop_the_follower(begun: Table, *, running: bool) ->
     await exhaust(follower, clock)
     fake.shards["a"].records += [made(n, "42") for n in range(4, 9)]
     fake.shards["a"].trimmed = 5
-    with pytest.raises(errors.ChangesLostError, match="marginalia stats rebuild"):
+    with pytest.raises(ChangesLostError, match="marginalia stats rebuild"):
         await (follower if running else follower_of(begun, fake, clock)).round()
     assert await count_of(begun, "42") == 3
 
@@ -345,7 +346,7 @@ async def test_a_shard_whose_first_records_may_have_expired_stops_the_follower(
         await exhaust(follower_of(begun, fake, clock), clock)
     fake.shards = {"b": shard_of([made(2, "42")], "a")}
     clock.pass_by(RETENTION + LISTING)
-    with pytest.raises(errors.ChangesLostError, match="marginalia stats rebuild"):
+    with pytest.raises(ChangesLostError, match="marginalia stats rebuild"):
         await follower_of(begun, fake, clock).round()
 
 
@@ -376,7 +377,7 @@ async def test_records_that_change_no_count_still_move_the_checkpoint(begun: Tab
 
 async def test_a_stream_that_was_switched_off_is_read_to_its_end(begun: Table) -> None:
     fake, clock = FakeStreams({"a": shard_of([made(1, "42")], closed=True)}, enabled=False), Clock()
-    with pytest.raises(errors.StoreRefusedError, match="switched off"):
+    with pytest.raises(StoreRefusedError, match="switched off"):
         await exhaust(follower_of(begun, fake, clock), clock)
     assert await count_of(begun, "42") == 1
 
@@ -392,7 +393,7 @@ async def test_a_follower_waits_for_an_unreachable_engine(
         nonlocal away
         if operation == "get_records" and away:
             away -= 1
-            raise errors.StoreUnavailableError("DynamoDB does not answer.")
+            raise StoreUnavailableError("DynamoDB does not answer.")
         return await real(operation, **arguments)
 
     monkeypatch.setattr(streams, "_call", call)
@@ -417,7 +418,7 @@ async def test_a_failed_round_is_repeated(begun: Table, *, lost: bool) -> None:
     follower = follower_of(Table(client, begun.name), fake, clock)
     assert await follower.round()
     client._faults = [do_and_refuse if lost else refuse(client_error("Refused"))]
-    with pytest.raises(errors.StoreRefusedError):
+    with pytest.raises(StoreRefusedError):
         await follower.round()
     await exhaust(follower, clock)
     assert await count_of(begun, "42") == 8

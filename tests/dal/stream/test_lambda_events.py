@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from dal.dynamodb.table import Table
-from dal.errors import StoreRefusedError
 from dal.stream.applier import Record
 from dal.stream.lambda_handler import apply, handler
+from dal.table.errors import StoreRefusedError
 from tests import recount
 from tests.fakes import FaultyClient
 

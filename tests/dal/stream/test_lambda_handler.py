@@ -13,10 +13,10 @@ import pytest
 
 from dal.dynamodb.streams import Streams
 from dal.dynamodb.table import Table
-from dal.errors import StoreRefusedError
 from dal.stream import lambda_handler
 from dal.stream.applier import Record
 from dal.stream.lambda_handler import apply, handler
+from dal.table.errors import StoreRefusedError
 from dal.table.index import EXPIRES
 from tests.dal.conftest import connection_of
 from tests.dal.stream.histories import all_records, check_all, history, made, write_raw

@@ -5,8 +5,8 @@ import pytest
 from dal.dynamodb import admin
 from dal.dynamodb.table import Table
 from dal.entities import INDEXES
-from dal.errors import StoreRefusedError
 from dal.table.definition import refuse_outdated, table_definition
+from dal.table.errors import StoreRefusedError
 from dal.table.index import TABLE_KEYS
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from dal.counts.counts import RatingCounts, StatisticsKey, deltas, in_generation
 from dal.counts.mode import Maintenance, MaintenanceMode, OnePerPerson
+from dal.dynamodb.errors import ConditionFailedError
 from dal.entities import idempotency
 from dal.entities.comment import COMMENT, comment_in
 from dal.entities.submission import encode
-from dal.errors import ConditionFailedError
 from dal.model import Comment
 from dal.model.moderation import ReviewCause
 from dal.model.submissions import pending

@@ -5,9 +5,9 @@ from collections import Counter
 
 import pytest
 
-from dal import errors
 from dal.counts.mode import MaintenanceMode, MaintenanceStore
 from dal.dynamodb.account import opened
+from dal.dynamodb.errors import InvalidRequestError
 from dal.dynamodb.table import Table
 from dal.model import Comment
 from dal.repositories.bulk_write import Outcome
@@ -144,7 +144,7 @@ async def test_a_refused_item_does_not_fail_other_items(table: Table) -> None:
     ends = await asyncio.gather(
         *map(store.add, [*ROWS[:3], huge, *ROWS[4:9]]), return_exceptions=True
     )
-    assert isinstance(ends[3], errors.InvalidRequestError)
+    assert isinstance(ends[3], InvalidRequestError)
     assert len(await recount.comments_of(store, "42")) == 8
 
 

@@ -5,14 +5,20 @@ from collections.abc import Sequence
 
 import pytest
 
-from dal import errors
 from dal.counts.counter_items import item_key
 from dal.counts.counts import StatisticsKey
 from dal.dynamodb import retries
+from dal.dynamodb.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    InvalidRequestError,
+    StoreUnavailableError,
+)
 from dal.dynamodb.table import Table
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
 from dal.stores import Stores
+from dal.table.errors import StoreRefusedError
 from tests import oracle, recount
 from tests.edges import edge_of
 from tests.fakes import (
@@ -90,7 +96,7 @@ async def test_a_failed_add_costs_its_group_one_further_transaction(each_table: 
     taken = rows[50]._replace(text="another")
     ends, sizes = await together(each_table, [*rows[:50], taken, *rows[51:]])
     assert [n for n, end in enumerate(ends) if isinstance(end, Exception)] == [50]
-    assert isinstance(ends[50], errors.AlreadyExistsError)
+    assert isinstance(ends[50], AlreadyExistsError)
     assert [size - 1 for size in sizes] == [1, 92, 91], "beside the counter of their language"
     assert set(await recount.check(each_table, "42")) == set(rows)
 
@@ -100,7 +106,7 @@ async def test_a_failed_write_without_an_index_is_found_by_halving_its_group(tab
     rows[50] = rows[50]._replace(text="x" * 450_000)
     ends, sizes = await together(table, rows)
     assert [n for n, end in enumerate(ends) if isinstance(end, Exception)] == [50]
-    assert isinstance(ends[50], errors.InvalidRequestError)
+    assert isinstance(ends[50], InvalidRequestError)
     assert len(sizes) <= 2 + 2 * 7, "2 to the power of 7 are more than 92"
     assert set(await recount.check(table, "42")) == {*rows} - {rows[50]}
 
@@ -109,7 +115,7 @@ async def test_a_permanent_refusal_is_not_repeated_for_each_write(table: Table) 
     store, client = await watched(table, let_pass)
     client._faults += [refuse(client_error("AccessDeniedException"))] * 1000
     ends = await asyncio.gather(*map(store.add, SAME_LANGUAGE), return_exceptions=True)
-    assert [type(end) for end in ends[1:]] == [errors.StoreRefusedError] * (len(ends) - 1)
+    assert [type(end) for end in ends[1:]] == [StoreRefusedError] * (len(ends) - 1)
     assert len(transactions(client)) <= 2
 
 
@@ -169,7 +175,7 @@ async def test_a_write_that_waits_too_long_fails_and_changes_nothing(
     async with store._writes._locks.hold(["42"], deadline=1):
         with monkeypatch.context() as patch:
             patch.setattr(retries, "DEADLINE", 0.1)
-            with pytest.raises(errors.ConflictError, match="try again"):
+            with pytest.raises(ConflictError, match="try again"):
                 await store.add(ROWS[0])
     assert not client.calls
     await store.add(ROWS[1])
@@ -218,7 +224,7 @@ async def test_conflicts_until_the_deadline_are_an_error(
     store, client = await watched(table, *[refuse(conflict)] * 1000)
     with monkeypatch.context() as patch:
         patch.setattr(retries, "DEADLINE", 1.0)
-        with pytest.raises(errors.ConflictError, match="try again"):
+        with pytest.raises(ConflictError, match="try again"):
             await store.add(ROWS[0])
     assert len(transactions(client)) > 1
     assert await recount.check(table, "42") == []
@@ -241,7 +247,7 @@ async def test_after_lost_responses_until_the_deadline_and_a_retry_the_write_cou
         ends = await asyncio.gather(
             *(store.add(row, f"key-{n}") for n, row in enumerate(ROWS[:4])), return_exceptions=True
         )
-    assert isinstance(ends[0], errors.StoreUnavailableError)
+    assert isinstance(ends[0], StoreUnavailableError)
     client._faults.clear()
     await asyncio.gather(*store._writes._groups)
     again = [row._replace(comment_id=f"again-{n}") for n, row in enumerate(ROWS[:4])]
@@ -274,7 +280,7 @@ async def test_a_product_moves_after_a_lost_response(table: Table) -> None:
         raise client_error("AccessDeniedException")
 
     stores = Stores(Table(FaultyClient(table.service, lost), table.name))
-    with pytest.raises(errors.StoreRefusedError):
+    with pytest.raises(StoreRefusedError):
         await stores.comments.add(ROWS[0])
     assert stores.boards.pending == {"42"}
 

@@ -4,9 +4,17 @@ import logging
 
 import pytest
 
-from dal import errors
+from dal.dynamodb.errors import (
+    CircuitOpenError,
+    CredentialsExpiredError,
+    StoreDamagedError,
+    StoreFullError,
+    StoreUnavailableError,
+    ThrottledError,
+)
 from dal.query.pagination import encode_cursor
 from dal.repositories.comments import CommentRepository
+from dal.table.errors import StoreRefusedError
 from schema.execution.errors import UNAVAILABLE
 from tests.schema.conftest import Run
 
@@ -85,12 +93,12 @@ BUSY = "DynamoDB is busy: try again in a moment."
 @pytest.mark.parametrize(
     ("fault", "code", "message"),
     [
-        (errors.ThrottledError(BUSY), "THROTTLED", BUSY),
-        (errors.StoreUnavailableError("Check 10.0.0.1."), "UNAVAILABLE", UNAVAILABLE),
-        (errors.CircuitOpenError("Check 10.0.0.1."), "UNAVAILABLE", UNAVAILABLE),
-        (errors.StoreDamagedError("Run `marginalia restore`."), "UNAVAILABLE", UNAVAILABLE),
-        (errors.StoreFullError("Make room."), "UNAVAILABLE", UNAVAILABLE),
-        (errors.CredentialsExpiredError("The AWS keys are old."), "UNAVAILABLE", UNAVAILABLE),
+        (ThrottledError(BUSY), "THROTTLED", BUSY),
+        (StoreUnavailableError("Check 10.0.0.1."), "UNAVAILABLE", UNAVAILABLE),
+        (CircuitOpenError("Check 10.0.0.1."), "UNAVAILABLE", UNAVAILABLE),
+        (StoreDamagedError("Run `marginalia restore`."), "UNAVAILABLE", UNAVAILABLE),
+        (StoreFullError("Make room."), "UNAVAILABLE", UNAVAILABLE),
+        (CredentialsExpiredError("The AWS keys are old."), "UNAVAILABLE", UNAVAILABLE),
     ],
 )
 async def test_no_client_receives_an_instruction_for_operators(
@@ -102,7 +110,7 @@ async def test_no_client_receives_an_instruction_for_operators(
 
 
 @pytest.mark.parametrize(
-    "fault", [KeyError("secret"), errors.StoreRefusedError("arn:aws:iam::1:user/secret")]
+    "fault", [KeyError("secret"), StoreRefusedError("arn:aws:iam::1:user/secret")]
 )
 async def test_an_internal_error_is_hidden_from_the_client_and_logged_once(
     run: Run,

@@ -16,13 +16,8 @@ import pytest
 import typer
 
 from dal.dynamodb import retries
-from dal.errors import (
-    InvalidArgumentError,
-    StoreFullError,
-    StoreRefusedError,
-    StoreUnavailableError,
-    ThrottledError,
-)
+from dal.dynamodb.errors import StoreFullError, StoreUnavailableError, ThrottledError
+from dal.table.errors import InvalidArgumentError, StoreRefusedError
 from server.cli import main
 from server.cli.main import COMMANDS
 from server.errors import DIFFERS, CommandError

@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from dal.dynamodb import retries
+from dal.dynamodb.errors import StoreUnavailableError
 from dal.dynamodb.table import Table
-from dal.errors import StoreUnavailableError
 from dal.model import Comment
 from dal.repositories.bulk_write import Outcome
 from dal.repositories.comments import CommentRepository

@@ -15,9 +15,10 @@ import pytest
 
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key
-from dal.errors import NotFoundError, StoreRefusedError
+from dal.errors import NotFoundError
 from dal.model.moderation import ReviewCause
 from dal.stores import Stores
+from dal.table.errors import StoreRefusedError
 from dal.table.items import primary_key
 from server.errors import CommandError
 from server.exporter import export_files

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 
 from dal.dynamodb.table import Table
 from dal.entities.case import commented_id
-from dal.errors import InvalidArgumentError
 from dal.maintenance.erasure import Choices, Erasure
 from dal.maintenance.verify import verify
 from dal.model.moderation import QueueKind
@@ -18,6 +17,7 @@ from dal.model.reports import ReportReason
 from dal.query.pagination import Slice
 from dal.repositories.cases import Cases
 from dal.stores import Stores
+from dal.table.errors import InvalidArgumentError
 from server.exporter.export_files import directory_of, export
 from server.exporter.export_rows import Format, Layout
 from server.importer.column_mapping import NO_PRESET, ColumnMapping, make_column_mapping

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
+from dal.dynamodb.errors import StoreUnavailableError
 from dal.dynamodb.table import Table
-from dal.errors import StoreUnavailableError
 from dal.repositories.documents import DocumentRepository
 from dal.stores import Stores
 from schema.build import build_schema

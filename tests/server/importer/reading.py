@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dal.errors import InvalidArgumentError
 from dal.model import Comment
 from dal.repositories.bulk_write import Outcome, compared, summed
+from dal.table.errors import InvalidArgumentError
 from server.importer.column_mapping import (
     NO_PRESET,
     ColumnMapping,

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from dal.errors import InvalidArgumentError
 from dal.model import Comment
 from dal.model.owners import has_account
+from dal.table.errors import InvalidArgumentError
 from server.errors import CommandError
 from server.importer import column_mapping as module
 from server.importer.column_mapping import (

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dal.errors import InvalidArgumentError
 from dal.model import Money, OrderLine, OrderStatus, Photo, UserType
+from dal.table.errors import InvalidArgumentError
 from server.errors import CommandError
 from server.importer import field_parsers as parsers
 from server.importer.field_parsers import DateReader, date_reader, instant

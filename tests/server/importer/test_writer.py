@@ -3,7 +3,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from dal.errors import StoreUnavailableError
+from dal.dynamodb.errors import StoreUnavailableError
 from dal.repositories.bulk_write import Outcome, compared, summed
 from server.importer.writer import AT_ONCE, Writer
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dal.dynamodb.errors import StoreFullError
 from dal.dynamodb.table import Table
-from dal.errors import StoreFullError
 from server.errors import CommandError
 from server.local_engine.storage import open_store, open_table
 from server.settings import Settings

@@ -8,9 +8,9 @@ from dal.counts.mode import KEY
 from dal.dynamodb import admin
 from dal.dynamodb.table import Table
 from dal.entities import INDEXES
-from dal.errors import StoreRefusedError
 from dal.maintenance.tables import create_table
 from dal.table.definition import table_definition
+from dal.table.errors import StoreRefusedError
 from server.local_engine.storage import open_store
 from server.settings import Settings
 

@@ -9,8 +9,8 @@ from typing import Any
 from graphql import GraphQLError
 from starlette.types import Message, Receive, Scope, Send
 
-from dal import errors
 from dal.counts import mode
+from dal.dynamodb.errors import StoreUnavailableError, ThrottledError
 from dal.dynamodb.table import Table
 from dal.stores import Stores
 from server.observability.metrics import Metrics, StateSampler
@@ -89,8 +89,8 @@ async def test_refills_are_counted_from_the_plan(table: Table) -> None:
 
 async def test_failed_attempts_and_codes_are_counted(table: Table) -> None:
     metrics = Metrics()
-    away = errors.StoreUnavailableError("away")
-    table.service = FaultyClient(table.service, refuse(away), refuse(errors.ThrottledError("busy")))
+    away = StoreUnavailableError("away")
+    table.service = FaultyClient(table.service, refuse(away), refuse(ThrottledError("busy")))
     async with client_of(table, Signals(metrics)) as client:
         await client.post("/graphql", json={"query": '{ comment(commentId: "1") { title } }'})
         await client.post("/graphql", json={"query": "{ nope }"})

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from dal import errors
 from dal.counts import mode
+from dal.dynamodb.errors import ThrottledError
 from dal.dynamodb.table import Table
 from schema.execution import documents
 from server.observability import tracing
@@ -78,7 +78,7 @@ async def test_a_trace_contains_the_request_its_fields_and_each_call(
 
 async def test_a_trace_shows_failures_and_retries(table: Table) -> None:
     exporter = InMemorySpanExporter()
-    busy = errors.ThrottledError("of ana's secret")
+    busy = ThrottledError("of ana's secret")
     table.service = FaultyClient(table.service, refuse(busy))
     async with client_of(table, Signals(tracing=traced(exporter))) as client:
         await client.post("/graphql", json={"query": '{ comment(commentId: "1") { title } }'})

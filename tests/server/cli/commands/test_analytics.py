@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dal.errors import DalError
 from dal.stores import Stores
+from dal.table.errors import DalError
 from server.errors import CommandError
 from server.local_engine.storage import open_table
 from server.settings import Settings

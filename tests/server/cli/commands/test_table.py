@@ -9,10 +9,10 @@ import pytest
 from dal.dynamodb import admin
 from dal.dynamodb.table import Table, TableAddress, connect
 from dal.entities import INDEXES
-from dal.errors import StoreRefusedError
 from dal.repositories.comments import Selection
 from dal.repositories.orders import OrderSelection
 from dal.stores import Stores
+from dal.table.errors import StoreRefusedError
 from server.cli.main import build
 from server.local_engine.engine import embedded_engine
 from server.local_engine.storage import open_store

@@ -6,7 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from dal.errors import InvalidArgumentError
+from dal.table.errors import InvalidArgumentError
 from server.auth.secret import FILE_NAME, ensure_secret, read_secret
 from server.cli.commands.token import token
 from server.cli.main import ListedCommand
