@@ -29,8 +29,7 @@ from dal.repositories.product_groups import MAX_MEMBERS
 from resolvers.moderation import MOST_DECISIONS
 from resolvers.selection import DEFAULT_SIZE
 from resolvers.tickets import TICKET_ORGANIZATIONS
-from schema.accounts import Organization, OrganizationUser, Ticket, User
-from schema.comments import Author, Comment, Product
+from schema.comments import Author, Comment
 from schema.execution.cost import MAX_ANSWER_VALUES, ROW_BYTES, UNIT_BYTES, Reads
 from schema.execution.documents import DocumentCache
 from schema.execution.errors import ErrorCode
@@ -39,8 +38,12 @@ from schema.federation import REPRESENTATION, federated, subgraph_sdl
 from schema.groups import ProductGroup
 from schema.moderation import Submission
 from schema.orders import Order
+from schema.organizations import Organization, OrganizationUser
+from schema.products import Product
 from schema.roots import Mutation, Query, Subscription
+from schema.tickets import Ticket
 from schema.types import SCALARS, show_enum
+from schema.users import User
 
 NODE_TYPES = (
     Author,

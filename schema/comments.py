@@ -1,4 +1,4 @@
-"""The GraphQL types of comments, their authors and products, live events and the leaderboard."""
+"""The GraphQL types of comments, their authors and live events."""
 
 from __future__ import annotations
 
@@ -8,21 +8,17 @@ from typing import Annotated, ClassVar
 import strawberry
 
 from dal import model
-from dal.analytics import questions
-from dal.counts import counts
 from dal.live import changes
-from dal.model.votes import Highlights
 from dal.query import pagination
-from dal.query.plan import PlanBasis
-from resolvers import analytics, comments, json_ld, products, users, votes
+from resolvers import comments, json_ld, products, users, votes
 from resolvers.selection import CommentOrder
-from schema.statistics import CommentStatistics, Trend
 from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
 
 _JSON_LD = (
     'Insert the text unchanged into `<script type="application/ld+json">`. URLs of this server '
     "are missing if the server does not know its public address."
 )
+
 
 show_enum(
     CommentOrder,
@@ -36,18 +32,6 @@ show_enum(
         CommentOrder.MOST_HELPFUL: "Most helpful votes first. The server can sort only about "
         "2,000 comments if the list is filtered by date, or if only a small part of the product's "
         "comments match the filters. A longer list then fails with UNSUPPORTED_FILTER.",
-    },
-)
-show_enum(
-    PlanBasis,
-    "Statistics that the optimizer may use to plan a page.",
-    {
-        PlanBasis.ROW_LOCATIONS: "All statistics: counts, and the positions of rows that the "
-        "server has read before. This is the default.",
-        PlanBasis.COUNTS: "Only the counts per rating and language.",
-        PlanBasis.NOTHING: "No statistics. For comments, the plan is the same as with FULL_PAGES.",
-        PlanBasis.FULL_PAGES: "No optimizer. The server uses the index that covers the most "
-        "filters, and reads a full page from every partition that the filters select.",
     },
 )
 
@@ -118,7 +102,7 @@ class Comment(Node):
     )
     product: model.Product = strawberry.field(
         resolver=products.product_of,
-        graphql_type=Annotated["Product", strawberry.lazy(__name__)],
+        graphql_type=Annotated["Product", strawberry.lazy("schema.products")],
         description="The product that the comment is about. To update displayed counts after a "
         "mutation, select the product's `statistics` in the payload.",
     )
@@ -208,109 +192,6 @@ class CommentConnection(Connection[Comment]):
     )
 
 
-@strawberry.type(
-    description="A product of the shop. Every valid product id has a product; `isKnown` shows "
-    "whether the server has data about the product.",
-)
-class Product(Node):
-    """The GraphQL type of ``dal.model.Product``."""
-
-    shows: ClassVar = model.Product
-    product_id: strawberry.ID = strawberry.field(description="The shop's product id.")
-    is_known: bool | None = strawberry.field(
-        resolver=products.is_known,
-        description="Whether the product has published comments, or the shop has set the "
-        "product's title, picture, URL or group.",
-    )
-    title: str | None = strawberry.field(
-        resolver=products.title, description="Title; null if the shop has set none."
-    )
-    picture_url: str | None = strawberry.field(
-        resolver=products.picture_url,
-        description="HTTPS URL of the product's picture, or the picture's path on this server. "
-        "Null if the shop has set none.",
-    )
-    url: str | None = strawberry.field(
-        resolver=products.url,
-        description="HTTPS URL of the product's page in the shop, or the page's path on this "
-        "server. Null if the shop has set none.",
-    )
-    comments: pagination.Page[model.Comment] | None = strawberry.field(
-        resolver=products.comments,
-        graphql_type=CommentConnection | None,
-        description="Published comments on the product, filtered and sorted. A cursor stays "
-        "valid if the filters change, or if `orderBy` changes between NEWEST and OLDEST. If "
-        "`orderBy` changes otherwise, the cursor fails with BAD_CURSOR. In a list sorted by "
-        "rating or votes, a comment may be missing or appear on two pages if its rating or votes "
-        "change while you read the pages. Every other comment appears on exactly one page.",
-    )
-    statistics: counts.CommentStatistics | None = strawberry.field(
-        resolver=products.statistics,
-        graphql_type=CommentStatistics | None,
-        description="Numbers of comments by rating and language. Only comments in the given "
-        "languages are counted; by default, comments in all languages. Null until the server has "
-        "counted the comments for the first time.",
-    )
-    group: model.ProductGroup | None = strawberry.field(
-        resolver=products.group,
-        graphql_type=Annotated["ProductGroup", strawberry.lazy("schema.groups")] | None,  # noqa: F821 - a cyclic import
-        description="The group of variants to which the product belongs; null if the shop has "
-        "set none.",
-    )
-    most_recent_positive: model.Comment | None = strawberry.field(
-        resolver=products.most_recent_positive,
-        graphql_type=Comment | None,
-        description="The newest comment rated 4 or 5; null if there is none.",
-    )
-    most_recent_negative: model.Comment | None = strawberry.field(
-        resolver=products.most_recent_negative,
-        graphql_type=Comment | None,
-        description="The newest comment rated 1 or 2; null if there is none.",
-    )
-    highlights: Highlights | None = strawberry.field(
-        resolver=votes.highlights,
-        graphql_type=Annotated["ProductHighlights", strawberry.lazy("schema.votes")] | None,  # noqa: F821 - a cyclic import
-        description="The positive comment and the critical comment with the most helpful votes.",
-    )
-    last_commented_at: datetime | None = strawberry.field(
-        resolver=products.last_commented_at,
-        description="Creation time of the newest comment; null without comments.",
-    )
-    trend: questions.Trend | None = strawberry.field(
-        resolver=analytics.trend,
-        graphql_type=Trend | None,
-        description="Number and mean rating of the product's comments over time. The data comes "
-        "from the last export to the analytics store, so it may be older than `statistics`. "
-        "Fails with NOT_AVAILABLE if the server has no such store, and with UNAVAILABLE if the "
-        "store does not answer.",
-    )
-
-
-@strawberry.type(description="A page of products.")
-class ProductConnection(Connection[Product]):
-    """The GraphQL type of ``dal.query.pagination.Page`` of products."""
-
-
-@strawberry.type(
-    description="A product on the leaderboard, ranked by its number of comments rated 5."
-)
-class ProductRank:
-    """The GraphQL type of ``dal.model.ProductRank``."""
-
-    product: Product = strawberry.field(description="The product.")
-    count: int = strawberry.field(description="Number of comments rated 5.")
-    rank: int | None = strawberry.field(
-        description="Rank, starting at 1. Products with equal counts are ranked by descending "
-        "product id, so no rank occurs twice. Null on pages that begin after the first 1,000 "
-        "products."
-    )
-
-
-@strawberry.type(description="A page of the leaderboard.")
-class LeaderboardConnection(Connection[ProductRank]):
-    """The GraphQL type of ``dal.query.pagination.Page`` of ranked products."""
-
-
 show_enum(
     changes.CommentEventKind,
     "Kind of a comment event.",
@@ -357,14 +238,6 @@ class CommentEvent:
     )
 
 
-@strawberry.type(description="Result of `updateProduct`.")
-class UpdateProductPayload:
-    """The GraphQL type of ``resolvers.products.ProductPayload``."""
-
-    product: Product | None = strawberry.field(description="The updated product; null on errors.")
-    user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
-
-
 @strawberry.type(description="Result of `addComment`.")
 class AddCommentPayload:
     """The GraphQL type of ``resolvers.comments.CommentPayload``."""
@@ -378,7 +251,7 @@ class AddCommentPayload:
         "again, because lists may lack the change for a moment. Null if `comment` is null."
     )
     submission: object = strawberry.field(
-        graphql_type=Annotated["Submission", strawberry.lazy("schema.moderation")] | None,  # noqa: F821 - a cyclic import
+        graphql_type=Annotated["Submission", strawberry.lazy("schema.moderation")] | None,
         description="The comment, if it waits for a moderator; otherwise null. Lists do not "
         "show a waiting comment, so after an edit remove the comment from cached lists.",
     )
@@ -397,9 +270,10 @@ class DeleteCommentPayload:
     deleted_id: strawberry.ID | None = strawberry.field(
         description="Global `id` of the deleted comment or submission; null on errors."
     )
-    product: Product | None = strawberry.field(
+    product: model.Product | None = strawberry.field(
+        graphql_type=Annotated["Product", strawberry.lazy("schema.products")] | None,
         description="The product that the comment was about. To update displayed counts, select "
-        "the product's `statistics`. Null on errors."
+        "the product's `statistics`. Null on errors.",
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
@@ -454,15 +328,4 @@ class CommentMutation:
         graphql_type=RemoveReplyPayload | None,
         description="Remove the shop's reply from a published comment. If the comment has no "
         "reply, nothing changes. Only for users with the role `merchant`.",
-    )
-
-
-@strawberry.type
-class ProductMutation:
-    """Binds each mutation to its resolver."""
-
-    update_product: products.ProductPayload | None = strawberry.mutation(
-        resolver=products.update_product,
-        graphql_type=UpdateProductPayload | None,
-        description="Change a product's title, picture and URL. Only for staff.",
     )

@@ -14,8 +14,9 @@ from strawberry.types.scalar import ScalarDefinition
 from resolvers import federation
 from resolvers.authorization import ForbiddenError
 from resolvers.nodes import Found
-from schema.comments import Author, Comment, Product
+from schema.comments import Author, Comment
 from schema.groups import ProductGroup
+from schema.products import Product
 from schema.roots import Query
 
 REPRESENTATION: Mapping[object, ScalarDefinition] = {

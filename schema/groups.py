@@ -10,7 +10,8 @@ from dal import model
 from dal.counts import counts
 from dal.query import pagination
 from resolvers import products as of
-from schema.comments import CommentConnection, Product
+from schema.comments import CommentConnection
+from schema.products import Product
 from schema.statistics import CommentStatistics
 from schema.types import Node
 

@@ -12,7 +12,8 @@ from dal.model import reports as report_model
 from dal.model import submissions
 from dal.model.moderation import QueueKind, ReviewCause, Verdict
 from resolvers import blocks, moderation, products, users
-from schema.comments import Author, Comment, Photo, Product, Reply
+from schema.comments import Author, Comment, Photo, Reply
+from schema.products import Product
 from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
 
 show_enum(

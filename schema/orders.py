@@ -10,7 +10,7 @@ import strawberry
 
 from dal import model
 from resolvers import orders, products, users
-from schema.comments import Product
+from schema.products import Product
 from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
 
 show_enum(
@@ -63,7 +63,7 @@ class Order(Node):
     )
     user: model.User = strawberry.field(
         resolver=users.user_of,
-        graphql_type=Annotated["User", strawberry.lazy("schema.accounts")],  # noqa: F821 - a cyclic import
+        graphql_type=Annotated["User", strawberry.lazy("schema.users")],
         description="The user to whom the order belongs.",
     )
     customer_name: str = strawberry.field(

@@ -24,30 +24,17 @@ from resolvers import (
 )
 from resolvers import nodes as node_resolvers
 from resolvers import products as product_resolvers
-from schema.accounts import (
-    Organization,
-    OrganizationMutation,
-    Ticket,
-    TicketConnection,
-    TicketMutation,
-    User,
-    UserMutation,
-)
-from schema.comments import (
-    Author,
-    Comment,
-    CommentEvent,
-    CommentMutation,
-    LeaderboardConnection,
-    Product,
-    ProductConnection,
-    ProductMutation,
-)
+from schema.comments import Author, Comment, CommentEvent, CommentMutation
+from schema.leaderboard import LeaderboardConnection
 from schema.moderation import BlockedUserConnection, ModerationMutation, ModerationQueueConnection
 from schema.orders import Order, OrderConnection, OrderMutation
+from schema.organizations import Organization, OrganizationMutation
 from schema.photos import PhotoMutation
+from schema.products import Product, ProductConnection, ProductMutation
 from schema.statistics import Movers
+from schema.tickets import Ticket, TicketConnection, TicketMutation
 from schema.types import Node
+from schema.users import User, UserMutation
 from schema.votes import VoteMutation
 
 

@@ -189,7 +189,7 @@ class Mover:
     """The GraphQL type of ``dal.analytics.questions.Mover``."""
 
     product: model.Product = strawberry.field(
-        graphql_type=Annotated["Product", strawberry.lazy("schema.comments")],  # noqa: F821 - a cyclic import
+        graphql_type=Annotated["Product", strawberry.lazy("schema.products")],
         description="The product.",
     )
     earlier: PeriodTotals = strawberry.field(description="Comments in the earlier period.")

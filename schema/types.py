@@ -172,7 +172,7 @@ class Connection(Generic[Row]):
     )
     stats: trace.ExecutionStatistics = strawberry.field(
         name="plan",
-        graphql_type=Annotated["QueryPlan", strawberry.lazy("schema.plans")],  # noqa: F821 - a cyclic import
+        graphql_type=Annotated["QueryPlan", strawberry.lazy("schema.plans")],
         description="How the server read the page.",
         metadata=EXPLAINED,
     )

@@ -1,4 +1,4 @@
-"""The base of all errors of the data-access layer. A message states what is wrong and what to do."""
+"""The base of all errors of the data-access layer."""
 
 
 class DalError(Exception):

@@ -1,0 +1,134 @@
+"""The GraphQL types of products."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, ClassVar
+
+import strawberry
+
+from dal import model
+from dal.analytics import questions
+from dal.counts import counts
+from dal.model.votes import Highlights
+from dal.query import pagination
+from dal.query.plan import PlanBasis
+from resolvers import analytics, products, votes
+from schema.comments import Comment, CommentConnection
+from schema.statistics import CommentStatistics, Trend
+from schema.types import USER_ERRORS, Connection, Node, UserError, show_enum
+
+show_enum(
+    PlanBasis,
+    "Statistics that the optimizer may use to plan a page.",
+    {
+        PlanBasis.ROW_LOCATIONS: "All statistics: counts, and the positions of rows that the "
+        "server has read before. This is the default.",
+        PlanBasis.COUNTS: "Only the counts per rating and language.",
+        PlanBasis.NOTHING: "No statistics. For comments, the plan is the same as with FULL_PAGES.",
+        PlanBasis.FULL_PAGES: "No optimizer. The server uses the index that covers the most "
+        "filters, and reads a full page from every partition that the filters select.",
+    },
+)
+
+
+@strawberry.type(
+    description="A product of the shop. Every valid product id has a product; `isKnown` shows "
+    "whether the server has data about the product.",
+)
+class Product(Node):
+    """The GraphQL type of ``dal.model.Product``."""
+
+    shows: ClassVar = model.Product
+    product_id: strawberry.ID = strawberry.field(description="The shop's product id.")
+    is_known: bool | None = strawberry.field(
+        resolver=products.is_known,
+        description="Whether the product has published comments, or the shop has set the "
+        "product's title, picture, URL or group.",
+    )
+    title: str | None = strawberry.field(
+        resolver=products.title, description="Title; null if the shop has set none."
+    )
+    picture_url: str | None = strawberry.field(
+        resolver=products.picture_url,
+        description="HTTPS URL of the product's picture, or the picture's path on this server. "
+        "Null if the shop has set none.",
+    )
+    url: str | None = strawberry.field(
+        resolver=products.url,
+        description="HTTPS URL of the product's page in the shop, or the page's path on this "
+        "server. Null if the shop has set none.",
+    )
+    comments: pagination.Page[model.Comment] | None = strawberry.field(
+        resolver=products.comments,
+        graphql_type=CommentConnection | None,
+        description="Published comments on the product, filtered and sorted. A cursor stays "
+        "valid if the filters change, or if `orderBy` changes between NEWEST and OLDEST. If "
+        "`orderBy` changes otherwise, the cursor fails with BAD_CURSOR. In a list sorted by "
+        "rating or votes, a comment may be missing or appear on two pages if its rating or votes "
+        "change while you read the pages. Every other comment appears on exactly one page.",
+    )
+    statistics: counts.CommentStatistics | None = strawberry.field(
+        resolver=products.statistics,
+        graphql_type=CommentStatistics | None,
+        description="Numbers of comments by rating and language. Only comments in the given "
+        "languages are counted; by default, comments in all languages. Null until the server has "
+        "counted the comments for the first time.",
+    )
+    group: model.ProductGroup | None = strawberry.field(
+        resolver=products.group,
+        graphql_type=Annotated["ProductGroup", strawberry.lazy("schema.groups")] | None,
+        description="The group of variants to which the product belongs; null if the shop has "
+        "set none.",
+    )
+    most_recent_positive: model.Comment | None = strawberry.field(
+        resolver=products.most_recent_positive,
+        graphql_type=Comment | None,
+        description="The newest comment rated 4 or 5; null if there is none.",
+    )
+    most_recent_negative: model.Comment | None = strawberry.field(
+        resolver=products.most_recent_negative,
+        graphql_type=Comment | None,
+        description="The newest comment rated 1 or 2; null if there is none.",
+    )
+    highlights: Highlights | None = strawberry.field(
+        resolver=votes.highlights,
+        graphql_type=Annotated["ProductHighlights", strawberry.lazy("schema.votes")] | None,
+        description="The positive comment and the critical comment with the most helpful votes.",
+    )
+    last_commented_at: datetime | None = strawberry.field(
+        resolver=products.last_commented_at,
+        description="Creation time of the newest comment; null without comments.",
+    )
+    trend: questions.Trend | None = strawberry.field(
+        resolver=analytics.trend,
+        graphql_type=Trend | None,
+        description="Number and mean rating of the product's comments over time. The data comes "
+        "from the last export to the analytics store, so it may be older than `statistics`. "
+        "Fails with NOT_AVAILABLE if the server has no such store, and with UNAVAILABLE if the "
+        "store does not answer.",
+    )
+
+
+@strawberry.type(description="A page of products.")
+class ProductConnection(Connection[Product]):
+    """The GraphQL type of ``dal.query.pagination.Page`` of products."""
+
+
+@strawberry.type(description="Result of `updateProduct`.")
+class UpdateProductPayload:
+    """The GraphQL type of ``resolvers.products.ProductPayload``."""
+
+    product: Product | None = strawberry.field(description="The updated product; null on errors.")
+    user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
+
+
+@strawberry.type
+class ProductMutation:
+    """Binds each mutation to its resolver."""
+
+    update_product: products.ProductPayload | None = strawberry.mutation(
+        resolver=products.update_product,
+        graphql_type=UpdateProductPayload | None,
+        description="Change a product's title, picture and URL. Only for staff.",
+    )
