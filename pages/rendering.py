@@ -13,12 +13,11 @@ from typing import Any
 import jinja2
 import orjson
 from jinja2 import nodes
-from jinja2.compiler import CodeGenerator, Frame
 from jinja2.visitor import NodeTransformer
-from markupsafe import Markup, escape
-from markupsafe import _escape_inner as escaped_text  # type: ignore[attr-defined] # see `escaped`
+from markupsafe import Markup
 
 from pages import addresses, formats, i18n, photos, plan_panel, static_files
+from pages.jinja_door import Environment
 from server.http.graphiql import ROOT, content_security_policy
 
 HEADERS: Mapping[str, str] = {
@@ -80,33 +79,12 @@ def etag(template: str, facts: dict[str, Any]) -> str:
     return f'W/"{digest.hexdigest()[:32]}"'
 
 
-class _CodeGenerator(CodeGenerator):
-    """Jinja's code generator. It escapes outputs by ``_Environment.escaped``."""
-
-    def _output_child_pre(self, node: nodes.Expr, frame: Frame, finalize: Any) -> None:
-        del node, frame, finalize  # escaping is always on, and ``finalize`` is not set
-        self.write("environment.escaped(")
-
-
-class _Environment(jinja2.Environment):
+class _Environment(Environment):
     """Jinja's environment for the pages.
 
     It removes the indentation of templates, translates their messages, escapes their outputs, and
     looks up ``a.b`` among the keys of a dict before its attributes.
     """
-
-    code_generator_class = _CodeGenerator
-
-    @staticmethod
-    def escaped(value: Any) -> str:
-        """Return an output as HTML, which Jinja joins with the template's own text.
-
-        ``escape`` would be slower: it creates a Markup object for each output, and a page has
-        hundreds.
-        """
-        if type(value) is str:
-            return escaped_text(value)
-        return value if type(value) is Markup else escape(value)
 
     def preprocess(self, source: str, name: str | None = None, filename: str | None = None) -> str:
         """Return a template without its indentation, which would be an eighth of a page's bytes."""
@@ -130,8 +108,10 @@ class _Environment(jinja2.Environment):
         """
         return {**self.globals, **(d or {})}
 
-    def _generate(self, source: nodes.Template, *args: Any, **options: Any) -> str:
-        return super()._generate(_Translation().visit(source), *args, **options)
+    def translated(self, source: nodes.Template) -> nodes.Template:
+        """Return a template's syntax tree with the translations of its messages."""
+        translated: nodes.Template = _Translation().visit(source)
+        return translated
 
 
 class _Translation(NodeTransformer):

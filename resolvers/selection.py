@@ -17,7 +17,6 @@ from graphql import (
     FieldNode,
     FragmentDefinitionNode,
     FragmentSpreadNode,
-    GraphQLResolveInfo,
     InlineFragmentNode,
     SelectionSetNode,
     Undefined,
@@ -29,6 +28,7 @@ from dal.query.pagination import CursorKind, Slice, decode_cursor
 from dal.query.plan import Order, PlanBasis
 from dal.table.errors import InvalidArgumentError
 from resolvers.context import Context
+from resolvers.info_door import raw_info
 
 MAX_ROWS = 100
 """Maximum rows of a page."""
@@ -89,7 +89,7 @@ def selects(info: Info, *path: str) -> bool:
 
     ``@skip`` and ``@include`` are ignored. So True may be wrong, but False is always right.
     """
-    raw = _raw(info)
+    raw = raw_info(info)
     memo: dict[object, bool] = getattr(raw, "memo", {})
     if path not in memo:
         memo[path] = _reaches(raw.field_nodes, path, raw.fragments)
@@ -112,7 +112,7 @@ def slice_of(
     ``order_by`` None means NEWEST. Raises InvalidArgumentError if ``first`` or ``last`` is invalid,
     or if both are given. Raises InvalidCursorError if a cursor is invalid or has another ``kind``.
     """
-    raw = _raw(info)
+    raw = raw_info(info)
     memo: dict[object, Mapping[str, bool]] = getattr(raw, "memo", {})
     if slice_of not in memo:
         memo[slice_of] = _Selected({}, raw.field_nodes, raw.fragments).wanted()
@@ -215,7 +215,7 @@ class _Selected:
 
 def _below(info: Info, name: str) -> Iterator[_Selected]:
     """Yield the selections of the field ``name`` below the current field, one per response key."""
-    raw = _raw(info)
+    raw = raw_info(info)
     by_key: dict[str, list[FieldNode]] = {}
     for node in _under(raw.field_nodes, name, raw.fragments):
         by_key.setdefault((node.alias or node.name).value, []).append(node)
@@ -226,10 +226,6 @@ def _below(info: Info, name: str) -> Iterator[_Selected]:
         }
         stated = {key: value for key, value in given.items() if value not in (None, Undefined)}
         yield _Selected(stated, nodes, raw.fragments)
-
-
-def _raw(info: Info) -> GraphQLResolveInfo[Any]:
-    return info._raw_info  # noqa: SLF001 - Strawberry's public selected_fields copies the whole tree
 
 
 def _reaches(

@@ -225,12 +225,12 @@ def language(argument: str, value: str) -> str:
 def _standardized(tag: str) -> str:
     """Return a language tag in standard form; an empty string if it is not a language tag."""
     # Import langcodes here: the import takes 40 ms, and most requests name no language.
-    from langcodes import Language, standardize_tag  # noqa: PLC0415 - slow import
+    from langcodes import standardize_tag  # noqa: PLC0415 - slow import
     from langcodes.tag_parser import LanguageTagError  # noqa: PLC0415 - slow import
 
-    if len(Language._PARSE_CACHE) > KEPT_TAGS:  # noqa: SLF001 - langcodes never empties it
-        Language._PARSE_CACHE.clear()  # noqa: SLF001
-        Language._INSTANCES.clear()  # noqa: SLF001
+    from dal.model.langcodes_door import limit_cache  # noqa: PLC0415 - imports langcodes
+
+    limit_cache(KEPT_TAGS)
     try:
         standard = standardize_tag(tag)
     except LanguageTagError:

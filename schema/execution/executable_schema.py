@@ -37,6 +37,7 @@ from schema.execution.documents import (
     faults_of_variables,
 )
 from schema.execution.errors import client_errors, log_faults
+from schema.execution.strawberry_door import core_schema
 
 MAX_EVENT_REQUESTS = 5
 """Maximum requests to DynamoDB for one event of a subscription: enough for one or two fields that
@@ -98,7 +99,7 @@ class ExecutableSchema(Schema):
         super().__init__(**roots)
         self._introspection = introspection
         self.documents = DocumentCache(
-            self._schema, reads, introspection=introspection, compiles=compiles
+            core_schema(self), reads, introspection=introspection, compiles=compiles
         )
 
     def get_fields(self, type_definition: StrawberryObjectDefinition) -> list[StrawberryField]:
@@ -110,7 +111,7 @@ class ExecutableSchema(Schema):
 
     def as_str(self) -> str:
         """Return the SDL with the schema's description, which Strawberry omits."""
-        return f"{print_schema_definition(self._schema)}\n\n{super().as_str()}"
+        return f"{print_schema_definition(core_schema(self))}\n\n{super().as_str()}"
 
     async def execute(
         self,

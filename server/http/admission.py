@@ -21,11 +21,10 @@ from ipaddress import IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn._types import HTTPScope
-from uvicorn.middleware.proxy_headers import _TrustedHosts
 
 from schema.execution.documents import charging
 from server.http.errors import refusal
+from server.http.uvicorn_door import HTTPScope, TrustedHosts
 
 if TYPE_CHECKING:
     from throttled import Throttled
@@ -114,7 +113,7 @@ class Clients:
     """
 
     def __init__(self, trusted_proxies: Sequence[str]) -> None:
-        self._trusted = _TrustedHosts([*trusted_proxies])
+        self._trusted = TrustedHosts([*trusted_proxies])
         self.at = lru_cache(_CACHED_ADDRESSES)(self._at)
 
     def of(self, scope: HTTPScope) -> str | None:

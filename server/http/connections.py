@@ -14,10 +14,8 @@ from typing import Any, TypeAlias
 
 from starlette.responses import Response
 from uvicorn import Config
-from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import (
     STATUS_LINE,
-    HttpToolsProtocol,
     RequestResponseCycle,
 )
 from uvicorn.server import ServerState
@@ -27,6 +25,7 @@ from server.http.errors import failure, refusal
 from server.http.middleware import LEFT
 from server.http.request import MAX_BODY
 from server.http.subscriptions import ENDING
+from server.http.uvicorn_door import ASGI3Application, HttpProtocol
 
 MAX_HEAD = 65_536
 """Maximum bytes of a request without its body: request line, headers, chunk sizes and trailers.
@@ -194,7 +193,7 @@ class Connections:
     """Whether the server is stopping. If so, each connection closes after its next response."""
 
 
-class Connection(SendTimeout, HttpToolsProtocol):
+class Connection(SendTimeout, HttpProtocol):
     """One client's connection.
 
     If there are too many connections, the server closes a connection without a complete request:
@@ -358,18 +357,18 @@ class Connection(SendTimeout, HttpToolsProtocol):
         self._body += len(body)
         self._shared.bodies += len(body)
         if self._body > MAX_BODY:
-            self._start_asgi_task(self.cycle, self.app)
+            self.start_task(self.cycle, self.app)
         else:
             self.flow.resume_reading()
 
     def on_message_complete(self) -> None:
         """Submit the complete request, unless an earlier request has no response yet."""
         super().on_message_complete()
-        if self.parser.should_upgrade() and self._should_upgrade():
+        if self.parser.should_upgrade() and self.upgrades():
             return
         self._arrived()
         if not self.pipeline:
-            self._start_asgi_task(self.cycle, self.app)
+            self.start_task(self.cycle, self.app)
 
     def handle_websocket_upgrade(self) -> None:
         """Switch to WebSocket, unless the server is busy or has not answered earlier requests."""
@@ -381,7 +380,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
         del self._shared.expectant[self]
         super().handle_websocket_upgrade()
 
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+    def start_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         """Submit a request if it is complete or too large. Otherwise wait for the rest of its body.
 
         uvicorn calls this method before the body arrives, and also when the server has sent a
@@ -411,7 +410,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
         self._release()
         extensions: Any = {LEFT: self._set_on_leaving, ENDING: self._set_on_ending}
         cycle.scope["extensions"] = extensions
-        super()._start_asgi_task(cycle, app)
+        self.run_task(cycle, app)
         return True
 
     def _set_on_leaving(self, act: Callable[[], None] | None) -> None:
@@ -488,7 +487,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
             self.transport.abort()
             return
         del self._shared.expectant[self]
-        self._unset_keepalive_if_required()
+        self.unset_keepalive()
         self.transport.write(answer if self._partial else b"")
         self._arrived()
         self._release()

@@ -21,7 +21,6 @@ from asgi_correlation_id import correlation_id
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 from strawberry.types import ExecutionResult
-from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
 from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.protocol import State
@@ -38,6 +37,7 @@ from server.http.graphql import GraphQLView
 from server.http.middleware import is_allowed, is_own, request_id_of
 from server.http.request import header, request_of
 from server.http.subscriptions import ENDING, STOPPING, End, encoded, failed
+from server.http.uvicorn_door import ASGIReceiveEvent, ASGISendEvent
 from server.logs import FirstValues
 
 MAX_FRAMES = 100
