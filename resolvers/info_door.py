@@ -4,12 +4,12 @@ Strawberry's public ``selected_fields`` copies the whole tree of selected fields
 limits Strawberry's version, and ``tests/test_private_names.py`` fails if the name changes.
 """
 
+from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 from graphql import GraphQLResolveInfo
 from strawberry import Info
 
-
-def raw_info(info: Info) -> GraphQLResolveInfo[Any]:
-    """Return graphql-core's info of a field."""
-    return info._raw_info
+raw_info: Callable[[Info], GraphQLResolveInfo[Any]] = attrgetter("_raw_info")
+"""Returns graphql-core's info of a field."""

@@ -1,4 +1,4 @@
-"""Only the doors use private names of other packages, and each door's package has a version bound."""
+"""Only the doors use private names of other packages, whose versions are bounded."""
 
 import ast
 import importlib

@@ -228,9 +228,11 @@ def _standardized(tag: str) -> str:
     from langcodes import standardize_tag  # noqa: PLC0415 - slow import
     from langcodes.tag_parser import LanguageTagError  # noqa: PLC0415 - slow import
 
-    from dal.model.langcodes_door import limit_cache  # noqa: PLC0415 - imports langcodes
+    from dal.model.langcodes_door import INSTANCES, PARSED  # noqa: PLC0415 - imports langcodes
 
-    limit_cache(KEPT_TAGS)
+    if len(PARSED) > KEPT_TAGS:
+        PARSED.clear()
+        INSTANCES.clear()
     try:
         standard = standardize_tag(tag)
     except LanguageTagError:

@@ -1,8 +1,9 @@
-"""Prints the modules and calls of a warm page, and fails above 45 modules.
+"""Counts modules, functions and changes of module of a warm page, and of an added comment.
 
-A server with the demo data first answers one query until it is warm. Then a profiler counts the
-calls of the project's Python functions during one more request on the same connection. The page has
-20 comments of a product with two filters, and no statistics.
+A server with the demo data first answers one request until it is warm. Then a profiler counts the
+calls of the project's Python functions during one more request on the same connection. A change of
+module is a call whose module differs from the module of the call before. The page has 20 comments
+of a product with two filters, and no statistics. The trial fails if a number is above its maximum.
 """
 
 import os
@@ -11,6 +12,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
@@ -22,11 +24,11 @@ import psutil
 
 from server.cli import main as cli
 from tests.engines import ROOT
-from tests.server.serving import SECRET, environment
+from tests.server.serving import SECRET, bearer, environment
 from tools.trials.reporting import CONSOLE, finish, show
 
-MOST = 45
-"""The maximum number of modules that a warm page may call."""
+MOST = {"page": (47, 255, 705), "add": (59, 303, 305)}
+"""The maximum numbers of modules, functions and changes of module."""
 
 WARM = 50
 """The number of requests before the one that is counted."""
@@ -40,18 +42,38 @@ query ($rating: [Int!], $language: [String!]) {
     }
   }
 }"""
-BODY = {"query": QUERY, "variables": {"rating": [4, 5], "language": ["en", "de"]}}
+PAGE = {"query": QUERY, "variables": {"rating": [4, 5], "language": ["en", "de"]}}
+ADD = """
+mutation ($input: AddCommentInput!) {
+  addComment(input: $input) { comment { id } userErrors { code } }
+}"""
 
-calls: Counter[str] = Counter()
-"""The number of calls during the counted request, by the module's path."""
+calls: list[tuple[str, str]] = []
+"""The calls during the counted request: the module's path, and the function."""
 
 
-def serve_and_count() -> None:
+def body(kind: str, number: int) -> dict[str, Any]:
+    """Return the body of a request."""
+    if kind == "page":
+        return PAGE
+    one = {
+        "productId": f"path-{number}",
+        "rating": 5,
+        "language": "en",
+        "title": "",
+        "text": "Good.",
+    }
+    return {"query": ADD, "variables": {"input": {**one, "idempotencyKey": f"path-{number}"}}}
+
+
+def serve_and_count(kind: str) -> None:
     """Run a server in this thread, and send requests from another thread."""
     with TemporaryDirectory() as folder:
         signal.signal(signal.SIGUSR1, _toggle)
         failures: list[BaseException] = []
-        client = threading.Thread(target=_request_pages, args=(threading.get_ident(), failures))
+        client = threading.Thread(
+            target=_request_pages, args=(kind, threading.get_ident(), failures)
+        )
         client.start()
         command = ["marginalia", "serve", "--port", "0", "--data-dir", folder]
         command += ["--demo", "--no-explain"]
@@ -77,18 +99,19 @@ def _count(frame: FrameType, event: str, _argument: Any) -> None:
     path = frame.f_code.co_filename
     ours = path.startswith(f"{ROOT}/") and "/.venv/" not in path
     if event == "call" and ours and path != __file__:
-        calls[str(Path(path).relative_to(ROOT))] += 1
+        calls.append((str(Path(path).relative_to(ROOT)), frame.f_code.co_qualname))
 
 
-def _request_pages(server_thread: int, failures: list[BaseException]) -> None:
+def _request_pages(kind: str, server_thread: int, failures: list[BaseException]) -> None:
     try:
-        with httpx.Client(base_url=_url(), timeout=60) as client:
+        headers = bearer("path") if kind == "add" else {}
+        with httpx.Client(base_url=_url(), timeout=60, headers=headers) as client:
             while 'http-equiv="refresh"' in client.get("/").text:  # the demo data is still loading
                 time.sleep(0.5)
-            for _ in range(WARM):
-                _edges(client)
+            for number in range(WARM):
+                _answer(client, body(kind, number))
             signal.pthread_kill(server_thread, signal.SIGUSR1)
-            _edges(client)
+            _answer(client, body(kind, WARM))
             signal.pthread_kill(server_thread, signal.SIGUSR1)
     except BaseException as error:  # noqa: BLE001 - raised again by the main thread
         failures.append(error)
@@ -106,22 +129,33 @@ def _url() -> str:
         time.sleep(0.1)
 
 
-def _edges(client: httpx.Client) -> list[Any]:
-    response = client.post("/graphql", json=BODY)
-    if response.status_code != httpx.codes.OK or "errors" in response.json():
+def _answer(client: httpx.Client, request: dict[str, Any]) -> None:
+    response = client.post("/graphql", json=request)
+    answer = response.json()
+    if "errors" in answer or (answer["data"].get("addComment") or {}).get("userErrors"):
         raise RuntimeError(response.text)
-    edges: list[Any] = response.json()["data"]["product"]["comments"]["edges"]
-    return edges
 
 
 def main() -> None:
     """Run the trial and print the calls of each module."""
-    serve_and_count()
-    rows = [(module, str(calls[module])) for module in sorted(calls)]
-    show("Modules of one warm page", ("module", "calls"), rows)
-    summary = f"{calls.total()} calls in {len(calls)} modules; the maximum is {MOST} modules."
-    CONSOLE.print(summary)
-    finish(["Too many modules."] if len(calls) > MOST else [])
+    problems = []
+    for kind, most in MOST.items():
+        calls.clear()
+        serve_and_count(kind)
+        modules = Counter(module for module, _ in calls)
+        show(
+            f"Modules: {kind}",
+            ("module", "calls"),
+            [(one, str(modules[one])) for one in sorted(modules)],
+        )
+        changes = sum(before != after for (before, _), (after, _) in pairwise(calls))
+        found = len(modules), len(set(calls)), changes
+        for what, one, limit in zip(
+            ("modules", "functions", "changes of module"), found, most, strict=True
+        ):
+            CONSOLE.print(f"{kind}: {one} {what}; the maximum is {limit}.")
+            problems += [f"Too many {what}: {kind}."] if one > limit else []
+    finish(problems)
 
 
 if __name__ == "__main__":
