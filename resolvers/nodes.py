@@ -26,7 +26,7 @@ from dal.model import (
 )
 from dal.model.submissions import Submission
 from dal.table.errors import InvalidArgumentError
-from resolvers import comments, moderation, orders, organizations, products, tickets, users
+from resolvers import comments, groups, moderation, orders, organizations, products, tickets, users
 from resolvers.node_ids import parse_node_id
 from resolvers.selection import Info
 
@@ -54,7 +54,7 @@ Found: TypeAlias = AnyNode | Exception | None
 
 LOADERS: Mapping[str, Callable[[Info, str], Coroutine[Any, Any, AnyNode | None]]] = {
     "Product": products.load,
-    "ProductGroup": products.load_group,
+    "ProductGroup": groups.load_group,
     "Comment": comments.comment,
     "Submission": moderation.submission,
     "Author": users.load_author,

@@ -1,13 +1,11 @@
-"""Products: their comments, statistics and details, groups, and the leaderboard."""
+"""Products: their comments and details."""
 
-import asyncio
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated, TypeAlias
 
 import strawberry
 
-from dal.counts.counts import CommentFacets, CommentStatistics
 from dal.model import (
     NEGATIVE,
     POSITIVE,
@@ -16,7 +14,6 @@ from dal.model import (
     Product,
     ProductDetails,
     ProductGroup,
-    ProductRank,
     rules,
 )
 from dal.query.pagination import CursorKind, Page
@@ -24,6 +21,7 @@ from dal.query.plan import PlanBasis
 from dal.repositories.comments import Selection
 from resolvers.authorization import require_staff, require_viewer
 from resolvers.context import NO_DETAILS
+from resolvers.groups import load_group, product_ids
 from resolvers.mutations import UserError, changed, reported
 from resolvers.selection import (
     EXPLAINED,
@@ -106,7 +104,7 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     """Return a page of the comments on a product, or on all products of a group."""
     start, end = rules.period(created_from, created_before)
     ordered = order_by or CommentOrder.NEWEST
-    product_id, *variants = _product_ids(root, info)
+    product_id, *variants = product_ids(root, info)
     selection = Selection(
         product_id,
         ratings=None if rating is None else rules.ratings("rating", rating),
@@ -133,40 +131,10 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     return page if since is None else replace(page, event_cursor=since.cursor)
 
 
-async def statistics(
-    root: strawberry.Parent[Product | ProductGroup], info: Info, language: list[str] | None = None
-) -> CommentStatistics | None:
-    """Return the statistics of a product or a group; None until the server has counted comments."""
-    languages = None if language is None else rules.languages("language", language)
-    reads = [info.context.products.statistics(one) for one in _product_ids(root, info)]
-    products = await asyncio.gather(*reads)
-    counted = [one for one in products if one is not None]
-    if len(counted) < len(products):
-        return None
-    return CommentStatistics.together(counted).of(languages)
-
-
-def _product_ids(root: Product | ProductGroup, info: Info) -> tuple[str, ...]:
-    if isinstance(root, Product):
-        return (root.product_id,)
-    info.context.groups.spend(root)
-    return root.product_ids
-
-
 async def group(root: strawberry.Parent[Product], info: Info) -> ProductGroup | None:
     """Return the product's group."""
     group_id = (await _details(root, info)).group
     return await load_group(info, group_id) if group_id else None
-
-
-async def load_group(info: Info, group_id: str) -> ProductGroup | None:
-    """Return the group with this group id; None if it has no products."""
-    return await info.context.groups.group(group_id)
-
-
-def group_products(root: strawberry.Parent[ProductGroup]) -> list[Product]:
-    """Return the products of a group, sorted by id."""
-    return [Product(product_id) for product_id in root.product_ids]
 
 
 async def title(root: strawberry.Parent[Product], info: Info) -> str | None:
@@ -246,23 +214,6 @@ async def update_product(info: Info, input: UpdateProductInput) -> ProductPayloa
     return ProductPayload(Product(product_id, details))
 
 
-def facets(
-    root: strawberry.Parent[CommentStatistics],
-    rating: list[int] | None = None,
-    language: list[str] | None = None,
-) -> CommentFacets:
-    """Return the number of comments with each rating, and in each language.
-
-    A rating's number includes only comments in the selected languages. A language's number
-    includes only comments with the selected ratings.
-    """
-    return CommentFacets(
-        root,
-        None if rating is None else rules.ratings("rating", rating),
-        None if language is None else rules.languages("language", language),
-    )
-
-
 async def most_recent_positive(root: strawberry.Parent[Product], info: Info) -> Comment | None:
     """Return the newest comment rated 4 or 5; None without such a comment."""
     return await _newest(info, Selection(root.product_id, POSITIVE))
@@ -281,18 +232,3 @@ async def last_commented_at(root: strawberry.Parent[Product], info: Info) -> dat
 
 async def _newest(info: Info, selection: Selection) -> Comment | None:
     return await info.context.stores.comments.newest(selection)
-
-
-async def leaderboard(
-    info: Info,
-    language: str | None = None,
-    first: int | None = None,
-    after: str | None = None,
-    last: int | None = None,
-    before: str | None = None,
-) -> Page[ProductRank]:
-    """Return a page of the leaderboard: the products with the most comments rated 5."""
-    cut = slice_of(info, first, after, last, before, kind=CursorKind.COUNT)
-    ranked = selects(info, "nodes", "rank") or selects(info, "edges", "node", "rank")
-    tag = None if language is None else rules.language("language", language)
-    return await info.context.stores.leaderboard.page(tag, cut, ranked=ranked)

@@ -9,7 +9,8 @@ import strawberry
 from dal import model
 from dal.counts import counts
 from dal.query import pagination
-from resolvers import products as of
+from resolvers import groups, statistics
+from resolvers import products as product_resolvers
 from schema.comments import CommentConnection
 from schema.products import Product
 from schema.statistics import CommentStatistics
@@ -25,19 +26,19 @@ class ProductGroup(Node):
     shows: ClassVar = model.ProductGroup
     group_id: strawberry.ID = strawberry.field(description="The shop's group id.")
     products: list[model.Product] = strawberry.field(
-        resolver=of.group_products,
+        resolver=groups.group_products,
         graphql_type=list[Product],
         description="Products of the group, sorted by `productId`.",
     )
     comments: pagination.Page[model.Comment] | None = strawberry.field(
-        resolver=of.comments,
+        resolver=product_resolvers.comments,
         graphql_type=CommentConnection | None,
         description="Published comments on all products of the group in one list, filtered and "
         "sorted. The server reads the comments of each product separately, so pages of groups "
         "with more than about 10 products are slower and cost more.",
     )
     statistics: counts.CommentStatistics | None = strawberry.field(
-        resolver=of.statistics,
+        resolver=statistics.statistics,
         graphql_type=CommentStatistics | None,
         description="Numbers of comments on all products of the group, by rating and language. "
         "Only comments in the given languages are counted; by default, comments in all languages. "

@@ -13,9 +13,10 @@ from dal.counts import counts
 from dal.model.votes import Highlights
 from dal.query import pagination
 from dal.query.plan import PlanBasis
-from resolvers import analytics, products, votes
+from resolvers import analytics, products, statistics, votes
+from schema.analytics import Trend
 from schema.comments import Comment, CommentConnection
-from schema.statistics import CommentStatistics, Trend
+from schema.statistics import CommentStatistics
 from schema.types import USER_ERRORS, Connection, Node, UserError, show_enum
 
 show_enum(
@@ -69,7 +70,7 @@ class Product(Node):
         "change while you read the pages. Every other comment appears on exactly one page.",
     )
     statistics: counts.CommentStatistics | None = strawberry.field(
-        resolver=products.statistics,
+        resolver=statistics.statistics,
         graphql_type=CommentStatistics | None,
         description="Numbers of comments by rating and language. Only comments in the given "
         "languages are counted; by default, comments in all languages. Null until the server has "

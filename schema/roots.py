@@ -16,6 +16,7 @@ from resolvers import (
     analytics,
     blocks,
     comments,
+    leaderboard,
     moderation,
     orders,
     organizations,
@@ -24,14 +25,15 @@ from resolvers import (
 )
 from resolvers import nodes as node_resolvers
 from resolvers import products as product_resolvers
+from schema.analytics import Movers
+from schema.blocks import BlockedUserConnection, BlockMutation
 from schema.comments import Author, Comment, CommentEvent, CommentMutation
 from schema.leaderboard import LeaderboardConnection
-from schema.moderation import BlockedUserConnection, ModerationMutation, ModerationQueueConnection
+from schema.moderation import ModerationMutation, ModerationQueueConnection
 from schema.orders import Order, OrderConnection, OrderMutation
 from schema.organizations import Organization, OrganizationMutation
 from schema.photos import PhotoMutation
 from schema.products import Product, ProductConnection, ProductMutation
-from schema.statistics import Movers
 from schema.tickets import Ticket, TicketConnection, TicketMutation
 from schema.types import Node
 from schema.users import User, UserMutation
@@ -98,7 +100,7 @@ class Query:
         "without comments: see `isKnown`.",
     )
     leaderboard: pagination.Page[model.ProductRank] | None = strawberry.field(
-        resolver=product_resolvers.leaderboard,
+        resolver=leaderboard.leaderboard,
         graphql_type=LeaderboardConnection | None,
         description="Products sorted by their number of comments rated 5, highest number first. "
         "Counts comments in one language or in all. A new comment may be missing for some seconds.",
@@ -160,6 +162,7 @@ class Mutation(
     TicketMutation,
     CommentMutation,
     ModerationMutation,
+    BlockMutation,
     VoteMutation,
     PhotoMutation,
     ProductMutation,

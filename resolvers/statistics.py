@@ -1,0 +1,46 @@
+"""Numbers of comments by rating and language."""
+
+import asyncio
+
+import strawberry
+
+from dal.counts.counts import CommentFacets, CommentStatistics
+from dal.model import (
+    Product,
+    ProductGroup,
+    rules,
+)
+from resolvers.groups import product_ids
+from resolvers.selection import (
+    Info,
+)
+
+
+async def statistics(
+    root: strawberry.Parent[Product | ProductGroup], info: Info, language: list[str] | None = None
+) -> CommentStatistics | None:
+    """Return the statistics of a product or a group; None until the server has counted comments."""
+    languages = None if language is None else rules.languages("language", language)
+    reads = [info.context.products.statistics(one) for one in product_ids(root, info)]
+    products = await asyncio.gather(*reads)
+    counted = [one for one in products if one is not None]
+    if len(counted) < len(products):
+        return None
+    return CommentStatistics.together(counted).of(languages)
+
+
+def facets(
+    root: strawberry.Parent[CommentStatistics],
+    rating: list[int] | None = None,
+    language: list[str] | None = None,
+) -> CommentFacets:
+    """Return the number of comments with each rating, and in each language.
+
+    A rating's number includes only comments in the selected languages. A language's number
+    includes only comments with the selected ratings.
+    """
+    return CommentFacets(
+        root,
+        None if rating is None else rules.ratings("rating", rating),
+        None if language is None else rules.languages("language", language),
+    )

@@ -1,0 +1,68 @@
+"""The GraphQL types of blocked users."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import strawberry
+
+from resolvers import blocks
+from schema.types import USER_ERRORS, Connection, UserError
+
+
+@strawberry.type(description="A blocked user. New comments of the user wait for a moderator.")
+class BlockedUser:
+    """The GraphQL type of ``dal.model.standings.Block``."""
+
+    username: str = strawberry.field(description="User name, which is the user's id.")
+    reason: str = strawberry.field(description="The moderator's reason. Maximum 200 characters.")
+    at: datetime = strawberry.field(name="blockedAt", description="Time of the block.")
+    by: str | None = strawberry.field(
+        name="blockedBy",
+        description="User name of the moderator who blocked the user. Null if the server's "
+        "operator blocked the user, or if the moderator's data was erased.",
+    )
+
+
+@strawberry.type(description="A page of blocked users.")
+class BlockedUserConnection(Connection[BlockedUser]):
+    """The GraphQL type of ``dal.query.pagination.Page`` of blocks."""
+
+
+@strawberry.type(description="Result of `blockUser`.")
+class BlockUserPayload:
+    """The GraphQL type of ``resolvers.blocks.BlockPayload``."""
+
+    block: BlockedUser | None = strawberry.field(
+        name="blockedUser", description="The blocked user; null on errors."
+    )
+    user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
+
+
+@strawberry.type(description="Result of `unblockUser`.")
+class UnblockUserPayload:
+    """The GraphQL type of ``resolvers.blocks.UnblockPayload``."""
+
+    username: str | None = strawberry.field(
+        description="User name of the unblocked user; null on errors."
+    )
+    user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
+
+
+@strawberry.type
+class BlockMutation:
+    """Binds each mutation to its resolver."""
+
+    block_user: blocks.BlockPayload | None = strawberry.mutation(
+        resolver=blocks.block_user,
+        graphql_type=BlockUserPayload | None,
+        description="Block a user. The user's new comments and edits of titles, texts and photos "
+        "then wait for a moderator. The user cannot vote. Published comments stay published. If "
+        "the user is already blocked, a new reason replaces the old one. Only for moderators.",
+    )
+    unblock_user: blocks.UnblockPayload | None = strawberry.mutation(
+        resolver=blocks.unblock_user,
+        graphql_type=UnblockUserPayload | None,
+        description="End the block of a user. Comments that already wait for a moderator stay "
+        "in the queue. Only for moderators.",
+    )

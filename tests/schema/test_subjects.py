@@ -1,0 +1,48 @@
+"""A subject has a module of types in schema and a module of the same name in resolvers.
+
+Inputs, and the values that mutations return, are next to their mutation in resolvers. The GraphQL
+types of these values are in schema.
+"""
+
+import ast
+
+from tests.engines import ROOT
+
+SHARED = {
+    "schema": {"build", "roots", "types"},
+    "resolvers": {
+        "authorization",
+        "context",
+        "info_door",
+        "json_ld",  # the texts of the fields `jsonLd` of several types
+        "mutations",
+        "node_ids",
+        "nodes",
+        "selection",
+    },
+}
+
+
+def modules(folder: str) -> dict[str, ast.Module]:
+    files = sorted((ROOT / folder).glob("[!_]*.py"))
+    return {path.stem: ast.parse(path.read_text("utf-8")) for path in files}
+
+
+def decorated(module: ast.Module, decorator: str) -> set[str]:
+    classes = [node for node in module.body if isinstance(node, ast.ClassDef)]
+    return {
+        node.name
+        for node in classes
+        if any(ast.unparse(one).startswith(decorator) for one in node.decorator_list)
+    }
+
+
+def test_subjects_have_the_same_names_in_schema_and_resolvers() -> None:
+    subjects = {folder: set(modules(folder)) - shared for folder, shared in SHARED.items()}
+    assert subjects["schema"] == subjects["resolvers"]
+
+
+def test_inputs_are_in_resolvers_and_other_types_in_schema() -> None:
+    for folder, decorator in (("schema", "strawberry.input"), ("resolvers", "strawberry.type")):
+        found = {name: decorated(tree, decorator) for name, tree in modules(folder).items()}
+        assert {name: classes for name, classes in found.items() if classes} == {}
