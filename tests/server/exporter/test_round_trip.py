@@ -26,7 +26,7 @@ from server.importer.opening import open_file
 from server.importer.rows import RejectsFile
 from server.importer.run import Load
 from server.progress import ProgressBar
-from tests.conftest import Clients, fresh_table
+from tests.conftest import Tables
 from tests.server.exporter.objects import Stock, everything, stocks
 from tests.server.serving import AWS, called
 from tests.strategies import comment
@@ -47,11 +47,11 @@ async def load(table: Table, file: Path, kind: FileKindName) -> None:
 
 @pytest.mark.parametrize("written_in", ["csv", "parquet"])
 @given(stock=stocks())
-@settings(max_examples=settings().max_examples // 10)
+@settings(max_examples=settings().max_examples // 20)
 async def test_a_load_of_an_export_creates_an_equal_table(
-    written_in: Format, stock: Stock, clients: Clients, dynoxide_url: str
+    written_in: Format, stock: Stock, tables: Tables, dynoxide_url: str
 ) -> None:
-    first, second = [await fresh_table(clients, dynoxide_url) for _ in range(2)]
+    first, second = [await tables.fresh(dynoxide_url) for _ in range(2)]
     await stock.fill(first)
     # The verification opens cases, as it does below in the second table.
     assert await verify(first, lambda _: None) == []
@@ -68,9 +68,9 @@ async def test_a_load_of_an_export_creates_an_equal_table(
 @given(stock=stocks())
 @settings(max_examples=settings().max_examples // 30)
 async def test_the_commands_create_an_equal_table_and_equal_files(
-    stock: Stock, clients: Clients, dynoxide_url: str
+    stock: Stock, tables: Tables, dynoxide_url: str
 ) -> None:
-    first, second = [await fresh_table(clients, dynoxide_url) for _ in range(2)]
+    first, second = [await tables.fresh(dynoxide_url) for _ in range(2)]
     await stock.fill(first)
     at = ("--endpoint-url", dynoxide_url, "--table")
     with tempfile.TemporaryDirectory() as directory:
@@ -102,9 +102,9 @@ async def moved(first: Table, second: Table, directory: Path) -> None:
 
 
 async def test_the_queue_of_reported_comments_is_exported_and_loaded(
-    clients: Clients, dynoxide_url: str, tmp_path: Path
+    tables: Tables, dynoxide_url: str, tmp_path: Path
 ) -> None:
-    first, second = [await fresh_table(clients, dynoxide_url) for _ in range(2)]
+    first, second = [await tables.fresh(dynoxide_url) for _ in range(2)]
     stores, there = Stores(first), Stores(second)
     for number in range(6):
         await stores.comments.add(one := comment(f"c{number}", username="ann"))
@@ -137,9 +137,9 @@ async def test_the_queue_of_reported_comments_is_exported_and_loaded(
 
 
 async def test_verify_lists_comments_whose_reports_were_loaded_without_cases(
-    clients: Clients, dynoxide_url: str, tmp_path: Path
+    tables: Tables, dynoxide_url: str, tmp_path: Path
 ) -> None:
-    table = await fresh_table(clients, dynoxide_url)
+    table = await tables.fresh(dynoxide_url)
     stores = Stores(table)
     await stores.comments.add(comment("c1", username="ann"))
     file = tmp_path / "reports.jsonl"
@@ -155,9 +155,9 @@ async def test_verify_lists_comments_whose_reports_were_loaded_without_cases(
 
 
 async def test_an_erase_finds_reports_that_a_concurrent_load_writes(
-    clients: Clients, dynoxide_url: str, tmp_path: Path
+    tables: Tables, dynoxide_url: str, tmp_path: Path
 ) -> None:
-    first, second = [await fresh_table(clients, dynoxide_url) for _ in range(2)]
+    first, second = [await tables.fresh(dynoxide_url) for _ in range(2)]
     stores = Stores(first)
     await stores.comments.add(one := comment("c1", username="ann"))
     await stores.comments.add(comment("c2", username="ann"))
