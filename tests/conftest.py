@@ -31,6 +31,23 @@ from tests.server.serving import Served, served
 
 BROWSER = "tests/browser/"
 LONG = (
+    "tests/server/test_removed_data.py",
+    "tests/server/engine/test_private_files.py",
+    "tests/server/cli/test_long_running.py",
+    "tests/server/cli/commands/test_table.py",
+    "tests/server/cli/commands/test_export.py",
+    "tests/server/cli/commands/test_stats.py",
+    "tests/server/http/test_private_fields.py",
+    "tests/amazon/test_service.py",
+    "tests/integration/test_counts.py",
+    "tests/deploy/test_permissions.py",
+    "tests/server/test_deadline.py",
+    "tests/dal/test_deadline.py",
+    "tests/dal/stream/test_lambda_handler.py",
+    "tests/test_linear_time.py",
+    "tests/integration/test_walks.py",
+    "tests/dal/maintenance/test_rebuild.py",
+    "tests/dal/maintenance/test_stream_rebuild.py",
     "tests/clients/test_clients.py",
     "tests/schema/execution/test_compiled.py",
     "tests/server/local_engine/test_backup.py",
