@@ -8,11 +8,13 @@ import uuid
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from botocore.loaders import JSONFileLoader
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
@@ -113,6 +115,15 @@ def compiled_at_once() -> Iterator[None]:
     """Compile documents at their first execution, because tests send most documents only once."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(documents, "PLAINLY", 0)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def models_read_once() -> Iterator[None]:
+    """Parse each of botocore's files once: it would parse megabytes for each client."""
+    read = cache(JSONFileLoader().load_file)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(JSONFileLoader, "load_file", lambda _, path: read(path))
         yield
 
 
