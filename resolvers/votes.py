@@ -49,8 +49,7 @@ async def unmark_helpful(info: Info, input: UnmarkHelpfulInput) -> VotePayload: 
 async def _set_vote(info: Info, given: MarkHelpfulInput, *, helpful: bool) -> VotePayload:
     viewer, comment_id = require_viewer(info.context), checked(given, _WHICH)["id"]
     votes = info.context.stores.votes
-    change = votes.mark if helpful else votes.unmark
-    comment = await change(comment_id, viewer.user_id, may_vote)
+    comment = await votes.mark(comment_id, viewer.user_id, may_vote, helpful=helpful)
     info.context.voted[comment_id] = helpful
     return VotePayload(comment)
 

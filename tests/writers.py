@@ -186,8 +186,8 @@ class Writers:
                 case "reply":
                     await store.reply(row.comment_id, chance.choice(["Thanks.", "Sorry.", None]))
                 case "vote":
-                    mark = chance.choice([stores.votes.mark, stores.votes.unmark])
-                    await mark(chance.choice(ROWS[:9]).comment_id, chance.choice(PEOPLE))
+                    comment_id, voter = chance.choice(ROWS[:9]).comment_id, chance.choice(PEOPLE)
+                    await stores.votes.mark(comment_id, voter, helpful=chance.random() < 0.5)
                 case "erase":
                     await erase(stores.comments._table, chance.choice(ERASED))
                 case "load":

@@ -31,12 +31,10 @@ from dal.dynamodb.concurrency import batched, in_parallel
 from dal.dynamodb.errors import ConditionFailedError
 from dal.dynamodb.table import Table
 from dal.entities.comment import (
-    ALL,
     BY_AUTHOR,
     COMMENT,
     FOLDED,
     HELPFUL,
-    STATE,
     comment_in,
     comment_key,
     is_tombstone,
@@ -44,15 +42,13 @@ from dal.entities.comment import (
 from dal.entities.vote import (
     MOST_COUNTED,
     all_votes,
-    decode_vote,
-    encode_vote,
     is_counted,
     vote_position,
 )
 from dal.model import Comment
 from dal.table.entity import packed, unpacked
 from dal.table.index import query_arguments
-from dal.table.items import VERSION, Item, key_of, unchanged, versioned
+from dal.table.items import Item, replacement, versioned
 
 VOTES_A_SECOND = 250
 """The minimum pause between two folds of a comment, in seconds, is the number of its votes divided
@@ -92,12 +88,12 @@ class HelpfulFolds(DeferredWork):
             return False
         votes, moved = await self._read(comment)
         for some in batched(moved, _AT_ONCE):
-            await in_parallel([self._move(vote, comment.product_id) for vote in some])
+            await in_parallel([self._move(vote, comment) for vote in some])
         if votes == comment.votes:
             return bool(moved)
-        whole = COMMENT.encode(comment._replace(votes=votes))
+        new = _folded(item, comment._replace(votes=votes))
         try:
-            await self._table.update(_update(item, whole))
+            await self._table.write([{"Put": {"Item": new, **COMMENT.unchanged(item)}}])
         except ConditionFailedError:  # the item has changed since it was read
             return True
         self.folded += 1
@@ -112,12 +108,13 @@ class HelpfulFolds(DeferredWork):
             self._not_before[comment.comment_id] = now + pause
         return votes, moved
 
-    async def _move(self, item: Item, product_id: str) -> None:
+    async def _move(self, vote: Item, comment: Comment) -> None:
         """Store a vote with another product. If the vote has changed, the next fold moves it."""
-        vote = encode_vote(decode_vote(item)._replace(product_id=product_id))
-        as_read = unchanged(item, ("PK", VERSION))
+        position = vote_position(comment.product_id, comment.comment_id)
         with suppress(ConditionFailedError):
-            await self._table.write([{"Put": {"Item": versioned(vote), **as_read}}])
+            await self._table.write(
+                [replacement(vote, vote | {BY_AUTHOR.sort_key: {"S": position}})]
+            )
 
 
 async def read_votes(
@@ -146,20 +143,14 @@ async def read_votes(
         arguments["ExclusiveStartKey"] = last_key
 
 
-def _update(item: Item, whole: Item) -> Item:
-    """Return the update that stores the number of votes of ``whole`` in the comment's item.
+def _folded(item: Item, comment: Comment) -> Item:
+    """Return the item of a comment with a new number of votes.
 
     Fields of ``data`` that this version does not read stay unchanged.
     """
-    known = unpacked(whole)
-    others = {name: value for name, value in unpacked(item).items() if name not in known}
+    # Without votes, a comment has neither these keys nor the field.
+    kept = {name: value for name, value in item.items() if name not in _KEYS}
+    whole, others = COMMENT.encode(comment), unpacked(item)
     others.pop("helpful", None)
-    update = unchanged(item, ("data", ALL.partition_key, STATE, VERSION))
-    changed = packed(known | others) | {name: whole[name] for name in _KEYS if name in whole}
-    changed |= versioned({FOLDED: {"BOOL": True}})
-    update["ExpressionAttributeNames"] |= {f"#{name}": name for name in (*_KEYS, FOLDED)}
-    update["ExpressionAttributeValues"] |= {f":to_{name}": to for name, to in changed.items()}
-    expression = "SET " + ", ".join(f"#{name} = :to_{name}" for name in changed)
-    if HELPFUL.sort_key not in whole:
-        expression += " REMOVE " + ", ".join(f"#{name}" for name in _KEYS)
-    return {"Key": key_of(item), "UpdateExpression": expression, **update}
+    known = unpacked(whole)
+    return versioned(kept | whole | packed(known | others | known) | {FOLDED: {"BOOL": True}})

@@ -250,6 +250,28 @@ async def retry_on_conflict(
         )
 
 
+async def retry_on_change(
+    attempt: Callable[[], Coroutine[Any, Any, Response]],
+    changed: str,
+    deadline: float | None = None,
+) -> Response:
+    """Repeat ``attempt`` while it raises ConditionFailedError, and return its response.
+
+    ``attempt`` reads items, and writes on condition that they have not changed meanwhile. Errors
+    are those of ``retry_on_conflict``. ``changed`` names the items in the ConflictError.
+    """
+
+    async def once() -> Response:
+        try:
+            return await attempt()
+        except ConditionFailedError:
+            raise ConflictError(
+                f"Other requests keep changing {changed}: try again in a moment."
+            ) from None
+
+    return await retry_on_conflict(once, deadline)
+
+
 @dataclass(slots=True)
 class _Kind:
     next_line: float = 0.0

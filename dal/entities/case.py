@@ -39,6 +39,7 @@ REPORTED = Index(
 )
 
 _TICK = timedelta(microseconds=1)
+_LAST = datetime.max.replace(tzinfo=UTC) - _TICK
 
 CASE_ITEMS = Range(_CASE, _REPORT + LAST_CHARACTER)
 """The sort keys of a comment's case and reports."""
@@ -97,7 +98,8 @@ class Case:
         The clocks of two servers may differ, so the present time may be too early.
         """
         earlier = [self.reported_at, self.decision.at if self.decision else None]
-        return max([datetime.now(UTC), *(one + _TICK for one in earlier if one is not None)])
+        later = (min(one, _LAST) + _TICK for one in earlier if one is not None)
+        return max([datetime.now(UTC), *later])
 
     def decision_now(self, by: str, seen: datetime, reason: str | None = None) -> Decision:
         """Return a decision made now. It is later than all reports."""

@@ -48,13 +48,13 @@ def voted_id(key: Item) -> str:
     return unescape(key["PK"]["S"][len(_VOTES) :])
 
 
-def encode_vote(vote: Vote) -> Item:
+def encode_vote(vote: Vote, *, withdrawn: bool = False) -> Item:
     """Return the table item of a vote. A user has one vote per comment."""
     return {
         **vote_key(vote.comment_id, vote.username),
         BY_AUTHOR.partition_key: {"S": f"DID#{escape(vote.username)}"},
         BY_AUTHOR.sort_key: {"S": vote_position(vote.product_id, vote.comment_id)},
-        **(packed({"withdrawn": True}) | tombstone_expiry() if vote.withdrawn else {}),
+        **(packed({"withdrawn": True}) | tombstone_expiry() if withdrawn else {}),
     }
 
 
@@ -66,8 +66,7 @@ def vote_position(product_id: str, comment_id: str) -> str:
 def decode_vote(item: Item) -> Vote:
     """Return the vote that a table item stores."""
     _, product, _ = item[BY_AUTHOR.sort_key]["S"].split("#")
-    username = unescape(item["SK"]["S"])
-    return Vote(voted_id(item), unescape(product), username, None if is_counted(item) else True)
+    return Vote(voted_id(item), unescape(product), unescape(item["SK"]["S"]))
 
 
 def all_votes(comment_id: str) -> QueryRequest:

@@ -188,9 +188,8 @@ class Log:
         self._next: dict[tuple[str, str], int] = {}
         """Maps a comment's position and version to the number of the change that replaced this
         version."""
-        self._texts: dict[str, dict[int, str]] = {}
-        """Maps a comment's position to the numbers of its changes that have a text, each with the
-        version of the text."""
+        self._texts: dict[str, int] = {}
+        """Maps a comment's position to the number of the change that has its text."""
         for listeners in list(self._listeners.values()):
             for listener in list(listeners):
                 listener.begin(CommentEventKind.RELOAD, self.last)
@@ -199,7 +198,7 @@ class Log:
         """Add an entry, and deliver it to the listeners of its product."""
         if isinstance(entry, Change):
             entry = self._latest(entry)
-        self._forget_texts(entry)
+        entry = self._with_newest_text(entry)
         self.last = EventPosition(self.last.epoch, number)
         self._entries.append((number, entry))
         self._bytes += entry.size
@@ -211,7 +210,7 @@ class Log:
                 if entry.became is None or entry.became.version != before:
                     self._next[entry.position, before] = number
             if entry.now is not None:
-                self._texts.setdefault(entry.position, {})[number] = version(entry.now)
+                self._texts[entry.position] = number
         while len(self._entries) > self._kept or self._bytes > self._kept_bytes:
             self._drop_oldest()
         for listener in list(self._listeners.get(entry.product_id, ())):
@@ -262,36 +261,40 @@ class Log:
             if self._next.get(replaced) == self._floor:
                 del self._next[replaced]
         if oldest.now is not None:
-            self._text_is_gone(oldest.position, self._floor)
+            del self._texts[oldest.position]
 
-    def _forget_texts(self, entry: LogEntry) -> None:
-        """Remove the texts that an entry replaces. The changes stay in the log without texts."""
+    def _change(self, number: int) -> Change:
+        _, entry = self._entries[number - self._entries[0][0]]
+        assert isinstance(entry, Change)  # noqa: S101 - ``_next`` and ``_texts`` refer to changes
+        return entry
+
+    def _text(self, position: str) -> Comment | None:
+        return self._change(self._texts[position]).now if position in self._texts else None
+
+    def _with_newest_text(self, entry: LogEntry) -> LogEntry:
+        """Remove the texts that an entry replaces. The changes stay in the log without texts.
+
+        If the log has a newer text, return the entry without a text.
+        """
         if isinstance(entry, UncertainWrite):
             # The write may have removed any comment of the product. All clients must reload, so
             # they need no text.
-            for number, change in list(self._entries):
-                if isinstance(change, Change) and change.product_id == entry.product_id:
+            for number in list(self._texts.values()):
+                if self._change(number).product_id == entry.product_id:
                     self._forget_text(number)
-            return
-        for number, older in list(self._texts.get(entry.position, {}).items()):
-            if entry.became is None or (entry.was is not None and older <= entry.was.version):
-                self._forget_text(number)
+        elif (text := self._text(entry.position)) is not None:
+            states = [one.version for one in (entry.was, entry.became) if one is not None]
+            if entry.became is not None and version(text) > max(states):
+                return entry.without_text()
+            self._forget_text(self._texts[entry.position])
+        return entry
 
     def _forget_text(self, number: int) -> None:
-        place = number - self._entries[0][0]
-        _, change = self._entries[place]
-        if not isinstance(change, Change) or change.now is None:
-            return
-        self._bytes -= change.size
-        change = change.without_text()
-        self._bytes += change.size
-        self._entries[place] = number, change
-        self._text_is_gone(change.position, number)
-
-    def _text_is_gone(self, position: str, number: int) -> None:
-        del self._texts[position][number]
-        if not self._texts[position]:
-            del self._texts[position]
+        change = self._change(number)
+        shorter = change.without_text()
+        self._bytes += shorter.size - change.size
+        self._entries[number - self._entries[0][0]] = number, shorter
+        del self._texts[change.position]
 
     def _latest(self, change: Change) -> LogEntry:
         """Return the change, with the comment's latest state.
@@ -307,21 +310,16 @@ class Log:
             number = self._next.get((change.position, became.version))
             if number is None:
                 break
-            _, entry = self._entries[number - self._entries[0][0]]
-            assert isinstance(entry, Change)  # noqa: S101 - ``_next`` has numbers of changes
-            later, became = entry, entry.became
+            later = self._change(number)
+            became = later.became
         if later is change:
             return change
         now = later.now
         if now is None and became is not None:
             # The log has not received all changes of the comment yet. Take the newest text.
-            versions = self._texts.get(change.position, {})
-            number = max(versions, key=versions.__getitem__, default=None)
-            if number is None or versions[number] <= became.version:
+            now = self._text(change.position)
+            if now is None or version(now) < became.version:
                 return UncertainWrite(change.product_id)
-            _, newest = self._entries[number - self._entries[0][0]]
-            assert isinstance(newest, Change)  # noqa: S101 - only changes have texts
-            now = newest.now
         return replace(change, now=now, replaced=None)
 
 

@@ -21,6 +21,7 @@ import asyncio
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
@@ -32,7 +33,7 @@ from dal.dynamodb.scan import Progress
 from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.entities.case import commented_id
-from dal.entities.comment import BY_AUTHOR, COMMENT
+from dal.entities.comment import BY_AUTHOR
 from dal.entities.order import ORDER
 from dal.entities.standing import Standing, standing_key
 from dal.entities.submission import encode
@@ -154,11 +155,8 @@ class Erasure:
         if self._done.erased[Kind.COMMENT]:
             await erasures.announce(self._table, record)
             await wait_for_writers()
-        about = {
-            "at": format_instant(datetime.now(UTC)),
-            **asdict(self._choices),
-            "scan": seen is not None,
-        }
+        at, scanned = format_instant(datetime.now(UTC)), seen is not None
+        about = {"at": at, **asdict(self._choices), "scan": scanned}
         counts = {"erased": _plain(self._done.erased), "kept": _plain(self._done.kept)}
         stored = primary_key(f"ERASURE#{record}") | packed(about | counts)
         # A transaction, because the network could delay a single deletion until after a new block.
@@ -174,11 +172,7 @@ class Erasure:
         async for _ in find(self._table, self._name):
             pass
         wanted = asdict(self._choices)
-        fresh = {
-            **wanted,
-            "record": secrets.token_hex(8),
-            "erased": {},
-        }
+        fresh = {**wanted, "record": secrets.token_hex(8), "erased": {}}
 
         def announced(standing: Standing) -> Standing:
             return standing if standing.erasing else replace(standing, erasing=fresh)
@@ -238,9 +232,8 @@ class Erasure:
         def saved(standing: Standing) -> Standing | None:
             if standing.erasing is None:  # another run has completed the erasure
                 return None
-            return replace(
-                standing, erasing={**standing.erasing, "erased": _plain(self._done.erased)}
-            )
+            erasing = {**standing.erasing, "erased": _plain(self._done.erased)}
+            return replace(standing, erasing=erasing)
 
         await self._standings.rewrite(self._name, saved)
 
@@ -269,25 +262,18 @@ class Erasure:
         self._done.erased[kind] += 1
 
     def _actions(self, kind: Kind, item: Item) -> list[Action]:
+        as_read = unchanged(item, tuple(item))
+        delete = {"Delete": {"Key": key_of(item), **as_read}}
         if kind in {Kind.DECISION, Kind.BLOCK}:
-            return [{"Put": {"Item": self._nameless(item), **unchanged(item, tuple(item))}}]
-        try:
+            return [{"Put": {"Item": self._nameless(item), **as_read}}]
+        with suppress(*UNREADABLE):  # delete such an item: it cannot be kept without the name
             if kind is Kind.TICKET and self._choices.tickets == "rename":
-                ticket = TICKET.encode(
-                    replace(TICKET.decode(item), username=erased_owner(), name=None)
-                )
-                return [{"Put": {"Item": ticket, **TICKET.unchanged(item)}}]
+                ticket = replace(TICKET.decode(item), username=erased_owner(), name=None)
+                return [{"Put": {"Item": TICKET.encode(ticket), **as_read}}]
             if kind is Kind.ORDER and self._choices.orders == "rename":
-                order = ORDER.encode(
-                    replace(ORDER.decode(item), username=erased_owner(), name=None)
-                )
-                return [
-                    {"Put": {"Item": order, **ABSENT}},
-                    {"Delete": {"Key": key_of(item), **ORDER.unchanged(item)}},
-                ]
-        except UNREADABLE:  # delete the item, because it cannot be kept without the name
-            pass
-        return [{"Delete": {"Key": key_of(item)}}]
+                order = replace(ORDER.decode(item), username=erased_owner(), name=None)
+                return [{"Put": {"Item": ORDER.encode(order), **ABSENT}}, delete]
+        return [delete]
 
     def _nameless(self, item: Item) -> Item:
         """Return a decision or a block without the moderator's name."""
@@ -323,20 +309,17 @@ class Erasure:
                 return None
             if deletes:
                 return CommentChange(there, idempotency.tombstone(there, digest=False))
+            anonymous: dict[str, Any] = {"username": erased_owner(), "name": None, "photos": ()}
             if isinstance(one, Comment):
-                return CommentChange(
-                    there, encode(one._replace(username=erased_owner(), name=None, photos=()))
-                )
-            return CommentChange(
-                there, encode(replace(one, username=erased_owner(), name=None, photos=()))
-            )
+                return CommentChange(there, encode(one._replace(**anonymous)))
+            return CommentChange(there, encode(replace(one, **anonymous)))
 
         if deletes:
             await remove_reactions(self._table, comment_id)
         try:
             await self._comments.rewrite(comment_id, step)
         except NotFoundError:  # the item cannot be decoded: no counter includes it, only delete it
-            await self._table.write([{"Delete": {"Key": key_of(item), **COMMENT.unchanged(item)}}])
+            await self._table.write(self._actions(Kind.COMMENT, item))
         if deletes:
             await remove_reactions(self._table, comment_id)
 

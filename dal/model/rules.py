@@ -117,6 +117,11 @@ def decimal_places() -> Mapping[str, int]:
     return {one.code: one.exponent for one in Currency if one.exponent is not None}
 
 
+def _invalid(argument: str, fault: str) -> InvalidArgumentError:
+    """Return the error whose message is the argument's name, and ``fault``."""
+    return InvalidArgumentError(argument, f"{argument} {fault}")
+
+
 def trimmed(value: str) -> str:
     """Return ``value`` without blanks at its ends. A value without a visible character is empty."""
     return "" if _is_blank(value) else value.strip(_BLANKS)
@@ -130,18 +135,15 @@ def identifier(argument: str, value: str) -> str:
     value = key_part(argument, value)
     if (visible := trimmed(value)) != value:
         fault = f"{value[:40]!r} begins or ends with a blank: remove the blank"
-        raise InvalidArgumentError(
-            argument, f"{argument} {fault if visible else f'{value[:40]!a} is blank'}."
-        )
+        raise _invalid(argument, f"{fault if visible else f'{value[:40]!a} is blank'}.")
     return value
 
 
 def account(argument: str, value: str) -> str:
     """Return ``value`` if it is valid as the id of a user who signs in."""
     if not has_account(identifier(argument, value)):
-        raise InvalidArgumentError(
-            argument,
-            f"{argument} {value!r} is the id of an imported or erased author, who has no account.",
+        raise _invalid(
+            argument, f"{value!r} is the id of an imported or erased author, who has no account."
         )
     return value
 
@@ -152,17 +154,17 @@ def key_part(argument: str, value: str) -> str:
     The value must have 1 to 512 bytes after escaping, and no character in ``_UNFIT_FOR_KEYS``.
     """
     if not value:
-        raise InvalidArgumentError(argument, f"{argument} is empty.")
+        raise _invalid(argument, "is empty.")
     # The length is checked first, so that a long text costs no further work.
     long = len(value) > MAX_IDENTIFIER_BYTES
     if not long and (unfit := _UNFIT_FOR_KEYS.search(value)):
         half = unicodedata.category(unfit[0]) == "Cs"
         what = "half a character (a surrogate)" if half else "a control character"
-        raise InvalidArgumentError(argument, f"{argument} contains {what}.")
+        raise _invalid(argument, f"contains {what}.")
     if long or len(escape(value).encode()) > MAX_IDENTIFIER_BYTES:
-        raise InvalidArgumentError(
+        raise _invalid(
             argument,
-            f"{argument} is longer than {MAX_IDENTIFIER_BYTES} bytes; '%', '/' and '#' count as "
+            f"is longer than {MAX_IDENTIFIER_BYTES} bytes; '%', '/' and '#' count as "
             "three bytes each.",
         )
     return value
@@ -187,7 +189,7 @@ def name_unless(username: str, name: str | None) -> str | None:
 def rating(argument: str, value: int) -> int:
     """Return ``value`` if it is a rating from 1 to 5."""
     if value not in RATINGS:
-        raise InvalidArgumentError(argument, f"{argument} is {value}; it must be from 1 to 5.")
+        raise _invalid(argument, f"is {value}; it must be from 1 to 5.")
     return value
 
 
@@ -208,16 +210,13 @@ def language(argument: str, value: str) -> str:
     tag = _standardized(value) if len(value) <= MAX_LANGUAGE else ""
     primary, *others = tag.split("-")
     if "x" in (primary, *others) or _PRIVATE_USE.fullmatch(primary):
-        raise InvalidArgumentError(
-            argument,
-            f"{argument} {value!r} is a private-use language tag: use a tag such as 'en' or "
-            "'pt-BR'.",
+        raise _invalid(
+            argument, f"{value!r} is a private-use language tag: use a tag such as 'en' or 'pt-BR'."
         )
     if not primary.isalpha() or len(primary) == 1 or len(tag) > MAX_LANGUAGE:
-        raise InvalidArgumentError(
+        raise _invalid(
             argument,
-            f"{argument} {value[:MAX_LANGUAGE]!r} is not a BCP 47 language tag "
-            "such as 'en' or 'pt-BR'.",
+            f"{value[:MAX_LANGUAGE]!r} is not a BCP 47 language tag such as 'en' or 'pt-BR'.",
         )
     return tag
 
@@ -252,9 +251,7 @@ def languages(argument: str, values: Sequence[str]) -> frozenset[str]:
 def few(argument: str, values: Sequence[Value]) -> Sequence[Value]:
     """Return ``values`` if a filter may list this many values: at most MAX_VALUES."""
     if len(values) > MAX_VALUES:
-        raise InvalidArgumentError(
-            argument, f"{argument} has {len(values):,} values; the maximum is {MAX_VALUES}."
-        )
+        raise _invalid(argument, f"has {len(values):,} values; the maximum is {MAX_VALUES}.")
     return values
 
 
@@ -297,7 +294,7 @@ def stated_reply(argument: str, value: str) -> str:
 def _stated(argument: str, value: str) -> str:
     """Return ``value`` if it has a visible character."""
     if _is_blank(value):
-        raise InvalidArgumentError(argument, f"{argument} is empty: write something.")
+        raise _invalid(argument, "is empty: write something.")
     return value
 
 
@@ -313,9 +310,7 @@ def _is_blank(value: str) -> bool:
 
 def _measured(argument: str, value: str, most: int) -> str:
     if len(value) > most:
-        raise InvalidArgumentError(
-            argument, f"{argument} is {len(value):,} characters long; the maximum is {most:,}."
-        )
+        raise _invalid(argument, f"is {len(value):,} characters long; the maximum is {most:,}.")
     return value
 
 
@@ -328,9 +323,7 @@ def _characters(argument: str, value: str, most: int) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise InvalidArgumentError(
-            argument, f"{argument} contains half a character (a surrogate)."
-        ) from None
+        raise _invalid(argument, "contains half a character (a surrogate).") from None
     return value
 
 
@@ -339,16 +332,14 @@ def instant(argument: str, value: datetime) -> datetime:
     try:
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     except OverflowError:
-        raise InvalidArgumentError(
-            argument, f"{argument} is out of range: years go from 1 to 9999."
-        ) from None
+        raise _invalid(argument, "is out of range: years go from 1 to 9999.") from None
 
 
 def email(argument: str, value: str) -> str:
     """Return ``value`` if it can be an e-mail address."""
     value = _characters(argument, value, MAX_EMAIL)
     if not _EMAIL.fullmatch(value):
-        raise InvalidArgumentError(argument, f"{argument} is not an address such as 'ana@b.org'.")
+        raise _invalid(argument, "is not an address such as 'ana@b.org'.")
     return value
 
 
@@ -362,9 +353,8 @@ def address(argument: str, value: str) -> str:
     """
     _measured(argument, value, MAX_ADDRESS)
     if not (_PATH.fullmatch(value) or _is_https(value)):
-        raise InvalidArgumentError(
-            argument,
-            f"{argument} is not a URL such as 'https://shop.example/kettle.jpg' or '/kettle.jpg'.",
+        raise _invalid(
+            argument, "is not a URL such as 'https://shop.example/kettle.jpg' or '/kettle.jpg'."
         )
     return value
 
@@ -372,9 +362,7 @@ def address(argument: str, value: str) -> str:
 def photo_address(argument: str, value: str) -> str:
     """Return ``value`` if it is valid as a photo's address: an https URL without a user name."""
     if not _is_https(_measured(argument, value, MAX_ADDRESS)):
-        raise InvalidArgumentError(
-            argument, f"{argument} is not a URL such as 'https://shop.example/kettle.jpg'."
-        )
+        raise _invalid(argument, "is not a URL such as 'https://shop.example/kettle.jpg'.")
     return value
 
 
@@ -390,9 +378,7 @@ def alternative_text(argument: str, value: str) -> str:
 def photo_count(argument: str, photos: Sequence[Value]) -> Sequence[Value]:
     """Return ``photos`` if a comment may have this number of photos."""
     if len(photos) > MAX_PHOTOS:
-        raise InvalidArgumentError(
-            argument, f"{argument} has {len(photos):,} entries; the maximum is {MAX_PHOTOS}."
-        )
+        raise _invalid(argument, f"has {len(photos):,} entries; the maximum is {MAX_PHOTOS}.")
     return photos
 
 
@@ -409,9 +395,7 @@ def _is_https(value: str) -> bool:
 def quantity(argument: str, value: int) -> int:
     """Return ``value`` if it is a valid quantity of an order line."""
     if not 1 <= value <= MAX_QUANTITY:
-        raise InvalidArgumentError(
-            argument, f"{argument} is {value}; it must be from 1 to {MAX_QUANTITY:,}."
-        )
+        raise _invalid(argument, f"is {value}; it must be from 1 to {MAX_QUANTITY:,}.")
     return value
 
 
@@ -419,9 +403,7 @@ def money(argument: str, value: str) -> Money:
     """Return the amount and currency of a text like ``12.50 EUR`` or ``EUR 12.50``."""
     parts = next(filter(None, (form.fullmatch(value) for form in _MONEY)), None)
     if parts is None:
-        raise InvalidArgumentError(
-            argument, f"{argument} is {value[:40]!r}; it must be an amount such as '12.50 EUR'."
-        )
+        raise _invalid(argument, f"is {value[:40]!r}; it must be an amount such as '12.50 EUR'.")
     code = currency(argument, parts["currency"])
     return Money(amount(argument, Decimal(parts["amount"]), code), code)
 
@@ -432,9 +414,9 @@ def currency(argument: str, code: str) -> str:
     For gold (XAU), for example, ISO 4217 does not define this number.
     """
     if code not in decimal_places():
-        raise InvalidArgumentError(
+        raise _invalid(
             argument,
-            f"{argument} has the currency {code[:40]}; it must be a payment currency of ISO 4217, "
+            f"has the currency {code[:40]}; it must be a payment currency of ISO 4217, "
             "such as EUR.",
         )
     return code
@@ -443,16 +425,15 @@ def currency(argument: str, code: str) -> str:
 def amount(argument: str, value: Decimal, currency: str) -> Decimal:
     """Return ``value`` with the currency's decimal places: ``5`` EUR becomes ``5.00``."""
     if value.is_signed() or value >= MAX_AMOUNT:
-        raise InvalidArgumentError(
-            argument,
-            f"{argument} is {str(value)[:40]}; it must be from 0 to less than {MAX_AMOUNT:,}.",
+        raise _invalid(
+            argument, f"is {str(value)[:40]}; it must be from 0 to less than {MAX_AMOUNT:,}."
         )
     places = decimal_places()[currency]
     exact = round(value, places)
     if exact != value:
-        raise InvalidArgumentError(
+        raise _invalid(
             argument,
-            f"{argument} is {str(value)[:40]} {currency}; "
+            f"is {str(value)[:40]} {currency}; "
             f"amounts of this currency have {places} decimal places.",
         )
     return exact
@@ -461,9 +442,7 @@ def amount(argument: str, value: Decimal, currency: str) -> Decimal:
 def line_count(argument: str, lines: Sequence[Value]) -> Sequence[Value]:
     """Return ``lines`` if an order may have this number of lines."""
     if not 1 <= len(lines) <= MAX_LINES:
-        raise InvalidArgumentError(
-            argument, f"{argument} has {len(lines):,} entries; an order has 1 to {MAX_LINES}."
-        )
+        raise _invalid(argument, f"has {len(lines):,} entries; an order has 1 to {MAX_LINES}.")
     return lines
 
 
@@ -471,9 +450,7 @@ def order_lines(argument: str, lines: Sequence[OrderLine]) -> tuple[OrderLine, .
     """Return ``lines`` if they are valid for an order: 1 to 90, in one currency."""
     currencies = sorted({line.unit_price.currency for line in line_count(argument, lines)})
     if len(currencies) > 1:
-        raise InvalidArgumentError(
-            argument, f"{argument} mixes {' and '.join(currencies)}; an order has one currency."
-        )
+        raise _invalid(argument, f"mixes {' and '.join(currencies)}; an order has one currency.")
     return tuple(lines)
 
 

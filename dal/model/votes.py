@@ -11,8 +11,6 @@ class Vote(NamedTuple):
     comment_id: str
     product_id: str
     username: str
-    withdrawn: bool | None = None
-    """True if the user has withdrawn the vote."""
 
 
 class Highlights(NamedTuple):

@@ -10,8 +10,8 @@ from operator import attrgetter
 from typing import Any
 
 from dal.dynamodb.concurrency import batched
-from dal.dynamodb.errors import ConditionFailedError, ConflictError
-from dal.dynamodb.retries import retry_on_conflict
+from dal.dynamodb.errors import ConflictError
+from dal.dynamodb.retries import retry_on_change
 from dal.dynamodb.table import Table
 from dal.entities.case import (
     CASE,
@@ -37,7 +37,7 @@ from dal.writes.reactions import remove_reactions, same_state
 _AT_ONCE = 100
 """Number of comments that one BatchGetItem reads. This is DynamoDB's maximum."""
 
-CHANGING = "Other requests keep changing this comment's case: try again in a moment."
+THE_CASE = "this comment's case"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +139,10 @@ async def correct_case(table: Table, comment_id: str) -> int:
         case = read.corrected(hidden=comment_in(item) is None)
         if case == read.case:
             return 0
-        try:
-            await table.write([same_state(comment_id, item), read.put(case)])
-        except ConditionFailedError:
-            raise ConflictError(CHANGING) from None
+        await table.write([same_state(comment_id, item), read.put(case)])
         return case.listed - read.case.listed
 
-    return await retry_on_conflict(attempt)
+    return await retry_on_change(attempt, THE_CASE)
 
 
 async def with_cases(table: Table, changes: Sequence[CommentChange]) -> list[CommentChange]:

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from dal.catalogue import query_of
 from dal.dynamodb.account import note_hidden
 from dal.dynamodb.concurrency import in_parallel
-from dal.dynamodb.errors import ConditionFailedError, ConflictError
-from dal.dynamodb.retries import retry_on_conflict
+from dal.dynamodb.errors import ConflictError
+from dal.dynamodb.retries import retry_on_change
 from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.entities.case import case_key
-from dal.entities.comment import STATE, comment_key, comment_position
+from dal.entities.comment import comment_key, comment_position
 from dal.entities.submission import HELD, QUEUE, SUBMISSION, encode, submission_in
 from dal.model import Comment
 from dal.model.moderation import QueueKind
@@ -20,13 +20,14 @@ from dal.model.submissions import QueueEntry, Submission, SubmissionState, rejec
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.plan import Query
-from dal.repositories.cases import CHANGING, StoredCase, case_of
+from dal.repositories.cases import THE_CASE, StoredCase, case_of
 from dal.table.entity import Row
 from dal.table.index import QUEUE_SHARDS, QueryRequest
-from dal.table.items import Action, Item, further_units, unchanged
+from dal.table.items import Action, Item, further_units
 from dal.table.ranges import between
 from dal.writes.changes import CommentChange
 from dal.writes.comments import CommentWriter, Stored, version
+from dal.writes.reactions import same_state
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,22 +127,17 @@ class ModerationRepository:
                 comment = one.published()._replace(touched_at=datetime.now(UTC))
                 return _decided(item, comment, decided)
 
-            one = await self._rewrite(comment_id, step)
+            one = await self._writes.rewrite(comment_id, step)
             if not isinstance(one, Comment):
                 return None
             if there is None or read.case.opened_at is None:
                 return one
             if version(one) != seen:
                 return None
-            as_read = unchanged(there, ("data", STATE))
-            check = {"ConditionCheck": {"Key": comment_key(comment_id), **as_read}}
-            try:
-                await self._table.write([check, decided])
-            except ConditionFailedError:
-                raise ConflictError(CHANGING) from None
+            await self._table.write([same_state(comment_id, there, "data"), decided])
             return one
 
-        approved = await retry_on_conflict(attempt)
+        approved = await retry_on_change(attempt, THE_CASE)
         if approved is None:
             raise ConflictError(_EDITED)
         return Edge(approved, comment_position(approved))
@@ -162,24 +158,15 @@ class ModerationRepository:
                     return None
                 return _decided(item, rejected(one, reason, decision.at), read.decided(decision))
 
-            return await self._rewrite(comment_id, step)
+            return await self._writes.rewrite(comment_id, step)
 
-        there = await retry_on_conflict(attempt)
+        there = await retry_on_change(attempt, THE_CASE)
         if not isinstance(there, Submission) or there.reason != reason:
             raise ConflictError(_EDITED)
         return there
 
     async def _case(self, comment_id: str) -> StoredCase:
         return case_of(comment_id, await self._table.get(case_key(comment_id)))
-
-    async def _rewrite(
-        self, comment_id: str, step: Callable[[Item, Stored], CommentChange | None]
-    ) -> Stored | None:
-        """Change a comment by ``step``. Raise ConflictError if the case has changed meanwhile."""
-        try:
-            return await self._writes.rewrite(comment_id, step)
-        except ConditionFailedError:
-            raise ConflictError(CHANGING) from None
 
 
 def _decided(item: Item, new: Stored, decided: Action) -> CommentChange:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dal.catalogue import query_of
-from dal.dynamodb.errors import AlreadyExistsError, ConditionFailedError, ConflictError
-from dal.dynamodb.retries import retry_on_conflict
+from dal.dynamodb.errors import AlreadyExistsError, ConditionFailedError
+from dal.dynamodb.retries import retry_on_change
 from dal.dynamodb.table import Table
 from dal.entities.organization import (
     ORGANIZATION_USER,
@@ -25,10 +25,10 @@ from dal.table.errors import InvalidArgumentError
 from dal.table.items import (
     ABSENT,
     PRESENT,
-    VERSION,
     Action,
     Item,
     key_of,
+    replacement,
     unchanged,
     versioned,
 )
@@ -129,16 +129,9 @@ class OrganizationRepository:
             item = await self._table.get(organization_key(organization.name))
             if item is None:
                 raise NotFoundError("Organisation not found.")
-            new = versioned(encode_organization(organization))
-            as_read = unchanged(item, ("data", VERSION))
-            try:
-                await self._table.write([{"Put": {"Item": new, **as_read}}])
-            except ConditionFailedError:
-                raise ConflictError(
-                    "Other requests keep changing this organisation: try again in a moment."
-                ) from None
+            await self._table.write([replacement(item, encode_organization(organization))])
 
-        await retry_on_conflict(attempt)
+        await retry_on_change(attempt, "this organisation")
 
     async def remove_user(self, organization: str, username: str, *, by: str | None) -> None:
         """Remove a user from an organisation. The user's tickets stay.
@@ -191,11 +184,9 @@ class OrganizationRepository:
             except ConditionFailedError as error:
                 if 1 in error.failed and staying == by:
                     raise NotFoundError(_NO_ADMIN) from None
-                raise ConflictError(
-                    "Other requests keep changing this user: try again in a moment."
-                ) from None
+                raise
 
-        await retry_on_conflict(attempt)
+        await retry_on_change(attempt, "this user")
 
     async def _staying(
         self, user: OrganizationUser, new: UserType | None, by: str | None

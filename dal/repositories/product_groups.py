@@ -8,7 +8,7 @@ from dal.entities.group import encode_group, group_key, groups_in
 from dal.entities.product import PRODUCT_DETAILS, details_in, details_key
 from dal.model import ProductDetails, ProductGroup
 from dal.table.errors import InvalidArgumentError
-from dal.table.items import VERSION, Action, Item, contents, key_of, unchanged, versioned
+from dal.table.items import VERSION, Action, Item, contents, key_of, replacement, unchanged
 
 MAX_MEMBERS = 60
 """Maximum products of a group. A page reads a partition of each product."""
@@ -75,8 +75,7 @@ def _changes(
     for item in new:
         held = old.get(_name(item))
         if held is None or item != contents(held):
-            as_read = unchanged(held, ("data", VERSION))
-            yield {"Put": {"Item": versioned(item), **as_read}}
+            yield replacement(held, item)
     for key in gone:
         held = old.get(_name(key))
         if held is not None:

@@ -7,8 +7,8 @@ from functools import partial
 
 from dal.catalogue import query_of
 from dal.dynamodb.concurrency import batched, in_parallel
-from dal.dynamodb.errors import AlreadyExistsError, ConditionFailedError, ConflictError
-from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_conflict
+from dal.dynamodb.errors import AlreadyExistsError
+from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_change, retry_on_conflict
 from dal.dynamodb.table import Table
 from dal.entities.group import group_key, groups_in
 from dal.entities.product import PRODUCT_DETAILS, decode_titled, details_in, details_key
@@ -19,7 +19,7 @@ from dal.query.pagination import Page, PageReader, Slice
 from dal.repositories.bulk_write import NOTHING, UNCHANGED, Outcome, compared
 from dal.repositories.product_groups import MOVES_AT_ONCE, move_products
 from dal.table.entity import UNREADABLE
-from dal.table.items import VERSION, Item, contents, unchanged, versioned
+from dal.table.items import Item, contents, replacement
 from dal.table.key_parts import LAST_CHARACTER
 from dal.table.ranges import Range
 
@@ -77,17 +77,11 @@ class ProductRepository:
                     "the table: move this item before you set the product's title, picture or URL."
                 ) from None
             details = replace(held, **changes)
-            as_read = unchanged(item, ("data", VERSION))
-            new = versioned(PRODUCT_DETAILS.encode((product_id, details)))
-            try:
-                await self._table.write([{"Put": {"Item": new, **as_read}}])
-            except ConditionFailedError:
-                raise ConflictError(
-                    "Other requests keep changing this product: try again in a moment."
-                ) from None
+            new = PRODUCT_DETAILS.encode((product_id, details))
+            await self._table.write([replacement(item, new)])
             return details
 
-        return await retry_on_conflict(attempt)
+        return await retry_on_change(attempt, "this product")
 
     async def groups(self, group_ids: Collection[str]) -> dict[str, ProductGroup]:
         """Return the existing groups among ``group_ids``, by id, in one request per 100 ids."""

@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from dal.catalogue import query_of
 from dal.dynamodb import retries
 from dal.dynamodb.concurrency import KeyedLocks, batched, in_parallel
-from dal.dynamodb.errors import ConditionFailedError, ConflictError
-from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_conflict
+from dal.dynamodb.errors import ConditionFailedError
+from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_change
 from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.entities.case import CASE, Case, case_key, encode_report
@@ -31,7 +31,7 @@ from dal.query.pagination import Page, PageReader, Slice
 from dal.query.plan import PlanBasis, Query
 from dal.query.trace import ExecutionStatistics
 from dal.repositories.bulk_write import NOTHING, Outcome, compared, overwrite, summed
-from dal.repositories.cases import CHANGING, StoredCase, case_of, read_case
+from dal.repositories.cases import THE_CASE, StoredCase, case_of, read_case
 from dal.table.entity import Row
 from dal.table.errors import InvalidArgumentError
 from dal.table.items import ABSENT, Action, Item
@@ -103,7 +103,7 @@ class ReportRepository:
 
         # Reports of a comment change its case, so parallel transactions would conflict.
         async with self._comments.hold([comment_id], deadline=retries.DEADLINE):
-            await retry_on_conflict(attempt)
+            await retry_on_change(attempt, THE_CASE)
 
     async def reports(self, comment_id: str) -> CommentReports:
         """Return up to MOST_READ reports of a comment, oldest first (access pattern AP16)."""
@@ -155,13 +155,10 @@ class ReportRepository:
             outcome = compared(item, image)
             if image != item:
                 check = same_state(case.comment_id, comment)
-                try:
-                    await self._table.write([check, {"Put": {"Item": image, **stored.as_read}}])
-                except ConditionFailedError as error:
-                    raise ConflictError(CHANGING) from error
+                await self._table.write([check, {"Put": {"Item": image, **stored.as_read}}])
             return outcome
 
-        return await retry_on_conflict(attempt, MAINTENANCE_DEADLINE)
+        return await retry_on_change(attempt, THE_CASE, MAINTENANCE_DEADLINE)
 
     async def _add(
         self, comment: Comment, report: Report, stored: StoredCase, review_at: int
@@ -169,7 +166,7 @@ class ReportRepository:
         """Store a new report, and open the comment's case or unpublish the comment.
 
         If the user's first report is stored already, nothing changes: it counts. Raises
-        ConflictError if another request has changed the comment or the case since it was read.
+        ConditionFailedError if the comment or the case has changed since it was read.
         """
         undecided = [*stored.undecided, report]
         opened_at = stored.case.opened_at or undecided[0].at
@@ -181,7 +178,7 @@ class ReportRepository:
                 await self._table.write([check, put, stored.put(case)])
         except ConditionFailedError as error:
             if _REPORT not in error.failed:
-                raise ConflictError(CHANGING) from error
+                raise
 
     async def _sent_to_review(self, stored: StoredCase, case: Case, report: Action) -> bool:
         """Unpublish a comment until a moderator decides, and store its ``case`` as hidden.

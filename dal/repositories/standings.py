@@ -5,8 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from dal.catalogue import query_of
-from dal.dynamodb.errors import ConditionFailedError, ConflictError
-from dal.dynamodb.retries import retry_on_conflict
+from dal.dynamodb.retries import retry_on_change
 from dal.dynamodb.table import Table
 from dal.entities.order import purchase_key
 from dal.entities.standing import (
@@ -22,7 +21,7 @@ from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
 from dal.table.entity import Row
 from dal.table.index import tombstone_expiry
-from dal.table.items import VERSION, unchanged, versioned
+from dal.table.items import replacement
 
 
 class StandingRepository:
@@ -81,19 +80,11 @@ class StandingRepository:
             new = step(Standing(username) if item is None else standing_in(item))
             if new is None:
                 return None
-            as_read = unchanged(item, ("data", VERSION))
-            stored = versioned(STANDING.encode(new))
-            if new == Standing(username):
-                stored |= tombstone_expiry()
-            try:
-                await self._table.write([{"Put": {"Item": stored, **as_read}}])
-            except ConditionFailedError:
-                raise ConflictError(
-                    "Other requests keep changing this user's standing: try again in a moment."
-                ) from None
+            expiry = tombstone_expiry() if new == Standing(username) else {}
+            await self._table.write([replacement(item, STANDING.encode(new) | expiry)])
             return new
 
-        return await retry_on_conflict(attempt)
+        return await retry_on_change(attempt, "this user's standing")
 
 
 def _block(row: Row) -> Block:

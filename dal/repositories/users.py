@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from dal.dynamodb.errors import ConditionFailedError, ConflictError
-from dal.dynamodb.retries import retry_on_conflict
+from dal.dynamodb.retries import retry_on_change
 from dal.dynamodb.table import Table
 from dal.model import Profile
 from dal.repositories.bulk_write import Outcome, overwrite
 from dal.table.entity import packed, unpacked
 from dal.table.index import EXPIRES, TABLE, QueryRequest
-from dal.table.items import VERSION, Item, primary_key, unchanged, versioned
+from dal.table.items import Item, primary_key, replacement
 from dal.table.key_parts import escape, unescape
 
 _USER = "USER#"
@@ -40,17 +39,10 @@ class UserRepository:
         async def attempt() -> Profile:
             item = await self._table.get(_key(username))
             profile = replace(Profile() if item is None else _decode(item), **changes)
-            as_read = unchanged(item, ("data", VERSION))
-            put = {"Item": versioned(encode_profile(username, profile)), **as_read}
-            try:
-                await self._table.write([{"Put": put}])
-            except ConditionFailedError:
-                raise ConflictError(
-                    "Other requests keep changing this profile: try again in a moment."
-                ) from None
+            await self._table.write([replacement(item, encode_profile(username, profile))])
             return profile
 
-        return await retry_on_conflict(attempt)
+        return await retry_on_change(attempt, "this profile")
 
     async def put_profiles(self, profiles: Mapping[str, Profile]) -> Outcome:
         """Write profiles by username. Each profile replaces the user's stored profile."""

@@ -10,8 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from dal.counts.helpful import HelpfulFolds, read_votes
-from dal.dynamodb.errors import ConditionFailedError, ConflictError
-from dal.dynamodb.retries import retry_on_conflict
+from dal.dynamodb.retries import retry_on_change
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT, HELPFUL
 from dal.entities.vote import encode_vote, is_counted, vote_key, voted_id, votes_of_user
@@ -22,7 +21,7 @@ from dal.repositories.bulk_write import Outcome, overwrite
 from dal.table.entity import Row
 from dal.table.errors import DalError, InvalidArgumentError
 from dal.table.index import QueryRequest, query_all
-from dal.table.items import VERSION, unchanged, versioned
+from dal.table.items import replacement
 from dal.writes.reactions import published
 
 _FIRST_ROWS, _FURTHER_ROWS = 12, 28
@@ -44,26 +43,6 @@ class VoteRepository:
     def __init__(self, table: Table, folds: HelpfulFolds) -> None:
         self._table = table
         self._folds = folds
-
-    async def mark(
-        self, comment_id: str, username: str, check: Callable[[Permission], None] = lambda _: None
-    ) -> Comment:
-        """Store a user's vote, and return the comment with its present number of votes.
-
-        ``check`` may raise an error to refuse the user. A second vote does not count. Raises
-        NotFoundError if the comment is not published, InvalidArgumentError if the comment is the
-        user's own, and ConflictError if other requests keep changing the vote.
-        """
-        return await self._set(comment_id, username, check)
-
-    async def unmark(
-        self, comment_id: str, username: str, check: Callable[[Permission], None] = lambda _: None
-    ) -> Comment:
-        """Withdraw a user's vote, and return the comment with its present number of votes.
-
-        The errors are those of ``mark``.
-        """
-        return await self._set(comment_id, username, check, withdrawn=True)
 
     async def marked(self, username: str, comments: Sequence[Comment]) -> set[str]:
         """Return the ids of those ``comments`` that a user has marked as helpful.
@@ -114,45 +93,44 @@ class VoteRepository:
             self._folds.note(vote.comment_id)
         return outcome
 
-    async def _set(
+    async def mark(
         self,
         comment_id: str,
         username: str,
-        check: Callable[[Permission], None],
+        check: Callable[[Permission], None] = lambda _: None,
         *,
-        withdrawn: bool | None = None,
+        helpful: bool = True,
     ) -> Comment:
-        """Store a user's vote or its withdrawal. Return the comment with its number of votes.
+        """Store a user's vote, and return the comment with its present number of votes.
 
-        A vote that is already stored is written again, as a new version. Otherwise an earlier
+        If ``helpful`` is False, the vote is withdrawn. ``check`` may raise an error to refuse the
+        user. A second vote does not count, but is written as a new version. Otherwise an earlier
         withdrawal that the network delays could still succeed.
-        """
-        key = vote_key(comment_id, username)
-        comment, own = await published(self._table, comment_id, username, check, [key])
-        if comment.username == username:
-            raise InvalidArgumentError(
-                "id", "This is your own comment: only others can find it helpful."
-            )
-        held = next(iter(own), None)
-        vote = encode_vote(Vote(comment_id, comment.product_id, username, withdrawn))
 
-        async def attempt() -> None:
-            nonlocal held
-            as_read = unchanged(held, ("PK", VERSION))
-            try:
-                await self._table.write([{"Put": {"Item": versioned(vote), **as_read}}])
-            except ConditionFailedError:
-                held = await self._table.get(key)
-                raise ConflictError(
-                    "Other requests keep changing your vote: try again in a moment."
-                ) from None
+        Raises NotFoundError if the comment is not published, InvalidArgumentError if the comment is
+        the user's own, and ConflictError if other requests keep changing the vote.
+        """
+        again = False
+
+        async def attempt() -> tuple[Comment, int]:
+            nonlocal again
+            keys = [vote_key(comment_id, username)]
+            found = published(self._table, comment_id, username, check, keys, consistent=again)
+            comment, own = await found
+            again = True
+            if comment.username == username:
+                raise InvalidArgumentError(
+                    "id", "This is your own comment: only others can find it helpful."
+                )
+            vote = Vote(comment_id, comment.product_id, username)
+            new = encode_vote(vote, withdrawn=not helpful)
+            await self._table.write([replacement(next(iter(own), None), new)])
+            return comment, comment.votes + helpful - any(map(is_counted, own))
 
         try:
-            await retry_on_conflict(attempt)
+            comment, votes = await retry_on_change(attempt, "your vote")
         finally:  # after an error too, because the vote may have been written
             self._folds.note(comment_id)
-        before = held is not None and is_counted(held)
-        votes = comment.votes + (not withdrawn) - before
         with suppress(DalError):  # the vote is stored, so the answer must not be an error
             counted, _, complete = await read_votes(self._table, comment, MOST_EXACT)
             votes = counted if complete else votes

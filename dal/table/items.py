@@ -30,6 +30,15 @@ def versioned(item: Item) -> Item:
     return item | {VERSION: {"S": secrets.token_hex(6)}}
 
 
+def replacement(held: Item | None, new: Item) -> Action:
+    """Return an action that stores ``new`` as a new version of the item ``held``.
+
+    The action fails if the stored item has changed since ``held`` was read. ``held`` is None if
+    there was no item.
+    """
+    return {"Put": {"Item": versioned(new), **unchanged(held, ("PK", "data", VERSION))}}
+
+
 def contents(item: Item) -> Item:
     """Return an item without its version."""
     return {name: value for name, value in item.items() if name != VERSION}

@@ -26,7 +26,7 @@ from dal.model.moderation import ReviewCause
 from dal.model.submissions import Submission, SubmissionState, pending
 from dal.query.pagination import Edge
 from dal.repositories.bulk_write import BulkWriter, Outcome
-from dal.repositories.cases import CHANGING, with_cases
+from dal.repositories.cases import with_cases
 from dal.repositories.one_per_person import named
 from dal.table.items import Item, further_units
 from dal.writes.changes import CommentChange, CommentObserver, Undated
@@ -235,10 +235,8 @@ class CommentWriter:
             except ConditionFailedError as error:
                 if whole.is_naming(error.failed):
                     elsewhere = not elsewhere
-                elif 0 not in error.failed:
-                    if whole is change:
-                        raise
-                    raise ConflictError(CHANGING) from None
+                elif whole is change and 0 not in error.failed:
+                    raise
                 raise ConflictError(
                     "Other requests keep changing this comment: try again in a moment."
                 ) from None

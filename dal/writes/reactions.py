@@ -41,12 +41,13 @@ async def published(
     return comment, [item for item in items if key_of(item) in own]
 
 
-def same_state(comment_id: str, item: Item | None) -> Action:
+def same_state(comment_id: str, item: Item | None, *more: str) -> Action:
     """Return an action that fails if a comment is not in the same state as its ``item``.
 
-    It fails if the comment was published, unpublished, deleted or moved to another product.
+    It fails if the comment was published, unpublished, deleted or moved to another product. It also
+    compares the attributes ``more``.
     """
-    as_read = unchanged(item, (ALL.partition_key, STATE))
+    as_read = unchanged(item, (ALL.partition_key, STATE, *more))
     return {"ConditionCheck": {"Key": comment_key(comment_id), **as_read}}
 
 

@@ -6,12 +6,13 @@ fetches nothing.
 """
 
 import asyncio
+import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import jwt
@@ -36,6 +37,12 @@ DISCOVERY = "/.well-known/openid-configuration"
 
 AUTH_METHODS = "token_endpoint_auth_methods_supported"
 """The member of the discovery document with the methods by which clients can authenticate."""
+
+
+MAX_DOCUMENT = 1_000_000
+"""Maximum bytes of the discovery document, and of the key set."""
+
+Document = TypeVar("Document")
 
 
 class KeysUnavailableError(Exception):
@@ -102,23 +109,8 @@ class Issuer:
 
         Raise KeysUnavailableError if it cannot be fetched or has no key for signatures.
         """
-        import jwt  # noqa: PLC0415 - see the module's docstring
-
         address = self._jwks_url or (await self.metadata())["jwks_uri"]
-        self._require_pause_is_over()
-        try:
-            client = jwt.PyJWKClient(str(address), cache_jwk_set=False, timeout=_TIMEOUT)
-            # Fetch in a thread, because PyJWT fetches with urllib, which would block the event
-            # loop.
-            published = await asyncio.to_thread(client.get_jwk_set)
-        except (jwt.PyJWTError, OSError, RecursionError, ValueError) as error:
-            raise self._unavailable(f"The key set of {self}", error) from error
-        keys = [key for key in published.keys if key.public_key_use in ("sig", None)]
-        if not keys:
-            raise self._unavailable(
-                f"The key set of {self}", ValueError("it has no key for signatures")
-            )
-        self._keys = keys
+        self._keys = await self._fetched_from(address, f"The key set of {self}", _signature_keys)
         self._fetched = monotonic()
 
     async def metadata(self) -> Mapping[str, Any]:
@@ -126,24 +118,44 @@ class Issuer:
 
         Raises KeysUnavailableError if the document cannot be fetched or is invalid.
         """
+        if self._metadata is None:
+            assert self.url is not None  # noqa: S101 - only ``jwks_url`` makes ``url`` optional
+            address = self.url.rstrip("/") + DISCOVERY
+            self._metadata = await self._fetched_from(
+                address, f"The document {address}", self._checked
+            )
+        return self._metadata
+
+    async def _fetched_from(
+        self, address: str, what: str, read: Callable[[Any], Document]
+    ) -> Document:
+        """Return ``read`` of the JSON at an address. Raise KeysUnavailableError for any fault."""
         import httpx  # noqa: PLC0415 - see the module's docstring
+        import jwt  # noqa: PLC0415 - see the module's docstring
 
-        if self._metadata is not None:
-            return self._metadata
         self._require_pause_is_over()
-        assert self.url is not None  # noqa: S101 - only ``jwks_url`` makes ``url`` optional
-        address = self.url.rstrip("/") + DISCOVERY
+        body = bytearray()
         try:
-            async with httpx.AsyncClient(timeout=_TIMEOUT) as client:
-                document: dict[str, Any] = (await client.get(address)).raise_for_status().json()
-            self._check(document)
-        except (httpx.HTTPError, RecursionError, ValueError) as error:
-            raise self._unavailable(f"The document {address}", error) from error
-        self._metadata = document
-        return document
+            async with (
+                httpx.AsyncClient(timeout=_TIMEOUT, follow_redirects=True) as client,
+                client.stream("GET", str(address)) as response,
+            ):
+                async for part in response.raise_for_status().aiter_bytes():
+                    body += part
+                    if len(body) > MAX_DOCUMENT:
+                        raise ValueError(f"it is longer than {MAX_DOCUMENT:,} bytes")  # noqa: TRY301
+            return read(json.loads(body))
+        except (
+            httpx.HTTPError,
+            httpx.InvalidURL,
+            jwt.PyJWTError,
+            RecursionError,
+            ValueError,
+        ) as error:
+            raise self._unavailable(what, error) from error
 
-    def _check(self, document: object) -> None:
-        """Raise ValueError unless ``document`` is this issuer's discovery document."""
+    def _checked(self, document: Any) -> Mapping[str, Any]:
+        """Return ``document``. Raise ValueError if it is not this issuer's discovery document."""
         if not isinstance(document, dict) or "jwks_uri" not in document:
             raise ValueError("it is not a discovery document with a jwks_uri")
         if not isinstance(document.get(AUTH_METHODS, []), list):
@@ -154,6 +166,8 @@ class Issuer:
                 f"it names the issuer {document.get('issuer')!r}: "
                 "set --jwt-issuer to exactly this text"
             )
+        found: Mapping[str, Any] = document
+        return found
 
     async def warn_if_unavailable(self) -> None:
         """Fetch the key set at the server's start, so that the log shows a wrong address."""
@@ -177,3 +191,16 @@ class Issuer:
 
     def __str__(self) -> str:
         return self._jwks_url or str(self.url)
+
+
+def _signature_keys(document: Any) -> "list[jwt.PyJWK]":
+    """Return the keys for signatures in a key set. Raise ValueError if it has none."""
+    import jwt  # noqa: PLC0415 - see the module's docstring
+
+    if not isinstance(document, dict):
+        raise ValueError("it is not a JSON object")  # noqa: TRY004 - as for other faults
+    published = jwt.PyJWKSet.from_dict(document).keys
+    keys = [key for key in published if key.public_key_use in ("sig", None)]
+    if not keys:
+        raise ValueError("it has no key for signatures")
+    return keys

@@ -135,11 +135,23 @@ _FULL = _wire(
 
 
 class SendTimeout(Protocol):
-    """Closes a connection if the write buffer is full and the client reads almost nothing."""
+    """Closes a connection if the write buffer is full and the client reads almost nothing.
+
+    Also tells subscriptions that the server stops: see ``ENDING``.
+    """
 
     loop: AbstractEventLoop
     transport: Transport
     _send_timer: TimerHandle | None = None
+    _shared: "Connections"
+    _on_ending: Callable[[], None] | None = None
+    """Ends a running subscription when the server stops."""
+
+    def _set_on_ending(self, act: Callable[[], None]) -> None:
+        self._on_ending = act
+        # A subscription may begin after the server has called ``shutdown``.
+        if self._shared.ending:
+            act()
 
     def pause_writing(self) -> None:
         """Start a timer for ``SEND_TIMEOUT``, because the write buffer is full.
@@ -232,8 +244,6 @@ class Connection(SendTimeout, HttpProtocol):
         """Whether the server has stopped parsing. The client may still read its last response."""
         self._on_leaving: Callable[[], None] | None = None
         """Cancels the running request when the client disconnects."""
-        self._on_ending: Callable[[], None] | None = None
-        """Ends a running subscription when the server stops."""
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         """Wait for a request. If there are too many connections, close one of them."""
@@ -417,12 +427,6 @@ class Connection(SendTimeout, HttpProtocol):
         self._on_leaving = act
         # The client may have disconnected before the application started.
         if self._left and act is not None:
-            act()
-
-    def _set_on_ending(self, act: Callable[[], None]) -> None:
-        self._on_ending = act
-        # A subscription may begin after the server has called ``shutdown``.
-        if self._shared.ending:
             act()
 
     def _refuse(self, cycle: RequestResponseCycle) -> None:

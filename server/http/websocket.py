@@ -11,7 +11,7 @@ client has read events too slowly
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,7 +31,7 @@ from schema.execution.executable_schema import EventResult, RefusedSubscriptionE
 from server.auth.claims import InvalidTokenError
 from server.auth.issuer import KeysUnavailableError
 from server.http.admission import TOO_MANY_MESSAGES
-from server.http.connections import STATE, Connections, SendTimeout
+from server.http.connections import STATE, SendTimeout
 from server.http.errors import failure
 from server.http.graphql import GraphQLView
 from server.http.middleware import is_allowed, is_own, request_id_of
@@ -303,8 +303,7 @@ class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._shared: Connections = self.app_state[STATE]
-        self._on_ending: Callable[[], None] | None = None
+        self._shared = self.app_state[STATE]
         self._second = 0.0
         """The time at which the current second began. Frames are counted per second."""
         self._frames = 0
@@ -378,12 +377,6 @@ class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
         if hasattr(self, "scope"):
             extensions: Any = self.scope["extensions"]
             extensions[ENDING] = self._set_on_ending
-
-    def _set_on_ending(self, act: Callable[[], None]) -> None:
-        self._on_ending = act
-        # The handshake may follow after the server has called ``shutdown``.
-        if self._shared.ending:
-            act()
 
     def shutdown(self) -> None:
         """Let the application close an accepted connection. Close any other connection here."""

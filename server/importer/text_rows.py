@@ -6,6 +6,9 @@ If a quote is not closed in CSV, the cell continues until the next quote, and co
 between the two quotes. So ``CsvRows`` searches the lines of a malformed record, and of a text with
 several lines, for the next row. It rejects only the lines before this row, and continues with this
 row.
+
+A file that was cut in its last cell, without quotes, looks like a file without a line end after its
+last row. Some programs write such files, so the last row is loaded.
 """
 
 import csv
@@ -34,25 +37,6 @@ DELIMITERS = (",", ";", "\t", "|")
 most columns. If two delimiters give equally many columns, the reader uses the first of them."""
 
 _NEVER_CLOSED = "unexpected end of data"
-
-
-def parse_record(
-    text: str, columns: Sequence[str], delimiter: str = ","
-) -> Mapping[str, object] | str:
-    """Return the cells of one CSV record by column.
-
-    If the text is not one record, return the reason instead.
-    """
-    try:
-        lines = io.StringIO(text, newline="\n")
-        records = list(csv.reader(lines, delimiter=delimiter, strict=True))
-    except csv.Error as error:
-        return _reason(error)
-    if len(records) != 1:
-        return f"the text has {len(records)} rows instead of one"
-    if len(records[0]) != len(columns):
-        return _miscounted(records[0], columns)
-    return dict(zip(columns, records[0], strict=True))
 
 
 class CsvRows(Iterator[Row | Reject]):
@@ -283,6 +267,28 @@ def _read(line: Line) -> Row | Reject:
     return Row(line.number, found, line.text.strip())
 
 
+def _cells(text: str, columns: Sequence[str] | None, delimiter: str) -> dict[str, object]:
+    """Return the cells of a row's text by column. The text is JSON if ``columns`` is None."""
+    if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in text):
+        raise _NotARowError(
+            "raw contains a NUL byte, or bytes that are not UTF-8 (\\udc80 to \\udcff)"
+        )
+    if columns is None:
+        return _object(text)
+    if len(delimiter) != 1:
+        raise _NotARowError("delimiter is not one character")
+    try:
+        lines = io.StringIO(text, newline="\n")
+        records = list(csv.reader(lines, delimiter=delimiter, strict=True))
+    except csv.Error as error:
+        raise _NotARowError(_reason(error)) from None
+    if len(records) != 1:
+        raise _NotARowError(f"the text has {len(records)} rows instead of one")
+    if len(records[0]) != len(columns):
+        raise _NotARowError(_miscounted(records[0], columns))
+    return dict(zip(columns, records[0], strict=True))
+
+
 def _object(text: str) -> dict[str, object]:
     try:
         found = json.loads(text, parse_constant=_refuse)
@@ -310,18 +316,7 @@ def _unwrapped(line: Line, entry: Mapping[str, object]) -> Row | Reject:
     if not isinstance(raw, str) or not isinstance(columns, list | None) or entry.get("cut"):
         raise _NotARowError("the entry of the rejects file has no complete row")
     names = None if columns is None else [str(column) for column in columns]
-    cells: Mapping[str, object] | str
-    if len(delimiter) != 1:
-        cells = "delimiter is not one character"
-    elif any(character == "\0" or "\ud800" <= character <= "\udfff" for character in raw):
-        cells = "raw contains a NUL byte, or bytes that are not UTF-8 (\\udc80 to \\udcff)"
-    elif names is not None:
-        cells = parse_record(raw, names, delimiter)
-    else:
-        try:
-            cells = _object(raw)
-        except _NotARowError as error:
-            cells = str(error)
-    if isinstance(cells, str):
-        return Reject(line.number, cells, raw=raw, columns=names, delimiter=delimiter)
-    return Row(line.number, cells)
+    try:
+        return Row(line.number, _cells(raw, names, delimiter))
+    except _NotARowError as error:
+        return Reject(line.number, str(error), raw=raw, columns=names, delimiter=delimiter)

@@ -38,6 +38,7 @@ from tests.writers import at_once, ignore
 
 SPAM = ReportReason.SPAM
 DAY, HOUR = datetime(2024, 1, 1, tzinfo=UTC), timedelta(hours=1)
+LAST = datetime.max.replace(tzinfo=UTC)
 ONE = comment("one", username="ann")
 
 
@@ -300,6 +301,17 @@ async def test_a_long_queue_is_not_counted(table: Table, monkeypatch: pytest.Mon
     assert await stores.moderation.queue_length(QueueKind.REPORTED) == 1
     monkeypatch.setattr(moderation, "MOST_COUNTED", 1)
     assert await stores.moderation.queue_length(QueueKind.REPORTED) is None
+
+
+async def test_a_comment_whose_loaded_case_is_of_the_last_instant_can_be_reported(
+    table: Table,
+) -> None:
+    stores = await reported(table, "bob")
+    case = replace((await read_case(table, "one")).case, reported_at=LAST)
+    await stores.reports.put_cases([case])
+    for name in ("zoe", "eve"):
+        await stores.reports.report("one", name, SPAM, "", 9)
+    assert len((await stores.reports.reports("one")).reports) == 3
 
 
 async def test_a_load_of_cases_while_a_comment_is_hidden_does_not_list_it(table: Table) -> None:

@@ -304,7 +304,7 @@ async def test_a_delayed_fold_changes_nothing(table: Table) -> None:
         proxy.choose = network.choose
         await stores.folds.finish()
         proxy.pass_all()
-        await stores.votes.unmark("one", "eve")
+        await stores.votes.mark("one", "eve", helpful=False)
         await stores.folds.finish()
         before = await stored(table)
         assert await network.deliver() > 0

@@ -257,7 +257,7 @@ async def _vote(stores: Stores, of: Comment, votes: int, *, loads: bool) -> Comm
         return voted
     for person in range(votes + 1):
         await stores.votes.mark(of.comment_id, f"person {person}")
-    await stores.votes.unmark(of.comment_id, "person 0")
+    await stores.votes.mark(of.comment_id, "person 0", helpful=False)
     await stores.folds.finish()
     return of._replace(votes=max(votes, of.votes))
 

@@ -79,8 +79,10 @@ async def test_a_vote_is_shown_after_a_fold_and_is_not_an_edit(each_table: Table
     after = await stores.comments.get("1")
     assert after == before._replace(votes=1)
     assert version(after) == version(before)
-    assert (await stores.votes.unmark("1", "bob")).helpful_count == 3
-    assert (await stores.votes.unmark("1", "bob")).helpful_count == 3, "nothing is withdrawn"
+    assert (await stores.votes.mark("1", "bob", helpful=False)).helpful_count == 3
+    assert (await stores.votes.mark("1", "bob", helpful=False)).helpful_count == 3, (
+        "nothing is withdrawn"
+    )
     assert EXPIRES in (await each_table.get(vote_key("1", "bob")) or {})
     await stores.folds.finish()
     assert await stores.comments.get("1") == before
@@ -137,7 +139,8 @@ async def test_each_answer_has_the_present_number_of_votes(table: Table, seed: i
                 await stores.folds.work("1")
             case 1:
                 voted.discard(name)
-                assert (await stores.votes.unmark("1", name)).helpful_count == 50 + len(voted)
+                shown = await stores.votes.mark("1", name, helpful=False)
+                assert shown.helpful_count == 50 + len(voted)
             case _:
                 voted.add(name)
                 assert (await stores.votes.mark("1", name)).helpful_count == 50 + len(voted)
@@ -151,12 +154,8 @@ async def test_many_votes_are_not_counted_for_an_answer(
         await stores.votes.mark("1", name)
     await stores.folds.finish()
     monkeypatch.setattr("dal.repositories.votes.MOST_EXACT", 2)
-    for vote, name, shown_votes in (
-        (stores.votes.mark, "bob", 3),
-        (stores.votes.mark, "eve", 2),
-        (stores.votes.unmark, "max", 1),
-    ):
-        assert (await vote("1", name)).votes == shown_votes
+    for helpful, name, shown_votes in ((True, "bob", 3), (True, "eve", 2), (False, "max", 1)):
+        assert (await stores.votes.mark("1", name, helpful=helpful)).votes == shown_votes
 
 
 @pytest.mark.parametrize("killed", [False, True], ids=["", "killed"])
@@ -165,7 +164,7 @@ async def test_votes_follow_a_comment_that_a_load_moves(table: Table, *, killed:
     await added(table, "2")
     await stores.votes.mark("1", "bob")
     await stores.votes.mark("1", "eve")
-    await stores.votes.unmark("1", "eve")
+    await stores.votes.mark("1", "eve", helpful=False)
     await stores.folds.finish()
     one = await stores.comments.get("1")
     assert one is not None
@@ -178,7 +177,7 @@ async def test_votes_follow_a_comment_that_a_load_moves(table: Table, *, killed:
     assert len(comments) == 2
     assert await stores.votes.marked("bob", comments) == {"1"}
     assert await stores.votes.marked("eve", comments) == set()
-    await stores.votes.unmark("1", "bob")
+    await stores.votes.mark("1", "bob", helpful=False)
     await stores.folds.finish()
     assert (await stores.comments.get("1") or one).votes == 0
 
@@ -229,7 +228,7 @@ async def test_a_slow_fold_finds_that_it_stored_an_old_number(table: Table) -> N
     async def overtaken(real: Operation, arguments: Answer) -> Answer:
         others = Stores(table)
         await others.folds.correct(["1"])
-        await others.votes.unmark("1", "bob")
+        await others.votes.mark("1", "bob", helpful=False)
         await others.folds.finish()
         return await real(**arguments)
 
@@ -246,7 +245,7 @@ async def test_approving_folds_the_votes(table: Table) -> None:
     await stores.folds.finish()
     await stores.moderation.reject("1", one.created_at, "mo", "No.")
     with pytest.raises(NotFoundError):
-        await stores.votes.unmark("1", "bob")
+        await stores.votes.mark("1", "bob", helpful=False)
     # The erasure of a user deletes votes in this way.
     await table.write([{"Delete": {"Key": vote_key("1", "bob")}}])
     await stores.folds.correct(["1"])
@@ -284,7 +283,7 @@ async def test_verify_corrects_the_votes_that_a_killed_process_left(
         await stores.folds.finish()
     match lost:
         case "an unvote":
-            await stores.votes.unmark("1", "bob")
+            await stores.votes.mark("1", "bob", helpful=False)
         case "the comment":
             await table.write([{"Delete": {"Key": comment_key("1")}}])
     folds = HelpfulFolds(table)
@@ -377,7 +376,7 @@ class Storm:
                 await store.mark(comment_id, person)
                 self._voted.add((comment_id, person))
             else:
-                await store.unmark(comment_id, person)
+                await store.mark(comment_id, person, helpful=False)
                 self._voted.discard((comment_id, person))
 
     async def _edit(self, comment_id: str, turns: int) -> None:

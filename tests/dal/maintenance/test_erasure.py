@@ -28,7 +28,7 @@ from dal.repositories.comments import AuthorSelection, Selection
 from dal.stores import Stores
 from dal.table.entity import packed, unpacked
 from dal.table.errors import StoreRefusedError
-from dal.table.items import Item, key_of, primary_key
+from dal.table.items import Item, key_of, primary_key, versioned
 from dal.table.key_parts import escape
 from resolvers.context import Viewer
 from schema.build import build_schema
@@ -467,6 +467,16 @@ async def test_a_decision_that_is_newer_than_the_erasures_read_stays(table: Tabl
     newer = await table.get(case_key("theirs"))
     await Erasure(table, NAME, DELETE_ALL)._erase_item(stale)
     assert await table.get(case_key("theirs")) == newer != stale
+
+
+@pytest.mark.parametrize("kind", [Kind.PROFILE, Kind.REPORT, Kind.VOTE])
+async def test_an_item_that_is_newer_than_the_erasures_read_stays(table: Table, kind: Kind) -> None:
+    await fill(Stores(table), table)
+    stale = next(one for one in await scan(table, NAME, ignore) if kind_in(one, NAME) is kind)
+    newer = versioned(stale)
+    await table.put_many([newer])
+    await Erasure(table, NAME, DELETE_ALL)._erase_item(stale)
+    assert await table.get(key_of(stale)) == newer
 
 
 @pytest.mark.parametrize("choices", [DELETE_ALL, RENAME_ALL], ids=["delete", "rename"])

@@ -61,7 +61,7 @@ async def test_every_change_of_a_comment_is_an_event_and_no_other_change_is(
         await stores.votes.mark("c1", name)
         await stores.folds.finish()
     await stores.comments.update("c1", {"rating": 2}, anybody)
-    await stores.votes.unmark("c1", "eve")
+    await stores.votes.mark("c1", "eve", helpful=False)
     await stores.folds.finish()
     await stores.comments.delete("c1", anybody)
     keyed = idempotency.comment_id("ann", "key")

@@ -116,6 +116,15 @@ async def test_a_key_for_encryption_verifies_no_jwt(serve_body: Callable[[bytes]
         await issuer.key("a")
 
 
+async def test_a_document_of_the_issuer_has_a_maximum_length(
+    serve_body: Callable[[bytes], str],
+) -> None:
+    longest = key_set(("a", "sig")).ljust(1_000_000)
+    assert (await Issuer(jwks_url=serve_body(longest)).key("a")).key_id == "a"
+    with pytest.raises(KeysUnavailableError):
+        await Issuer(jwks_url=serve_body(longest + b" ")).key("a")
+
+
 async def test_the_first_requests_share_one_fetch_of_the_key_set(
     monkeypatch: pytest.MonkeyPatch, serve_body: Callable[[bytes], str]
 ) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from server.errors import CommandError
 from server.importer.rows import Reject, Row
-from server.importer.text_rows import CsvRows, parse_record
+from server.importer.text_rows import CsvRows
 from tests.server.importer.reading import (
     ADVICE,
     bad,
@@ -154,7 +154,10 @@ def test_a_header_is_read(content: str, rows: list[Row]) -> None:
 
 
 def test_raw_text_with_two_rows_is_refused() -> None:
-    assert parse_record("1,a\n2,b", ["id", "text"]) == "the text has 2 rows instead of one"
+    entry = {"line": 1, "reason": "", "raw": "1,a\n2,b", "columns": ["id", "text"]}
+    (reject,) = read_json_lines(json.dumps(entry))
+    assert isinstance(reject, Reject)
+    assert reject.reason == "the text has 2 rows instead of one"
 
 
 CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
