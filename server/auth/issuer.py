@@ -39,7 +39,7 @@ AUTH_METHODS = "token_endpoint_auth_methods_supported"
 """The member of the discovery document with the methods by which clients can authenticate."""
 
 
-MAX_DOCUMENT = 1_000_000
+MAX_ISSUER_DOCUMENT = 1_000_000
 """Maximum bytes of the discovery document, and of the key set."""
 
 Document = TypeVar("Document")
@@ -127,7 +127,7 @@ class Issuer:
         return self._metadata
 
     async def _fetched_from(
-        self, address: str, what: str, read: Callable[[Any], Document]
+        self, address: str, what: str, read: Callable[[dict[str, Any]], Document]
     ) -> Document:
         """Return ``read`` of the JSON at an address. Raise KeysUnavailableError for any fault."""
         import httpx  # noqa: PLC0415 - see the module's docstring
@@ -142,9 +142,11 @@ class Issuer:
             ):
                 async for part in response.raise_for_status().aiter_bytes():
                     body += part
-                    if len(body) > MAX_DOCUMENT:
-                        raise ValueError(f"it is longer than {MAX_DOCUMENT:,} bytes")  # noqa: TRY301
-            return read(json.loads(body))
+                    if len(body) > MAX_ISSUER_DOCUMENT:
+                        raise ValueError(f"it is longer than {MAX_ISSUER_DOCUMENT:,} bytes")  # noqa: TRY301
+            if not isinstance(document := json.loads(body), dict):
+                raise ValueError("it is not a JSON object")  # noqa: TRY301, TRY004
+            return read(document)
         except (
             httpx.HTTPError,
             httpx.InvalidURL,
@@ -154,9 +156,9 @@ class Issuer:
         ) as error:
             raise self._unavailable(what, error) from error
 
-    def _checked(self, document: Any) -> Mapping[str, Any]:
+    def _checked(self, document: dict[str, Any]) -> Mapping[str, Any]:
         """Return ``document``. Raise ValueError if it is not this issuer's discovery document."""
-        if not isinstance(document, dict) or "jwks_uri" not in document:
+        if "jwks_uri" not in document:
             raise ValueError("it is not a discovery document with a jwks_uri")
         if not isinstance(document.get(AUTH_METHODS, []), list):
             raise ValueError(f"its {AUTH_METHODS} is not a list")  # noqa: TRY004
@@ -166,8 +168,7 @@ class Issuer:
                 f"it names the issuer {document.get('issuer')!r}: "
                 "set --jwt-issuer to exactly this text"
             )
-        found: Mapping[str, Any] = document
-        return found
+        return document
 
     async def warn_if_unavailable(self) -> None:
         """Fetch the key set at the server's start, so that the log shows a wrong address."""
@@ -193,12 +194,10 @@ class Issuer:
         return self._jwks_url or str(self.url)
 
 
-def _signature_keys(document: Any) -> "list[jwt.PyJWK]":
+def _signature_keys(document: dict[str, Any]) -> "list[jwt.PyJWK]":
     """Return the keys for signatures in a key set. Raise ValueError if it has none."""
     import jwt  # noqa: PLC0415 - see the module's docstring
 
-    if not isinstance(document, dict):
-        raise ValueError("it is not a JSON object")  # noqa: TRY004 - as for other faults
     published = jwt.PyJWKSet.from_dict(document).keys
     keys = [key for key in published if key.public_key_use in ("sig", None)]
     if not keys:

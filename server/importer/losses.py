@@ -84,11 +84,7 @@ class Losses:
         }
         hashed = {*mapping.id_from, *mapping.author_from} - self._nouns.keys()
         self._read = {*mapping.columns.values(), *preset.keep, *preset.leave_out, *hashed}
-        self._photos = [
-            (one.name, mapping.columns[one.name])
-            for one in mapping.kind.fields
-            if one.parse is field_parsers.photos and one.name in mapping.columns
-        ]
+        self._photos = mapping.columns.get("photos", "")
         self._invalid_photos, self._invalid_photo = 0, ""
         self._values: Counter[str] = Counter()
         self._left_out: Counter[tuple[str, str]] = Counter()
@@ -112,13 +108,11 @@ class Losses:
         self._ids.add(identity, thing, row.line)
         if isinstance(thing, LoadedComment) and "state" in thing.given:
             self._states[thing.given["state"]] += 1
-        for name, column in self._photos:
-            for entry, error in field_parsers.invalid_photos(name, row.cells.get(column) or []):
-                self._invalid_photos += 1
-                self._invalid_photo = (
-                    self._invalid_photo
-                    or f"{field_parsers.shown(entry)} in line {row.line:,}: {error}"
-                )
+        photos = row.cells.get(self._photos) or []
+        for entry, error in field_parsers.invalid_photos("photos", photos):
+            self._invalid_photos += 1
+            first = f"{field_parsers.shown(entry)} in line {row.line:,}: {error}"
+            self._invalid_photo = self._invalid_photo or first
         for column, cell in row.cells.items():
             if column not in self._read and _is_filled(cell):
                 _count(self._values, column)

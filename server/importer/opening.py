@@ -87,12 +87,12 @@ def open_file(
             _check_fit(source.name, columns, format_, preset, mapping)
         if format_ == "csv":
             mapping.check_header(source.name, columns)
-        if format_ == "jsonl":
-            rows = _unnested(rows, {*preset.known(), *mapping.columns.values()})
         # The rejects of a CSV file are JSONL, but their rows have all columns of the file.
         rejects = source.head.startswith(OPENING)
-        if (chosen or preset.format or (None if rejects else format_)) in {"jsonl", "xml"}:
-            rows = _completed(rows, mapping.declared)
+        omits = (chosen or preset.format or (None if rejects else format_)) in {"jsonl", "xml"}
+        if format_ != "csv":
+            known = {*preset.known(), *mapping.columns.values()} if format_ == "jsonl" else ()
+            rows = _in_columns(rows, known, mapping.declared if omits else ())
         yield Opened(source, rows)
 
 
@@ -218,33 +218,29 @@ def _names(column: str, cell: object) -> Sequence[str]:
     return [column, *(f"{column}/{name}" for name in cell)] if isinstance(cell, dict) else [column]
 
 
-def _unnested(rows: Iterator[Row | Reject], columns: Collection[str]) -> Iterator[Row | Reject]:
+def _in_columns(
+    rows: Iterator[Row | Reject], columns: Collection[str], declared: Collection[str]
+) -> Iterator[Row | Reject]:
     """Yield the rows. Replace a JSON object by its members if ``columns`` names a member.
 
     For example, if ``author/name`` is in ``columns``, each member of the object in the column
     ``author`` gets its own column. An object without a named member stays in its cell.
+
+    A row without one of the columns ``declared`` gets an empty cell there: JSON and XML often leave
+    out what is empty, for example a reply that the shop has deleted.
     """
     outer = {column.partition("/")[0] for column in columns if "/" in column}
     for row in rows:
-        if isinstance(row, Row) and not outer.isdisjoint(row.cells):
-            cells: dict[str, object] = {}
-            for column, cell in row.cells.items():
-                if column in outer and isinstance(cell, dict):
-                    cells |= {f"{column}/{name}": value for name, value in cell.items()}
-                else:
-                    cells[column] = cell
-            row = replace(row, cells=cells)  # noqa: PLW2901 - still the same row
-        yield row
-
-
-def _completed(rows: Iterator[Row | Reject], columns: Collection[str]) -> Iterator[Row | Reject]:
-    """Yield the rows. A row without one of ``columns`` gets an empty cell there.
-
-    JSON and XML often leave out what is empty, for example a reply that the shop has deleted.
-    """
-    empty: dict[str, object] = dict.fromkeys(columns)
-    for row in rows:
-        yield replace(row, cells={**empty, **row.cells}) if isinstance(row, Row) else row
+        if isinstance(row, Reject):
+            yield row
+            continue
+        cells: dict[str, object] = dict.fromkeys(declared)
+        for column, cell in row.cells.items():
+            if column in outer and isinstance(cell, dict):
+                cells |= {f"{column}/{name}": value for name, value in cell.items()}
+            else:
+                cells[column] = cell
+        yield replace(row, cells=cells)
 
 
 def _check_format(source: Source, format_: TextFormat, preset: Preset) -> None:

@@ -25,14 +25,10 @@ def compact(database: Path) -> None:
         with closing(sqlite3.connect(database, timeout=_WAIT, isolation_level=None)) as data:
             data.execute("VACUUM")
             (busy, _, _) = data.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if busy:
+                raise sqlite3.OperationalError("another program reads it")
     except sqlite3.Error as error:
-        raise _failed(database, str(error)) from error
-    if busy:
-        raise _failed(database, "another program reads it")
-
-
-def _failed(database: Path, reason: str) -> CommandError:
-    return CommandError(
-        f"Deleted data is still in free space of {database}, because the file cannot be rewritten "
-        f"({reason}): check the free space on the disk, then restart the server."
-    )
+        raise CommandError(
+            f"Deleted data is still in free space of {database}, because the file cannot be "
+            f"rewritten ({error}): check the free space on the disk, then restart the server."
+        ) from error
