@@ -20,7 +20,12 @@ def has_account(username: str) -> bool:
 
 def imported_owner(*source: str) -> str:
     """Return the id of an imported author. Equal arguments result in the same id."""
-    return f"imported-{sha256(json.dumps(source).encode()).hexdigest()[:32]}"
+    return f"imported-{hashed(*source)}"
+
+
+def hashed(*texts: str) -> str:
+    """Return the first 32 hex digits of a SHA-256 of the texts."""
+    return sha256(json.dumps(texts).encode()).hexdigest()[:32]
 
 
 def erased_owner() -> str:

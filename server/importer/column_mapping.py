@@ -25,7 +25,6 @@ A preset is a TOML file that describes the files of one program. Operators can w
 Every key is optional. Options of the command line take precedence over a preset.
 """
 
-import hashlib
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -36,7 +35,7 @@ from pathlib import Path
 from typing import Generic, Literal, get_args
 
 from dal.model import rules
-from dal.model.owners import imported_owner
+from dal.model.owners import hashed, imported_owner
 from dal.table.errors import InvalidArgumentError
 from server.errors import CommandError
 from server.importer.field_parsers import MAY_BE_BLANK, DateUnit, date_reader, instant, refused
@@ -167,7 +166,6 @@ def _has_form(value: object, example: object) -> bool:
 
 _LISTED = 20
 _ID, _OWNER, _NAME = "id", "username", "author_name"
-_ID_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,8 +288,7 @@ def hashed_id(cells: Sequence[object]) -> str:
     texts = _texts(cells)
     if not any(texts):
         raise InvalidArgumentError(_ID, "id cannot be made: all columns of --id-from are empty.")
-    digest = hashlib.sha256(json.dumps(texts).encode())
-    return digest.hexdigest()[: 2 * _ID_BYTES]
+    return hashed(*texts)
 
 
 def _texts(cells: Sequence[object]) -> list[str]:
