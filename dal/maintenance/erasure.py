@@ -48,7 +48,7 @@ from dal.repositories.cases import correct_case
 from dal.stores import Stores
 from dal.table.entity import UNREADABLE, packed, unpacked
 from dal.table.errors import StoreRefusedError
-from dal.table.items import ABSENT, Action, Item, key_of, primary_key, unchanged
+from dal.table.items import ABSENT, VERSION, Action, Item, key_of, primary_key, unchanged
 from dal.table.key_parts import format_instant, unescape
 from dal.writes.changes import CommentChange
 from dal.writes.comments import Stored
@@ -262,7 +262,7 @@ class Erasure:
         self._done.erased[kind] += 1
 
     def _actions(self, kind: Kind, item: Item) -> list[Action]:
-        as_read = unchanged(item, tuple(item))
+        as_read = unchanged(item, tuple({**item, VERSION: None}))
         delete = {"Delete": {"Key": key_of(item), **as_read}}
         if kind in {Kind.DECISION, Kind.BLOCK}:
             return [{"Put": {"Item": self._nameless(item), **as_read}}]
