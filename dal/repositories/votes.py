@@ -124,13 +124,13 @@ class VoteRepository:
                 )
             vote = Vote(comment_id, comment.product_id, username)
             new = encode_vote(vote, withdrawn=not helpful)
-            await self._table.write([replacement(next(iter(own), None), new)])
+            try:
+                await self._table.write([replacement(next(iter(own), None), new)])
+            finally:  # after an error too, because the vote may have been written
+                self._folds.note(comment_id)
             return comment, comment.votes + helpful - any(map(is_counted, own))
 
-        try:
-            comment, votes = await retry_on_change(attempt, "your vote")
-        finally:  # after an error too, because the vote may have been written
-            self._folds.note(comment_id)
+        comment, votes = await retry_on_change(attempt, "your vote")
         with suppress(DalError):  # the vote is stored, so the answer must not be an error
             counted, _, complete = await read_votes(self._table, comment, MOST_EXACT)
             votes = counted if complete else votes
