@@ -40,7 +40,7 @@ _PHOTO: Mapping[str, Rule] = {"url": rules.photo_address, "alt": rules.alternati
 
 
 def _photos(argument: str, given: Sequence[object]) -> tuple[Photo, ...]:
-    photos = checked_each(argument, rules.photo_count(argument, given), _PHOTO)
+    photos = checked_each(argument, rules.few(argument, given, rules.MAX_PHOTOS), _PHOTO)
     return tuple(Photo(**one) for one in photos)
 
 

@@ -43,11 +43,7 @@ async def entities(info: Info, representations: Representations) -> list[Found]:
 
     If an object cannot be loaded, the list has the error in place of this object.
     """
-    if len(representations) > MAX_NODES:
-        raise InvalidArgumentError(
-            "representations",
-            f"representations has {len(representations)} entries; the maximum is {MAX_NODES}.",
-        )
+    rules.few("representations", representations, MAX_NODES)
     parsed = (
         partial(_parse, f"representations.{index}", representation)
         for index, representation in enumerate(representations)

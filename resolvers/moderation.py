@@ -174,11 +174,7 @@ async def decide_comments(info: Info, input: DecideCommentsInput) -> DecisionsPa
     """
     viewer = require_viewer(info.context)
     require_moderator(viewer, "decide on comments")
-    if len(input.decisions) > MOST_DECISIONS:
-        raise InvalidArgumentError(
-            "decisions",
-            f"decisions has {len(input.decisions)} entries; the maximum is {MOST_DECISIONS}.",
-        )
+    rules.few("decisions", input.decisions, MOST_DECISIONS)
     for number, given in enumerate(input.decisions):
         if given.verdict is Verdict.REJECT and given.reason is None:
             argument = f"decisions.{number}.reason"

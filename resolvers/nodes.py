@@ -23,9 +23,9 @@ from dal.model import (
     ProductGroup,
     Ticket,
     User,
+    rules,
 )
 from dal.model.submissions import Submission
-from dal.table.errors import InvalidArgumentError
 from resolvers import comments, groups, moderation, orders, organizations, products, tickets, users
 from resolvers.node_ids import parse_node_id
 from resolvers.selection import Info
@@ -77,11 +77,7 @@ async def nodes(info: Info, node_ids: NodeIds) -> list[Found]:
 
     If an object cannot be loaded, the list has the error in place of this object.
     """
-    if len(node_ids) > MAX_NODES:
-        raise InvalidArgumentError(
-            "ids", f"ids has {len(node_ids)} entries; the maximum is {MAX_NODES}."
-        )
-
+    rules.few("ids", node_ids, MAX_NODES)
     # Load all objects in parallel, so that the context's loader reads all comments in one request.
     parsed = (partial(parse_node_id, "ids", node_id, *LOADERS) for node_id in node_ids)
     return await asyncio.gather(*(found(info, parse) for parse in parsed))

@@ -40,7 +40,7 @@ class UploadField:
 
 
 def _content_types(argument: str, given: Sequence[str]) -> Sequence[str]:
-    rules.photo_count(argument, given)
+    rules.few(argument, given, rules.MAX_PHOTOS)
     for number, one in enumerate(given):
         if one not in CONTENT_TYPES:
             raise InvalidArgumentError(

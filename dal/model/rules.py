@@ -248,10 +248,10 @@ def languages(argument: str, values: Sequence[str]) -> frozenset[str]:
     return frozenset(language(argument, value) for value in few(argument, values))
 
 
-def few(argument: str, values: Sequence[Value]) -> Sequence[Value]:
-    """Return ``values`` if a filter may list this many values: at most MAX_VALUES."""
-    if len(values) > MAX_VALUES:
-        raise _invalid(argument, f"has {len(values):,} values; the maximum is {MAX_VALUES}.")
+def few(argument: str, values: Sequence[Value], most: int = MAX_VALUES) -> Sequence[Value]:
+    """Return ``values`` if there are at most ``most``. The default is the limit of a filter."""
+    if len(values) > most:
+        raise _invalid(argument, f"has {len(values):,} entries; the maximum is {most:,}.")
     return values
 
 
@@ -373,13 +373,6 @@ def alternative_text(argument: str, value: str) -> str:
     """
     value = _characters(argument, value, MAX_ALT)
     return "" if _is_blank(value) else value
-
-
-def photo_count(argument: str, photos: Sequence[Value]) -> Sequence[Value]:
-    """Return ``photos`` if a comment may have this number of photos."""
-    if len(photos) > MAX_PHOTOS:
-        raise _invalid(argument, f"has {len(photos):,} entries; the maximum is {MAX_PHOTOS}.")
-    return photos
 
 
 def _is_https(value: str) -> bool:

@@ -282,7 +282,7 @@ def photos(field: str, cell: object) -> tuple[Photo, ...]:
     with ``url`` and ``altText``. Videos are ignored.
     """
     found = [one for _, one in _photos(field, cell) if isinstance(one, Photo)]
-    return tuple(rules.photo_count(field, found))
+    return tuple(rules.few(field, found, rules.MAX_PHOTOS))
 
 
 def invalid_photos(field: str, cell: object) -> Sequence[tuple[object, InvalidArgumentError]]:

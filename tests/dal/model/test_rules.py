@@ -327,9 +327,9 @@ def test_a_period_that_ends_before_it_starts_is_refused() -> None:
 
 def test_a_list_to_filter_by_has_at_most_a_hundred_values() -> None:
     assert rules.ratings("rating", [5] * 100) == {5}
-    with pytest.raises(InvalidArgumentError, match="rating has 101 values; the maximum is 100"):
+    with pytest.raises(InvalidArgumentError, match="rating has 101 entries; the maximum is 100"):
         rules.ratings("rating", [5] * 101)
-    with pytest.raises(InvalidArgumentError, match="language has 30,000 values"):
+    with pytest.raises(InvalidArgumentError, match="language has 30,000 entries"):
         rules.languages("language", ["en"] * 30_000)
 
 
