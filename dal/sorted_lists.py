@@ -17,30 +17,32 @@ A client that reads all pages gets each comment exactly once, if the comment's r
 its number of helpful votes) does not change meanwhile. If the rank changes, the comment may be
 missing, or occur twice.
 
-If few comments pass the filters, a page in the order MOST_HELPFUL would read much of ``byHelpful``
-to find them. In that case the server reads the filtered list by date, and sorts it in memory. A
-list with a first or last date is sorted in memory too, because ``byHelpful`` is not sorted by date.
+If few comments pass the filters, a page would read much of ``byHelpful`` to find them, or each
+rating of a sparse index. In that case the server reads the filtered list by date, and sorts it in
+memory. It does the same if the stages need more than a few further Queries, because a filter by an
+uncounted field drops more rows than expected. A list by votes with a first or last date is sorted
+in memory too, because ``byHelpful`` is not sorted by date.
 A comment has the same position in both cases, so cursors stay valid if the next page is read in the
 other way.
 """
 
 import math
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from operator import itemgetter
 from typing import NamedTuple
 
 from dal.catalogue import query_of
+from dal.dynamodb.account import check_list
 from dal.dynamodb.concurrency import in_parallel
-from dal.entities.comment import COMMENT, HELPFUL
+from dal.entities.comment import ALL, COMMENT, HELPFUL
 from dal.model import RATINGS
 from dal.query.errors import NoIndexError
-from dal.query.executor import Executor, StatisticsProvider
+from dal.query.executor import Executor
 from dal.query.optimizer import TableStatistics
 from dal.query.pagination import rank_prefix
-from dal.query.plan import WITHOUT_STATISTICS, EqualityKey, Filters, Order, PlanBasis, Query
-from dal.query.row_locations import RangeRead
+from dal.query.plan import WITHOUT_STATISTICS, Order, PlanBasis, Query
 from dal.query.trace import ExecutionStatistics, Trace
 from dal.table.entity import Row
 from dal.table.index import QueryRequest, QueryResponse, RunQuery
@@ -58,9 +60,9 @@ _VOTED = "v"
 """The prefix of the stage of comments with votes. A position in ``byHelpful`` already begins with
 the number of votes, so this prefix contains no number."""
 
-_SOME = 20
-"""The number of rows to request if one row is enough. With a limit of one row, many Queries may be
-needed until a row passes the residual filter."""
+_MOST_FURTHER = 2
+"""Maximum Queries of the stages of a page in addition to one for each segment, if a filter by an
+uncounted field may have a wrong estimate."""
 
 _TOO_MANY = (
     "To sort these comments by helpful votes, the server would have to read more than "
@@ -112,9 +114,7 @@ def stages(query: Query) -> Sequence[Stage]:
     found = []
     for rating in RATINGS:
         if ratings is None or str(rating) in ratings:
-            prefix = rank_prefix(
-                order, rating if order is Order.HIGHEST_RATING else max(RATINGS) + 1 - rating
-            )
+            prefix = _prefix(query, rating)
             rated = query_of({**filters, "rating": frozenset({str(rating)})}, query.within)
             found.append(Stage(prefix, rated, prefix))
     # If the filter by rating has no values, the list is empty. It still needs a stage, because the
@@ -124,38 +124,16 @@ def stages(query: Query) -> Sequence[Stage]:
     return sorted(found, key=itemgetter(0), reverse=True) or [nothing]
 
 
+def _prefix(query: Query, rating: int, votes: int = 0) -> str:
+    """Return the prefix of a comment's position in the order of ``query``."""
+    assert query.order is not None  # noqa: S101 - lists by date have no stages
+    rank = {Order.HIGHEST_RATING: rating, Order.LOWEST_RATING: max(RATINGS) + 1 - rating}
+    return rank_prefix(query.order, rank.get(query.order, votes))
+
+
 def by_date(row: Row) -> Row:
     """Return a row with its position by date, in place of its position in a list with stages."""
     return row._replace(position=row.position.partition("#")[2])
-
-
-@dataclass(frozen=True, slots=True)
-class _HelpfulStatistics:
-    """Statistics for ``byHelpful``.
-
-    They include no row locations, because row locations are positions by date.
-    """
-
-    of: StatisticsProvider
-
-    async def inexact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
-        """Return statistics without the filter by votes, because all rows of the index pass it."""
-        query = replace(query, filters=_without_votes(query.filters))
-        known = await self.of.inexact(query, spent)
-        if known is None:
-            return None
-        shares = {name: share for name, share in known.shares.items() if name != "voted"}
-        return TableStatistics(known.counts, known.row_bytes, shares=shares)
-
-    async def empty(
-        self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
-    ) -> Collection[EqualityKey]:
-        """Return no keys, because reading exact statistics costs more than reading the index."""
-        del query, keys, spent
-        return ()
-
-    def observe(self, query: Query, reads: Sequence[RangeRead]) -> None:
-        """Do nothing, because row locations must be positions by date."""
 
 
 class StageReader:
@@ -163,8 +141,7 @@ class StageReader:
 
     def __init__(self, executor: Executor) -> None:
         self._by_date = executor
-        known = executor.statistics
-        self._helpful = Executor(executor.run, [HELPFUL], known and _HelpfulStatistics(known))
+        self._helpful = Executor(executor.run, [HELPFUL], executor.statistics)
 
     async def first(
         self,
@@ -178,32 +155,32 @@ class StageReader:
     ) -> list[Row]:
         """Return the first ``count`` rows of ``query`` within ``span``.
 
-        The reader first reads one stage. If that stage does not fill the page, the counts determine
-        how many of the next stages are read in parallel. A stage with a count of 0 is not skipped,
-        because the counts may be out of date. Raises NoIndexError if sorting by helpful votes would
-        read too many rows.
+        Raises NoIndexError if sorting by helpful votes would read too many rows.
         """
-        dated, voted, in_memory = self._by_date, self._helpful, False
-        if query.order is Order.MOST_HELPFUL:
-            run = _limited(dated.run)
-            dated, voted = replace(dated, run=run), replace(voted, run=run)
-            voted = replace(voted, corrected=partial(_check_stages, query, count))
-            in_memory = await self._in_memory(query, count, stats, plan_by)
+        dated, voted, helpful = self._by_date, self._helpful, query.order is Order.MOST_HELPFUL
+        staged = partial(
+            self._staged, query, span, stats, descending=descending, count=count, plan_by=plan_by
+        )
+        # For all other filters, the counts predict how many rows each stage has.
+        if not helpful and not query.filters.keys() & ALL.packs.keys():
+            return await staged(dated, voted)
+        known = None
+        if query.within != UNBOUNDED or query.filters.keys() != {"product"}:
+            known = await self._known(query, stats, plan_by)
+        limited = replace(dated, run=_limited(dated.run))
+        if not _is_better_in_memory(query, count, known):
+            further = _few_further()
+            first = replace(limited if helpful else dated, further=further)
+            try:
+                return await staged(first, replace(voted, run=limited.run, further=further))
+            except _WrongEstimateError:
+                pass
         try:
-            if not in_memory:
-                return await self._staged(
-                    query,
-                    span,
-                    stats,
-                    dated,
-                    voted,
-                    descending=descending,
-                    count=count,
-                    plan_by=plan_by,
-                )
-        except _FewRowsPassError:
-            pass
-        rows = await _sorted(dated, query, stats, plan_by)
+            rows = await _sorted(limited, query, stats, plan_by)
+        except NoIndexError:
+            if helpful:
+                raise
+            return await staged(dated, voted)
         found = [row for row in rows if not (span & Range(row[0], row[0])).empty]
         return (found if descending else found[::-1])[:count]
 
@@ -219,7 +196,12 @@ class StageReader:
         count: int,
         plan_by: PlanBasis | None,
     ) -> list[Row]:
-        """Return the first ``count`` rows of ``query`` within ``span``, stage by stage."""
+        """Return the first ``count`` rows of ``query`` within ``span``, stage by stage.
+
+        The reader first reads one stage. If that stage does not fill the page, the counts determine
+        how many of the next stages are read in parallel. A stage with a count of 0 is not skipped,
+        because the counts may be out of date.
+        """
         left = _parts(query, span, descending=descending)
         shown: dict[str, Row] = {}
         missing, together = count, 1
@@ -260,20 +242,6 @@ class StageReader:
                 together = await self._together(query, left, missing, stats, plan_by)
         return list(shown.values())[:count]
 
-    async def any(
-        self, query: Query, span: Range, stats: ExecutionStatistics, *, descending: bool
-    ) -> bool:
-        """Return whether ``query`` has a row within ``span``."""
-        if query.order is Order.MOST_HELPFUL:
-            return bool(await self.first(query, span, stats, descending=descending, count=_SOME))
-        for stage, part in _parts(query, span, descending=descending):
-            cost = _statistics(stage.query, stats)
-            found = await self._by_date.any(stage.query, part, cost, descending=descending)
-            stats.add(cost, stage.place)
-            if found:
-                return True
-        return False
-
     async def _together(
         self,
         query: Query,
@@ -297,20 +265,6 @@ class StageReader:
                 return number
         return len(left)
 
-    async def _in_memory(
-        self, query: Query, count: int, stats: ExecutionStatistics, plan_by: PlanBasis | None
-    ) -> bool:
-        """Return whether to sort the whole list by votes in memory, instead of reading stages.
-
-        A list with a first or last date must be sorted in memory, because ``byHelpful`` is not
-        sorted by date. Raises NoIndexError if each possible way would read too many rows.
-        """
-        dated = query.within != UNBOUNDED
-        if not dated and query.filters.keys() == {"product"}:
-            return False
-        known = await self._known(query, stats, plan_by)
-        return dated if known is None else _is_better_in_memory(query, count, known)
-
     async def _known(
         self, query: Query, stats: ExecutionStatistics, plan_by: PlanBasis | None
     ) -> TableStatistics | None:
@@ -319,27 +273,38 @@ class StageReader:
         return await self._by_date.statistics.inexact(query, stats)
 
 
-class _FewRowsPassError(Exception):
-    """So few comments with votes pass the filters that the list must be sorted in memory."""
+class _WrongEstimateError(Exception):
+    """The stages need so many further Queries that the list must be sorted in memory."""
 
 
-def _check_stages(query: Query, count: int, known: TableStatistics) -> None:
-    """Raise _FewRowsPassError if sorting in memory reads fewer rows, according to ``known``."""
-    if _is_better_in_memory(query, count, known):
-        raise _FewRowsPassError
+def _few_further() -> Callable[[int], None]:
+    """Return a function that raises _WrongEstimateError instead of the third further Query."""
+    sent = 0
+
+    def further(queries: int) -> None:
+        nonlocal sent
+        check_list()
+        sent += queries
+        if sent > _MOST_FURTHER:
+            raise _WrongEstimateError
+
+    return further
 
 
-def _is_better_in_memory(query: Query, count: int, known: TableStatistics) -> bool:
-    """Return whether sorting in memory reads fewer rows than reading stages.
+def _is_better_in_memory(query: Query, count: int, known: TableStatistics | None) -> bool:
+    """Return whether sorting in memory probably reads fewer rows than reading stages.
 
-    Raises NoIndexError if both would read too many rows.
+    A list by votes with a first or last date must be sorted in memory, because ``byHelpful`` is not
+    sorted by date. Raises NoIndexError if both would read too many rows.
     """
-    every = known.cardinality({"product": query.filters["product"]})
+    helpful, dated = query.order is Order.MOST_HELPFUL, query.within != UNBOUNDED
+    if known is None:
+        return helpful and dated
     matching = known.cardinality(query.filters) * known.fraction(query.within)
-    matching = min(matching, known.matching)
-    in_stages = math.inf
-    if query.within == UNBOUNDED:
-        in_stages = count * every / max(1, matching)
+    if not helpful:
+        return matching <= count
+    every = known.cardinality({"product": query.filters["product"]})
+    in_stages = math.inf if dated else count * every / max(1, matching)
     if min(matching, in_stages) > MAX_SORTED_ROWS:
         raise NoIndexError(_TOO_MANY)
     return matching <= in_stages
@@ -348,18 +313,20 @@ def _is_better_in_memory(query: Query, count: int, known: TableStatistics) -> bo
 async def _sorted(
     executor: Executor, query: Query, stats: ExecutionStatistics, plan_by: PlanBasis | None
 ) -> list[Row]:
-    """Return all rows of ``query`` in descending order of votes."""
+    """Return all rows of ``query``, sorted in memory, in descending order of positions."""
 
     def place(row: Row) -> Row:
-        prefix = rank_prefix(Order.MOST_HELPFUL, COMMENT.decode_row(row).helpful_count)
-        return row._replace(position=prefix + row.position)
+        comment = COMMENT.decode_row(row)
+        return row._replace(position=_prefix(query, comment.rating, comment.helpful_count) + row[0])
 
     dated = query_of(query.filters, query.within)
     cost = _statistics(dated, stats)
-    rows = await executor.first(
-        dated, UNBOUNDED, cost, descending=True, count=2 * MAX_SORTED_ROWS + 1, plan_by=plan_by
-    )
-    stats.add(cost, place)
+    try:
+        rows = await executor.first(
+            dated, UNBOUNDED, cost, descending=True, count=2 * MAX_SORTED_ROWS + 1, plan_by=plan_by
+        )
+    finally:
+        stats.add(cost, place)
     return sorted(map(place, rows), key=itemgetter(0), reverse=True)
 
 
@@ -393,14 +360,10 @@ def _parts(query: Query, span: Range, *, descending: bool) -> Sequence[tuple[Sta
     return found if descending else found[::-1]
 
 
-def _without_votes(filters: Filters) -> Filters:
-    return {name: values for name, values in filters.items() if name != "voted"}
-
-
 def _statistics(query: Query, of: ExecutionStatistics) -> ExecutionStatistics:
     """Return new execution statistics for one stage of a page.
 
     They have a trace if the page's execution statistics ``of`` have a trace.
     """
     trace = None if of.trace is None else Trace(descending=of.trace.descending)
-    return ExecutionStatistics(query.access_pattern, trace=trace)
+    return ExecutionStatistics(query.access_pattern, trace=trace, purpose=of.purpose)

@@ -215,7 +215,8 @@ class ProductStatisticsProvider:
             return sum([counts[one].cardinality(filters) for one in filters["product"]])
 
         shares = dict(measured.shares)
-        return TableStatistics(held, measured.row_bytes, locations, *measured.extent, shares)
+        extent = measured.extent if query.within != UNBOUNDED else ("", "")
+        return TableStatistics(held, measured.row_bytes, locations, *extent, shares)
 
     async def empty(
         self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics

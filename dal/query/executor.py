@@ -7,7 +7,7 @@ fails.
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from operator import itemgetter
@@ -41,7 +41,7 @@ from dal.query.plan import (
 from dal.query.row_locations import RangeRead
 from dal.query.trace import READ_INSTRUMENTS, ExecutionStatistics, Purpose, SegmentStatistics
 from dal.table.entity import Row
-from dal.table.index import Index, QueryRequest, RunQuery
+from dal.table.index import BY_DATE, Index, QueryRequest, RunQuery
 from dal.table.items import Item
 from dal.table.ranges import Range
 
@@ -52,6 +52,10 @@ MIN_REFILL, MAX_REFILL = 8, 10_000
 """Minimum and maximum limit of a refill of a plan with a residual filter. Eight usual rows have
 about 4 KB, for which DynamoDB charges as much as for one row. 10,000 rows have more than the 1 MB
 of a response."""
+
+_GROWTH = 15
+"""The rows of a further refill of a plan with a residual filter, as a multiple of the rows that the
+page has read. Four Queries then read 4,000 rows, even if the first one is a refill of eight."""
 
 _position = itemgetter(0)
 
@@ -116,6 +120,10 @@ class Merge:
         return merged[:end]
 
 
+def _check(_queries: int) -> None:
+    check_list()
+
+
 @dataclass(slots=True)
 class PageProgress:
     """The rows that a page has found, the number of missing rows, and the results of its Queries.
@@ -127,7 +135,9 @@ class PageProgress:
     rows: list[Row] = field(default_factory=list)
     reads: list[RangeRead] = field(default_factory=list)
     filtered: list[Row] = field(default_factory=list)
-    """The rows to which the residual filter of the current plan was applied."""
+    """The rows to which the residual filter of the first plan was applied."""
+    further: Callable[[int], None] = _check
+    """See ``Executor.further``."""
 
 
 class SegmentReader:
@@ -143,7 +153,8 @@ class SegmentReader:
     always this maximum.
 
     With a residual filter, these numbers are estimates that can be too low by any factor. So each
-    further refill has four times the limit, and the maximum is about one response of 1 MB.
+    further refill, and each refill of a plan for the rest of a page, reads many times the rows that
+    the page has read, and at most about one response of 1 MB.
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.Pagination.html
     """
 
@@ -180,7 +191,7 @@ class SegmentReader:
         rows: list[Row] = []
         while not (rows or self.ended):
             if self._read.requests:
-                check_list()
+                self._progress.further(1)
             response = await self._run(
                 QueryRequest(
                     plan.index,
@@ -220,8 +231,9 @@ class SegmentReader:
             # The segments together read no more rows than the page may drop before it is planned
             # again.
             droppable = (plan.discard_limit + missing) / len(plan.segments)
-            grown = max(expected, MIN_REFILL) << min(2 * further, 20)
-            return max(MIN_REFILL, math.ceil(min(grown, droppable, MAX_REFILL)))
+            if further or math.isinf(plan.discard_limit):
+                expected = math.ceil(_GROWTH * self._stats.items_read / len(plan.segments))
+            return max(MIN_REFILL, math.ceil(min(expected, droppable, MAX_REFILL)))
         return most if share is None else min(most, expected << further)
 
 
@@ -254,9 +266,9 @@ class Executor:
     run: RunQuery
     indexes: Sequence[Index]
     statistics: StatisticsProvider | None = None
-    corrected: Callable[[TableStatistics], None] = lambda _known: None
-    """Receives the statistics that the rows of a plan have corrected, before the rest of the page
-    is planned. It can raise an error, which ends the read."""
+    further: Callable[[int], None] = _check
+    """Receives the number of Queries before a refill, or before the Queries of the plan for the
+    rest of a page. It can raise an error, which ends the read."""
     _paths: LRUCache[Query, Sequence[AccessPath]] = field(
         default_factory=partial(LRUCache, KEPT_SEGMENTS, _segments)
     )
@@ -281,36 +293,23 @@ class Executor:
         known = await self._known(paths[0], page, stats, plan_by)
         plan = await self._plan(paths, page, stats, known, plan_by)
         stats.begin(plan)
-        progress = PageProgress(count)
-        replanned = False
-        while (reached := await self._collect(plan, stats, progress)) is not None:
-            if replanned and paths[0].instead_of:
-                raise too_many_segments(paths[0].instead_of)
+        progress = PageProgress(count, further=self.further)
+        if (reached := await self._collect(plan, stats, progress)) is not None:
             rest = page.span.beyond(reached, descending=descending)
             page = PageSpan(rest, progress.missing, descending)
             if known is not None:
-                if plan.residual:
-                    known = known.corrected(plan, progress.filtered)
-                    self.corrected(known)
-                known = known._replace(locations=None)
-            check_list()
-            plan, replanned = optimize(paths, page, known), True
+                known = known.corrected(plan, progress.filtered)
+            plan = optimize(paths, page, known)
+            if not paths[0].instead_of:
+                plan = replace(plan, discard_limit=math.inf)
+            self.further(len(plan.segments))
             stats.step(Purpose.REST, plan)
-        if self.statistics is not None:
+            if await self._collect(plan, stats, progress) is not None:
+                raise too_many_segments(paths[0].instead_of)
+        # Row locations are positions by date.
+        if self.statistics is not None and plan.index.order is BY_DATE:
             self.statistics.observe(query, progress.reads)
         return progress.rows
-
-    async def any(
-        self, query: Query, span: Range, stats: ExecutionStatistics, *, descending: bool
-    ) -> bool:
-        """Return whether ``query`` has a row within ``span``."""
-        page, progress = PageSpan(query.bounded(span), 1, descending), PageProgress(1)
-        paths = self._paths_of(query)
-        plan = optimize(paths, page, None)
-        stats.step(Purpose.FLAGS, plan)
-        if await self._collect(plan, stats, progress) is not None:
-            raise too_many_segments(paths[0].instead_of)
-        return bool(progress.rows)
 
     def _paths_of(self, query: Query) -> Sequence[AccessPath]:
         paths = self._paths.get(query)
@@ -348,7 +347,7 @@ class Executor:
             plan = whole_pages(paths[0], page)
         else:
             plan = optimize(paths, page, known)
-        if stats.trace is not None:
+        if stats.trace is not None and not stats.trace.steps:
             stats.trace.alternatives = alternatives(self.indexes, paths, page, known, plan)
             stats.trace.full = full_pages(paths[0], page, known)
         if self.statistics is None or not worth_proving(plan):

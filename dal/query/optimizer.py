@@ -105,11 +105,13 @@ class TableStatistics(NamedTuple):
         return math.ceil(self.counts(filters) * share)
 
     def corrected(self, plan: Plan, rows: Sequence[Row]) -> "TableStatistics":
-        """Return the statistics, corrected by the rows that a plan with a residual filter has read.
+        """Return the statistics, corrected by the rows that a plan has read.
 
         They have no row locations, because the rows are not where these expected them. The
         correction never assumes that no row passes, because a few rows cannot prove it.
         """
+        if not plan.residual:
+            return self._replace(locations=None)
         shares = dict(self.shares)
         for name in shares.keys() & plan.residual.keys():
             passing = _share(sum([plan.passes(row.item, [name]) for row in rows]), len(rows))
@@ -119,7 +121,7 @@ class TableStatistics(NamedTuple):
             {one.key: known.cardinality(filters_of(one.key)) for one in plan.segments}.values()
         )
         passing = _share(sum([plan.passes(row.item) for row in rows]), len(rows))
-        return known._replace(matching=min(self.matching, held * passing))
+        return known._replace(matching=held * passing)
 
     def fraction(self, within: Range) -> float:
         """Return the expected fraction of the rows that is within a range of positions.

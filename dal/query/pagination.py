@@ -20,13 +20,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
+from functools import partial
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from dal.model import rules
 from dal.model.titles import TITLE_LENGTH, fold_title
 from dal.query.errors import InvalidCursorError
 from dal.query.plan import Order, PlanBasis, Query
-from dal.query.trace import ExecutionStatistics, Trace
+from dal.query.trace import ExecutionStatistics, Purpose, Trace
 from dal.table.entity import Row
 from dal.table.errors import DalError, InvalidArgumentError
 from dal.table.items import Item
@@ -272,11 +273,6 @@ class RowReader(Protocol):
     ) -> list[Row]:
         """Return at most the first ``count`` rows of ``query`` within ``span``."""
 
-    async def any(
-        self, query: Query, span: Range, stats: ExecutionStatistics, *, descending: bool
-    ) -> bool:
-        """Return whether ``query`` has a row within ``span``."""
-
 
 @dataclass(frozen=True, slots=True)
 class PageReader(Generic[Node]):
@@ -334,12 +330,14 @@ class PageReader(Generic[Node]):
         if preceded:
             del rows[0]
         followed = len(rows) > cut.limit
+        flag = partial(self.executor.first, plain, stats=stats, count=1, plan_by=cut.plan_by)
+        stats.purpose = Purpose.FLAGS
         if ahead and not followed and end is not None:
             rest = UNBOUNDED.until(end, descending=not descending)
-            followed = await self.executor.any(plain, rest, stats, descending=descending)
+            followed = bool(await flag(rest, descending=descending))
         if start is not None and proving and not preceded:
             rest = UNBOUNDED.until(start, descending=descending)
-            preceded = await self.executor.any(plain, rest, stats, descending=not descending)
+            preceded = bool(await flag(rest, descending=not descending))
         shown = rows[: cut.limit]
         if cut.backward:
             shown.reverse()

@@ -327,7 +327,7 @@ class AccessPath:
     @cached_property
     def filters(self) -> Sequence[Filters]:
         """For each segment, the filters that all its rows pass."""
-        return [filters_of(segment.key) for segment in self.segments]
+        return [{**self.index.covers, **filters_of(segment.key)} for segment in self.segments]
 
 
 def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]:

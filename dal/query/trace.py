@@ -306,13 +306,16 @@ class ExecutionStatistics:
     seconds."""
     trace: Trace | None = None
     """The trace of a page with ``explain``, otherwise None."""
+    purpose: Purpose = Purpose.PAGE
+    """Why the next plan is made: for the page, or for its flags."""
 
     def begin(self, plan: Plan) -> None:
-        """Add the page's plan to the statistics."""
-        self.index = plan.index.name or "table"
-        self.residual = sorted(plan.residual)
-        self.estimated_capacity = plan.capacity
-        self.step(Purpose.PAGE, plan)
+        """Add the plan of the page, or of its flags, to the statistics."""
+        if self.purpose is Purpose.PAGE:
+            self.index = plan.index.name or "table"
+            self.residual = sorted(plan.residual)
+            self.estimated_capacity = plan.capacity
+        self.step(self.purpose, plan)
 
     def step(self, purpose: Purpose, plan: Plan) -> None:
         """Add a plan to the trace, if the page has a trace."""

@@ -91,8 +91,8 @@ _ROWS_OF_RESPONSE = 12
 """The number of largest rows in one response of DynamoDB, which has at most 1 MB."""
 
 _FURTHER = 4
-"""Maximum requests that a plan usually sends in addition to one for each partition, because its
-filter drops more rows than expected."""
+"""Maximum requests that a page usually sends in addition to one for each partition of its plans,
+because its filter drops more rows than expected."""
 
 _PLANNING = 8
 """Maximum requests for the statistics that plan a page: the counts, three samples of rows, the mode
@@ -439,15 +439,17 @@ def _most_of_page(reads: Reads, arguments: Mapping[str, Any]) -> float:
     sizes = {
         name: len(set(map(str, one))) if isinstance(one, list) else 1 for name, one in given.items()
     }
-    order_by, plans = arguments.get("orderBy"), 1
+    whole = requests = min(lists * prod(sizes.values()), MAX_SEGMENTS)
+    order_by, filtered = arguments.get("orderBy"), _filtered(arguments)
     if order_by == Order.MOST_HELPFUL:
-        plans = 3  # comments with votes, comments without votes, and the whole list in memory
+        requests = 2 * whole  # comments with votes, and comments without votes
     elif _ordered(order_by):
         plans = sizes.pop("rating", len(RATINGS))
-    requests = plans * min(lists * prod(sizes.values()), MAX_SEGMENTS)
-    filtered = _filtered(arguments)
+        requests = plans * min(lists * prod(sizes.values()), MAX_SEGMENTS)
     if filtered:
-        requests = 2 * requests + plans * _FURTHER
+        # The rest of the page may need a new plan. A list with an order may then be read as a
+        # whole, and sorted in memory.
+        requests += (1 + _ordered(order_by)) * whole + _FURTHER
     if arguments.keys() & {"after", "before", "last"}:
         requests = 2 * requests + reads.further  # the pagination flags may need further requests
     return requests + (lists + _PLANNING) * (reads.planned and filtered)

@@ -350,13 +350,13 @@ DROPPED_RCU = 0.5 * 2_000 * 500 / 4_096
             product(
                 "comments(first: 1, verifiedOnly: true, orderBy: LOWEST_RATING) { __typename }"
             ),
-            5 * (2 + 4) + 9,
-            10 * (39 + 1) + DROPPED_RCU,
+            5 + 2 + 4 + 9,
+            10 * (20 + 1) + DROPPED_RCU,
         ),
         (
             product("comments(first: 1, orderBy: MOST_HELPFUL) { __typename }"),
-            3 * (2 + 4) + 9,
-            10 * (27 + 1) + DROPPED_RCU,
+            2 + 2 + 4 + 9,
+            10 * (17 + 1) + DROPPED_RCU,
         ),
         (product("group { products { statistics { total } } }"), 2 + 60, 20 * 62),
         ("{ openOrders(first: 5) { nodes { id } } }", 8, 10 * (8 + 5)),
