@@ -13,6 +13,7 @@ from tests.engines import ROOT
 from tests.scans import PRODUCT
 
 DOORS = {
+    "dal.dynamodb.botocore_door": "aioboto3",
     "dal.model.langcodes_door": "langcodes",
     "pages.jinja_door": "jinja2 markupsafe",
     "resolvers.info_door": "strawberry-graphql",

@@ -4,11 +4,7 @@ No other module imports the SDK. For DynamoDB, botocore's own retries are off, b
 ``retries`` retries requests.
 """
 
-import asyncio
-import logging
 import os
-import ssl
-import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -16,34 +12,20 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import aioboto3
-from aiobotocore.config import AioConfig
-from aiobotocore.credentials import (
-    AioDeferredRefreshableCredentials,
-    AioRefreshableCredentials,
-)
-from aiobotocore.httpsession import AIOHTTPSession
-from aiobotocore.session import AioSession
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, NoRegionError
 from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.httpsession import get_cert_path
 from botocore.utils import get_environ_proxies
 
+from dal.dynamodb.botocore_door import VerifiedSession
 from dal.dynamodb.connection_pool import CONNECT_SECONDS
-from dal.dynamodb.errors import CredentialsExpiredError, StoreUnavailableError
+from dal.dynamodb.errors import StoreUnavailableError
 from dal.dynamodb.gate import CONNECTIONS
 from dal.dynamodb.responses import check_sdk_response, dal_error, unreachable, unusable
 from dal.dynamodb.retries import DEADLINE
 from dal.dynamodb.transport import EMBEDDED_CREDENTIALS, EMBEDDED_REGION, Credentials
 from dal.table.errors import StoreRefusedError
-
-logger = logging.getLogger(__name__)
-
-REFRESH_EVERY = 30.0
-"""Minimum seconds between two attempts to refresh credentials that are still valid."""
-
-REFRESH_SECONDS = 10.0
-"""Maximum seconds of one refresh, including the SDK's own retries."""
 
 # botocore reads AWS_DEFAULT_REGION only. Other AWS SDKs read AWS_REGION, so the operator may have
 # set only that variable.
@@ -52,12 +34,9 @@ _NO_REGION = (
     "(AWS_REGION is not read). For an endpoint outside of AWS, any region works."
 )
 
+
 _MISSING = {403, 404}
 """The HTTP statuses that S3 returns for a missing file."""
-
-# Turn off this logger's warnings: it writes a traceback for each failed refresh. LastingCredentials
-# logs one line instead.
-logging.getLogger("aiobotocore.credentials").setLevel(logging.ERROR)
 
 
 class AwsSdk:
@@ -118,7 +97,7 @@ async def open_sdk(
         # Read no AWS profile and no settings file of this machine, because invalid settings must
         # not affect the embedded engine.
         nothing: tuple[Any, ...] = (None, [], os.devnull, None)
-        botocore = _VerifiedSession(
+        botocore = VerifiedSession(
             {"profile": (None, [], None, None), "config_file": nothing, "credentials_file": nothing}
         )
         session = aioboto3.Session(
@@ -128,7 +107,7 @@ async def open_sdk(
             aws_secret_access_key=EMBEDDED_CREDENTIALS.secret_key,
         )
     else:
-        botocore = _VerifiedSession()
+        botocore = VerifiedSession()
         session = aioboto3.Session(botocore_session=botocore)
     client = session.client(service, endpoint_url=endpoint_url, config=config)
     async with AsyncExitStack() as stack:
@@ -228,7 +207,7 @@ async def open_s3(bucket: str) -> AsyncIterator[S3]:
         signature_version="s3v4",
         s3={"addressing_style": "virtual"},
     )
-    session = aioboto3.Session(botocore_session=_VerifiedSession())
+    session = aioboto3.Session(botocore_session=VerifiedSession())
     async with AsyncExitStack() as stack:
         try:
             client = await stack.enter_async_context(session.client("s3", config=config))
@@ -237,99 +216,3 @@ async def open_s3(bucket: str) -> AsyncIterator[S3]:
         except (BotoCoreError, ValueError) as error:
             raise unusable(error) from error
         yield S3(client, bucket)
-
-
-class _VerifiedSession(AioSession):  # type: ignore[misc]
-    """A session that verifies TLS in all its clients, including clients that fetch credentials."""
-
-    def create_client(self, *arguments: Any, config: Any = None, **settings: Any) -> Any:
-        """Open a client. The HTTP class is set last, because ``Config.merge`` drops it."""
-        verified = AioConfig().merge(config or AioConfig())
-        verified.http_session_cls = _VerifiedHttp
-        return super().create_client(*arguments, config=verified, **settings)
-
-    async def get_credentials(self) -> Any:
-        """Return the credentials from the AWS settings; None if there are none.
-
-        Temporary credentials are returned as ``LastingCredentials``.
-        """
-        found = await super().get_credentials()
-        temporary = isinstance(found, AioRefreshableCredentials)
-        if temporary and not isinstance(found, LastingCredentials):
-            found = self._credentials = LastingCredentials(found)
-        return found
-
-
-class _VerifiedHttp(AIOHTTPSession):  # type: ignore[misc]
-    """An HTTP session that verifies every endpoint's certificate and host name.
-
-    aiobotocore's own class does not verify host names. Behind a proxy, or with an empty
-    AWS_CA_BUNDLE, it does not verify certificates either. This class returns TLS contexts that
-    verify both, and aiobotocore loads the trusted certificate authorities into these contexts.
-    """
-
-    def __init__(self, *, verify: Any, **settings: Any) -> None:
-        super().__init__(verify=verify or True, **settings)
-
-    def _get_ssl_context(self) -> ssl.SSLContext:
-        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-
-    def _setup_proxy_ssl_context(self, _proxy_url: str) -> ssl.SSLContext:
-        return self._get_ssl_context()
-
-
-class LastingCredentials(AioDeferredRefreshableCredentials):  # type: ignore[misc]
-    """Temporary credentials that are used until they expire, even if they cannot be refreshed.
-
-    botocore refreshes credentials as part of a request. In the ten minutes before they expire, the
-    request fails if the refresh fails. Here a separate task refreshes the credentials. Requests
-    wait for this task only after the old credentials have expired.
-    """
-
-    def __init__(self, found: AioRefreshableCredentials) -> None:
-        self.__dict__.update(vars(found))
-        self._refreshing: asyncio.Task[Exception | None] | None = None
-        self._next_refresh = 0.0
-
-    async def get_frozen_credentials(self) -> Any:
-        """Return the credentials that sign requests; raises DalError if none are valid."""
-        if not self.refresh_needed():
-            return self._frozen_credentials
-        expired = self.refresh_needed(0)
-        if expired or time.monotonic() >= self._next_refresh:
-            if self._refreshing is None or self._refreshing.done():
-                self._refreshing = asyncio.create_task(self._refreshed())
-                self._next_refresh = time.monotonic() + REFRESH_EVERY
-            if expired and (failure := await asyncio.shield(self._refreshing)) is not None:
-                raise self._error(failure) from failure
-        return self._frozen_credentials
-
-    async def get_account_id(self) -> Any:
-        """Return the id of the AWS account. botocore may use it in the name of an endpoint."""
-        return (await self.get_frozen_credentials()).account_id
-
-    async def _refreshed(self) -> Exception | None:
-        try:
-            async with asyncio.timeout(REFRESH_SECONDS):
-                await self._protected_refresh(is_mandatory=True)
-        except Exception as error:  # noqa: BLE001 - a provider may raise any error
-            if not self.refresh_needed(0):
-                logger.warning(
-                    "The AWS credentials cannot be refreshed (%s). They are used until they "
-                    "expire.",
-                    _reason(error),
-                )
-            return error
-        return None
-
-    def _error(self, failure: Exception) -> Exception:
-        if self._frozen_credentials is None:
-            return unusable(failure)
-        return CredentialsExpiredError(
-            f"The AWS credentials have expired and cannot be refreshed ({_reason(failure)}): check "
-            "where they come from."
-        )
-
-
-def _reason(error: Exception) -> str:
-    return " ".join(str(error).split()) or "no answer"

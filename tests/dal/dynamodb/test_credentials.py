@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from dal.dynamodb import sdk
+from dal.dynamodb import botocore_door
+from dal.dynamodb.botocore_door import LastingCredentials
 from dal.dynamodb.errors import CredentialsExpiredError
-from dal.dynamodb.sdk import AwsSdk, LastingCredentials
+from dal.dynamodb.sdk import AwsSdk
 from dal.dynamodb.table import Table, TableAddress, connect
 from dal.table.errors import StoreRefusedError
 from tests.aws_endpoint import AwsEndpoint, Fault, aws_endpoint, hang, refuse
@@ -68,7 +69,7 @@ async def refreshed(table: Table) -> None:
 async def test_valid_credentials_are_used_while_their_endpoint_is_down(
     table: Table, endpoint: AwsEndpoint, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sdk, "REFRESH_EVERY", 0)
+    monkeypatch.setattr(botocore_door, "REFRESH_EVERY", 0)
     endpoint.seconds = 300
     await ways(table)[0].call(*GET)
     endpoint.fault = fault
@@ -95,7 +96,7 @@ async def test_a_failed_refresh_is_one_line_in_the_log(
 async def test_a_refresh_is_retried_and_its_credentials_are_used(
     table: Table, endpoint: AwsEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sdk, "REFRESH_EVERY", 0)
+    monkeypatch.setattr(botocore_door, "REFRESH_EVERY", 0)
     endpoint.seconds = 300
     await ways(table)[0].call(*GET)
     endpoint.fault = refuse
