@@ -34,7 +34,7 @@ from tests.server.serving import Served, served
 BROWSER = "tests/browser/"
 LONG = (
     "tests/server/test_removed_data.py",
-    "tests/server/engine/test_private_files.py",
+    "tests/server/local_engine/test_private_files.py",
     "tests/server/cli/test_long_running.py",
     "tests/server/cli/commands/test_table.py",
     "tests/server/cli/commands/test_export.py",
@@ -44,7 +44,7 @@ LONG = (
     "tests/integration/test_counts.py",
     "tests/deploy/test_permissions.py",
     "tests/server/test_deadline.py",
-    "tests/dal/test_deadline.py",
+    "tests/dal/dynamodb/test_deadline.py",
     "tests/dal/stream/test_lambda_handler.py",
     "tests/test_linear_time.py",
     "tests/integration/test_walks.py",
