@@ -120,7 +120,7 @@ def test_every_declared_index_answers_an_access_pattern() -> None:
 
 
 def test_a_query_without_an_access_pattern_is_refused_with_the_place_to_add_it() -> None:
-    with pytest.raises(NoIndexError, match=r"add one to dal/query/access_patterns\.py"):
+    with pytest.raises(NoIndexError, match=r"add one to dal/catalogue\.py"):
         query_of({"product": frozenset({"42"}), "mood": frozenset({"good"})})
 
 

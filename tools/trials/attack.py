@@ -75,8 +75,6 @@ class Attack:
     requests: Iterable[Sent]
     clients: int = 1
     rate: float = inf
-    times: float = inf
-    """The maximum factor by which the attack may increase the neighbour's 99th percentile."""
 
 
 @dataclass
@@ -241,11 +239,9 @@ class Row:
     def found(self) -> list[str]:
         """Descriptions of the promises that the server has broken."""
         slices, p99 = self.quiet + self.during, _percentile(self.during, 99)
-        times = self.attack.times
         reasons = {
             "silent": any(one.silent for one in slices),
             f"p99 over {LIMIT * 1000:.0f} ms": p99 > LIMIT,
-            f"p99 over {times:.0f} times quiet": p99 > times * _percentile(self.quiet, 99),
             "neighbour refused": any(one.failed > one.silent for one in slices),
             f"{GROWN_MB} MB taken": self._peak > self.before + GROWN_MB,
             f"{KEPT_MB} MB kept": self.after > self.before + KEPT_MB,
