@@ -171,7 +171,7 @@ _ROW = Reads(unit=0.5)
 _ONCE_A_PAGE = Reads(1 / DEFAULT_SIZE, 0.5, most_requests=1)
 _KEY, _TWO_KEYS = Reads(), Reads(2)
 _COUNTS = Reads(most_requests=3)
-"""Reads of a product's counts, the mode of the counters, and the table's id."""
+"""Reads of a product's counts. Each further response has the counts in 1,000 languages."""
 _OF_PRODUCT = Reads(0, together=True)
 
 USUAL_MEMBERS = 10
@@ -215,7 +215,8 @@ READS: Mapping[str, Reads] = {
     "Product.pictureUrl": _OF_PRODUCT,
     "Product.url": _OF_PRODUCT,
     "Product.comments": _COMMENTS,
-    "Product.statistics": _OF_PRODUCT,
+    # Further responses, as in ``_COUNTS``, in addition to the product's details.
+    "Product.statistics": Reads(0, together=True, most_requests=2),
     # Reads the group, in addition to the product's details.
     "Product.group": Reads(together=True),
     "ProductGroup.products": _rows(USUAL_MEMBERS, MAX_MEMBERS),
@@ -245,7 +246,7 @@ READS: Mapping[str, Reads] = {
     "Author.name": _ROW,
     "Comment.author.name": _NOTHING,
     "Ticket.author.name": _NOTHING,
-    "User.isKnown": _KEY,
+    "User.isKnown": Reads(most_requests=2),
     "User.name": _ROW,
     "Order.user.name": _NOTHING,
     "Query.viewer.name": _NOTHING,
@@ -262,7 +263,8 @@ READS: Mapping[str, Reads] = {
     "Organization.user": _TWO_KEYS,
     "Organization.tickets": _BY_STATUS,
     "OrganizationUser.organization": _TWO_KEYS,
-    "OrganizationUser.tickets": _PAGE,
+    # A user's own membership is read before the page.
+    "OrganizationUser.tickets": Reads(unit=0.5, paged=True, most_requests=2),
     "Ticket.organization": _TWO_KEYS,
     "Mutation.addComment": _WRITE,
     "Mutation.updateComment": _WRITE,

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from dal.counts.boards import Boards
 from dal.counts.helpful import HelpfulFolds
 from dal.counts.mode import MaintenanceStore
-from dal.dynamodb.account import note_hidden
+from dal.dynamodb.account import note_hidden, opened
 from dal.dynamodb.deadline import Deadline, deadline
 from dal.dynamodb.errors import AlreadyExistsError, ConditionFailedError, ConflictError
 from dal.dynamodb.retries import retry_on_conflict
@@ -262,9 +262,10 @@ class CommentWriter:
         """Delete the case, the reports and the votes of a deleted comment.
 
         This method waits for _REMOVAL_SECONDS at most. A longer removal continues in the
-        background. If it fails, `marginalia stats verify` removes the rest.
+        background. If it fails, `marginalia stats verify` removes the rest. The removal's requests
+        do not count as requests of the client's operation, because votes decide their number.
         """
-        with deadline(Deadline()):
+        with deadline(Deadline()), opened():
             removal = asyncio.create_task(remove_reactions(self._table, comment_id))
 
         async def finish() -> None:

@@ -450,8 +450,9 @@ def _most_of_page(reads: Reads, arguments: Mapping[str, Any]) -> float:
         # The rest of the page may need a new plan. A list with an order may then be read as a
         # whole, and sorted in memory.
         requests += (1 + _ordered(order_by)) * whole + _FURTHER
-    if arguments.keys() & {"after", "before", "last"}:
-        requests = 2 * requests + reads.further  # the pagination flags may need further requests
+    if limits := arguments.keys() & {"after", "before", "last"}:
+        # Each pagination flag may need as many requests as the page.
+        requests = (1 + min(2, len(limits))) * requests + reads.further
     return requests + (lists + _PLANNING) * (reads.planned and filtered)
 
 

@@ -279,6 +279,7 @@ class _Execution:
         self._operation: CheckedOperation | None = None
         self._cost: Cost | None = None
         self._account = Account()
+        self._answer = AnswerSize()
 
     async def result(
         self, text: str, name: str | None, allowed: Iterable[OperationType]
@@ -325,13 +326,14 @@ class _Execution:
             # Compile the operation in this block, so that its client is charged for the CPU time.
             operation.compiled.selection(values)
         mutation = kind is OperationType.MUTATION
+        self._answer = _answer_size(self._cost, self._context)
         with opened(self._cost.limit(lists_only=mutation)) as self._account:
             return await operation.compiled.execute(
                 values,
                 root_value=self._root_value,
                 context_value=self._context,
                 operation_extensions=self._extensions,
-                answer=_answer_size(self._cost, self._context),
+                answer=self._answer,
             )
 
     def _shown_cost(self) -> dict[str, Any]:
@@ -348,4 +350,5 @@ class _Execution:
             return {}
         spent = self._account
         actual = {"requests": spent.requests, "rcu": spent.rcu, "wcu": spent.wcu}
+        actual["values"] = self._answer.values
         return {"cost": {"predicted": self._cost.rounded(), "actual": actual}}

@@ -121,7 +121,9 @@ def _reads_more(answer: bytes) -> bool:
     """Return whether the cost in a response exceeds the prediction."""
     try:
         cost = json.loads(answer.partition(b"\r\n\r\n")[2])["extensions"]["cost"]
-        return bool(cost["actual"]["requests"] > cost["predicted"]["requests"] + MARGIN)
+        predicted, actual = cost["predicted"], cost["actual"]
+        margins = {"requests": MARGIN, "rcu": 0, "values": 0}
+        return any(actual[name] > predicted[name] + more for name, more in margins.items())
     except (ValueError, KeyError, TypeError):
         return False
 

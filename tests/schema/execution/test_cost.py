@@ -358,7 +358,8 @@ DROPPED_RCU = 0.5 * 2_000 * 500 / 4_096
             2 + 2 + 4 + 9,
             10 * (17 + 1) + DROPPED_RCU,
         ),
-        (product("group { products { statistics { total } } }"), 2 + 60, 20 * 62),
+        (product("statistics { total }"), 1 + 2, 20 * 3),
+        (product("group { products { statistics { total } } }"), 2 + 60 * 3, 20 * 182),
         ("{ openOrders(first: 5) { nodes { id } } }", 8, 10 * (8 + 5)),
         ('{ nodes(ids: ["a", "b"]) { id } }', 4, 80),
         ('mutation { deleteComment(input: {id: "x"}) { deletedId } }', 20, 400),
@@ -410,6 +411,7 @@ async def test_the_response_has_the_cost_if_the_client_requests_it(table: Table)
             "requests": len(calls),
             "rcu": plan["consumedCapacity"] + plan["planningCapacity"],
             "wcu": 0.0,
+            "values": 47,
         },
     }
     assert len(calls) == plan["requests"] + plan["planningRequests"] > 0
@@ -426,12 +428,12 @@ async def test_the_actual_cost_includes_reads_by_key_batches_and_writes(table: T
         return spent
 
     spent = await actual('{ comment(commentId: "1") { id } }')
-    assert spent == {"requests": 1, "rcu": 1.0, "wcu": 0.0}
+    assert spent == {"requests": 1, "rcu": 1.0, "wcu": 0.0, "values": 1}
     spent = await actual('{ nodes(ids: ["Q29tbWVudDox", "Q29tbWVudDoy"]) { id } }')
-    assert spent == {"requests": 1, "rcu": 2.0, "wcu": 0.0}
+    assert spent == {"requests": 1, "rcu": 2.0, "wcu": 0.0, "values": 2}
     spent = await actual("""{ comment(commentId: "1") { id } other: comment(commentId: "2") { id }
         node(id: "Q29tbWVudDoz") { id } }""")
-    assert spent == {"requests": 1, "rcu": 3.0, "wcu": 0.0}
+    assert spent == {"requests": 1, "rcu": 3.0, "wcu": 0.0, "values": 3}
     line = '{productId: "1", quantity: 1, unitPrice: {amount: "1", currencyCode: "EUR"}}'
     spent = await actual(
         f'mutation {{ placeOrder(input: {{username: "ann", lines: [{line}]}}) {{ __typename }} }}'
@@ -669,7 +671,7 @@ async def test_the_error_has_the_cost_that_exceeds_its_limit(table: Table) -> No
     assert answer.extensions is not None
     cost = answer.extensions["cost"]
     assert cost["predicted"]["values"] > MAX_ANSWER_VALUES
-    assert cost["actual"] == {"requests": 0, "rcu": 0.0, "wcu": 0.0}
+    assert cost["actual"] == {"requests": 0, "rcu": 0.0, "wcu": 0.0, "values": 0}
     answer = await SCHEMA.execute(
         "{ no }", context_value=context, operation_extensions={"cost": True}
     )

@@ -32,7 +32,7 @@ PAGE = """query Page($rating: [Int!], $after: String) { product(productId: "42")
 async def test_capacity_requests_and_latencies_are_those_of_the_responses(table: Table) -> None:
     await Stores(table).comments.put_many(comments_of(30))
     calls, metrics = calls_of(table), Metrics()
-    spent = {"requests": 0, "rcu": 0.0, "wcu": 0.0}
+    spent = {"requests": 0, "rcu": 0.0, "wcu": 0.0, "values": 0}
     asked = [None, [5], [1, 3], [5], [4, 5]]
     async with client_of(table, Signals(metrics), headers=bearer("sam", "staff")) as client:
         for rating in asked:

@@ -1,7 +1,8 @@
 """Random documents and variables for the schema, most of them valid."""
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from graphql import (
@@ -72,28 +73,50 @@ _PLAUSIBLE: Mapping[str, Draw] = {
 }
 
 
-def value(rng: random.Random, kind: Any, awkward: float = 0.1) -> Any:
-    """Return a JSON value for an argument or a variable of type ``kind``."""
+def value(
+    rng: random.Random,
+    kind: Any,
+    awkward: float = 0.1,
+    name: str = "",
+    known: Mapping[str, Draw] = _PLAUSIBLE,
+) -> Any:
+    """Return a JSON value for an argument or a variable of type ``kind``.
+
+    ``known`` draws the values of scalars, by the name of an argument or of a type.
+    """
     if rng.random() < awkward:
         return rng.choice(AWKWARD)
     if isinstance(kind, GraphQLNonNull):
-        return value(rng, kind.of_type, awkward)
+        return value(rng, kind.of_type, awkward, name, known)
     if isinstance(kind, GraphQLList):
-        return [value(rng, kind.of_type, awkward) for _ in range(rng.choice((0, 1, 1, 2, 5)))]
+        count = rng.choice((0, 1, 1, 2, 5))
+        return [value(rng, kind.of_type, awkward, name, known) for _ in range(count)]
     if isinstance(kind, GraphQLEnumType):
-        return rng.choice([*kind.values, "NOTHING"])
+        return rng.choice([*kind.values, *["NOTHING"] * (awkward > 0)])
     if isinstance(kind, GraphQLInputObjectType):
-        kept = {name: one for name, one in kind.fields.items() if rng.random() < 0.9}
-        return {name: value(rng, one.type, awkward) for name, one in kept.items()}
-    return _PLAUSIBLE.get(kind.name, _PLAUSIBLE["String"])(rng)
+        kept = {
+            name: one
+            for name, one in kind.fields.items()
+            if rng.random() < 0.9 or (not awkward and isinstance(one.type, GraphQLNonNull))
+        }
+        return {name: value(rng, one.type, awkward, name, known) for name, one in kept.items()}
+    return (known.get(name) or known.get(kind.name) or _PLAUSIBLE[kind.name])(rng)
 
 
 def document(
-    rng: random.Random, schema: GraphQLSchema, awkward: float = 0.1
+    rng: random.Random,
+    schema: GraphQLSchema,
+    awkward: float = 0.1,
+    known: Mapping[str, Draw] = _PLAUSIBLE,
+    wanted: str | None = None,
 ) -> tuple[str, dict[str, Any]]:
-    """Return an operation with its variables. Every argument has a variable of its own."""
-    drawing = _Drawing(rng, awkward)
-    mutation = rng.random() < 0.3
+    """Return an operation with its variables. Every argument has a variable of its own.
+
+    ``wanted`` is a field, as ``Type.field``. If possible, the operation selects it.
+    """
+    steps = {} if wanted is None else _steps(schema, wanted)
+    drawing = _Drawing(rng, awkward, known, steps)
+    mutation = rng.random() < 0.3 or (wanted or "").startswith("Mutation.")
     root = schema.mutation_type if mutation else schema.query_type
     assert root is not None
     body = drawing.selection(root, schema, DEPTH)
@@ -102,13 +125,43 @@ def document(
     return f"{'mutation' if mutation else 'query'}{f'({heads})' if heads else ''} {body}", values
 
 
+@cache
+def _steps(schema: GraphQLSchema, wanted: str) -> Mapping[str, Sequence[str]]:
+    """Return the fields of each type that lead to the field ``wanted`` on a shortest way."""
+    owner, name = wanted.split(".")[-2:]
+    steps = {owner: [name]}
+    while True:
+        new: dict[str, list[str]] = {}
+        for kind in schema.type_map.values():
+            if isinstance(kind, GraphQLObjectType) and kind.name not in steps:
+                ways = [name for name, one in kind.fields.items() if _leads(schema, one, steps)]
+                new |= {kind.name: ways} if ways else {}
+        if not new:
+            return steps
+        steps |= new
+
+
+def _leads(schema: GraphQLSchema, field: GraphQLField, steps: Mapping[str, object]) -> bool:
+    of = get_named_type(field.type)
+    possible = schema.get_possible_types(of) if isinstance(of, GraphQLInterfaceType) else (of,)
+    return any(one.name in steps for one in possible)
+
+
 class _Drawing:
     """An operation under construction, and its variables."""
 
-    def __init__(self, rng: random.Random, awkward: float) -> None:
+    def __init__(
+        self,
+        rng: random.Random,
+        awkward: float,
+        known: Mapping[str, Draw],
+        steps: Mapping[str, Sequence[str]],
+    ) -> None:
         self.variables: dict[str, tuple[Any, Any]] = {}
         self._rng = rng
         self._awkward = awkward
+        self._known = known
+        self._steps = steps
 
     def selection(self, kind: Any, schema: GraphQLSchema, depth: int) -> str:
         """Return a selection of a composite type."""
@@ -117,9 +170,13 @@ class _Drawing:
         names = self._rng.sample(
             sorted(kind.fields), min(len(kind.fields), self._rng.choice((1, 2, 3)))
         )
+        if ways := self._steps.get(kind.name):
+            names[0] = self._rng.choice(ways)
         chosen = [self._field(name, kind.fields[name], schema, depth - 1) for name in names]
         if isinstance(kind, GraphQLInterfaceType):
-            one = self._rng.choice(schema.get_possible_types(kind))
+            possible = schema.get_possible_types(kind)
+            leading = [one for one in possible if one.name in self._steps]
+            one = self._rng.choice(leading or possible)
             chosen.append(f"... on {one.name} {self.selection(one, schema, depth - 1)}")
         return f"{{ __typename {' '.join(filter(None, chosen))} }}"
 
@@ -127,7 +184,11 @@ class _Drawing:
         inner = get_named_type(field.type)
         if not is_leaf_type(inner) and depth <= 0:
             return ""
-        alias = f"a{len(self.variables)}_{self._rng.randrange(1000)}: "
+        alias = (
+            f"{name}_{len(self.variables)}_{self._rng.randrange(1000)}: "
+            if self._rng.random() < 0.5
+            else ""
+        )
         below = "" if is_leaf_type(inner) else self.selection(inner, schema, depth)
         return f"{alias}{name}{self._arguments(field.args)}{self._directive()} {below}"
 
@@ -148,5 +209,5 @@ class _Drawing:
 
     def _argument(self, name: str, kind: Any) -> str:
         variable = f"v{len(self.variables)}"
-        self.variables[variable] = (kind, value(self._rng, kind, self._awkward))
+        self.variables[variable] = (kind, value(self._rng, kind, self._awkward, name, self._known))
         return f"{name}: ${variable}"

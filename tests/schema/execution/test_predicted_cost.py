@@ -1,0 +1,276 @@
+"""Random operations send, read and return at most what the server predicted."""
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import islice, product
+from typing import Any
+
+import pytest
+from strawberry.relay.utils import to_base64
+
+from dal.dynamodb.table import Table
+from dal.model import (
+    Organization,
+    OrganizationUser,
+    Photo,
+    ProductDetails,
+    Profile,
+    Reply,
+    Roster,
+    UserType,
+)
+from dal.model.moderation import ReviewCause
+from dal.model.reports import Report, ReportReason
+from dal.model.votes import Vote
+from dal.repositories.cases import Cases
+from dal.stores import Stores
+from resolvers.context import Context, Viewer
+from schema.build import READS, build_schema
+from tests.conftest import Tables
+from tests.oracle import make_comments, voted, with_photos
+from tests.organizations import ticket
+from tests.schema.execution.test_answer_size import values_of
+from tests.strategies import TWO_MUGS, comment, order
+from tools.trials.fuzz.documents import Draw, document
+
+SCHEMAS = build_schema(explain=True), build_schema(explain=True, compiles=False)
+OF_ALL = Viewer("user1", frozenset({"staff", "moderator", "merchant"}))
+OWN, MODERATOR = Viewer("user1"), Viewer("user2", frozenset({"moderator"}))
+START = datetime(2023, 1, 1, tzinfo=UTC)
+USERS = (*(f"user{number}" for number in range(7)), "nobody")
+TAGS = ["".join(tag) for tag in islice(product("abcdefghijklmnopqrstuvwxyz", repeat=3), 1_100)]
+"""More languages than one response of DynamoDB has counts of."""
+
+Ids = Mapping[str, Sequence[str]]
+World = tuple[Table, Ids]
+
+
+async def filled(table: Table) -> Ids:
+    """Store objects of every kind, and return some of their ids by type."""
+    stores = Stores(table)
+    published = [
+        one._replace(
+            text="long " * 1_500 if number % 30 == 0 else one.text,
+            verified_purchase=number % 40 == 7,
+        )
+        for product_id, count in (("p0", 200), ("p1", 20), ("p2", 3))
+        for number, one in enumerate(
+            voted(with_photos(make_comments(product_id, count, seed=count)))
+        )
+    ]
+    largest = [
+        comment(
+            f"big{number}",
+            product_id="big",
+            username="user3",
+            rating=number % 5 + 1,
+            text="🦊" * 10_000,
+            reply=Reply("🦊" * 2_000, START),
+            photos=(Photo(f"https://a.example/{'x' * 2_000}", "🦊" * 200),) * 10,
+        )
+        for number in range(30)
+    ]
+    many = [comment(tag, product_id="many", username="u", language=tag) for tag in TAGS]
+    own = comment("voted", username="user1")
+    await stores.comments.put_many([*published, *largest, *many, own])
+    await stores.votes.put_many([Vote("voted", "42", f"u{n}") for n in range(60)])
+    for number, one in enumerate(published[:60]):
+        await stores.comments.add(one._replace(comment_id=f"h{number}"), cause=ReviewCause.WORDS)
+    groups = {"p0": "group", "p1": "group", "p2": "group"} | {f"g{n}": "large" for n in range(60)}
+    await stores.products.put_many(
+        {name: ProductDetails(f"Kettle {name}", group=of) for name, of in groups.items()}
+    )
+    reports = [
+        Report(one.comment_id, one.product_id, f"reader{n}", ReportReason.SPAM, "x" * 200, START)
+        for number, one in enumerate(published[:40])
+        for n in range(100 if number < 2 else 2)
+    ]
+    await stores.reports.put_many(reports)
+    await Cases(table).correct([one.comment_id for one in published[:40]])
+    orders = [
+        order(
+            f"o{number}",
+            username=USERS[number % 3],
+            lines=TWO_MUGS * (45 if number % 20 == 0 else 1),
+            created_at=START + timedelta(hours=number),
+        )
+        for number in range(60)
+    ]
+    await stores.orders.put_many(orders)
+    members = {f"org{n}": USERS[:7] if n < 3 else ["user1"] for n in range(25)}
+    members["crowd"] = ["user1", *(f"u{number:02}" for number in range(60))]
+    types = {"user1": UserType.ADMIN}
+    rosters = [
+        Roster(
+            Organization(name, "Pro"),
+            [OrganizationUser(name, one, types.get(one, UserType.MEMBER)) for one in of],
+        )
+        for name, of in members.items()
+    ]
+    await stores.organizations.put_many(rosters)
+    tickets = [ticket(number, USERS[number % 3], f"org{number % 25}") for number in range(80)]
+    await stores.tickets.put_many(tickets)
+    for name in USERS[4:7]:
+        await stores.standings.block(name, "spam", "mo")
+    await stores.users.put_profiles({"user1": Profile(full_name="Ann", email="a@example.org")})
+    return {
+        "Comment": [one.comment_id for one in published[::10]],
+        "Submission": [f"h{number}" for number in range(60)],
+        "Product": ["p0", "p1", "p2", "many", "big", "unknown"],
+        "ProductGroup": ["group", "large", "none"],
+        "Order": [one.order_id for one in orders],
+        "Ticket": [one.ticket_id for one in tickets],
+        "User": USERS,
+        "Author": USERS,
+        "Organization": [*members],
+        "OrganizationUser": [f"org{n}/{name}" for n in range(3) for name in USERS],
+    }
+
+
+@pytest.fixture(scope="module")
+async def world(tables: Tables, dynoxide_url: str) -> World:
+    table = await tables.fresh(dynoxide_url)
+    return table, await filled(table)
+
+
+def draws(ids: Ids, cursors: Sequence[str]) -> Mapping[str, Draw]:
+    """Return functions that draw values of arguments, most of which exist in the table."""
+
+    def own(kind: str) -> Draw:
+        return lambda rng: rng.choice(ids[kind])
+
+    def node_id(rng: random.Random) -> str:
+        kind = rng.choice([*ids, "Comment", "Submission"])
+        return to_base64(kind, rng.choice(ids[kind]))
+
+    def instant(rng: random.Random) -> str:
+        return (START + timedelta(hours=rng.randrange(200))).isoformat()
+
+    def cursor(rng: random.Random) -> str | None:
+        return rng.choice((None, None, *cursors[-20:]))
+
+    return {
+        **dict.fromkeys(("id", "ids"), node_id),
+        **dict.fromkeys(("productId", "productIds"), own("Product")),
+        **dict.fromkeys(("seen", "DateTime"), instant),
+        **dict.fromkeys(("after", "before"), cursor),
+        **dict.fromkeys(("from", "to"), lambda rng: None),
+        "commentId": own("Comment"),
+        "orderId": own("Order"),
+        "ticketId": own("Ticket"),
+        "username": own("User"),
+        "organizationName": own("Organization"),
+        "rating": lambda rng: rng.randint(1, 5),
+        "language": lambda rng: rng.choice(["en", "de", "ja", "xx"]),
+        "title": lambda rng: rng.choice(["K", "Kettle", "none"]),
+        "first": lambda rng: rng.choice((0, 1, 2, 7, 20, 100)),
+        "last": lambda rng: rng.choice((None, None, None, 1, 3, 100)),
+        "contentTypes": lambda rng: "image/png",
+    }
+
+
+def cursors_of(data: object) -> list[str]:
+    """Return the cursors of rows in a result."""
+    match data:
+        case dict():
+            own = [one for key, one in data.items() if one and key.startswith(("cursor", "endC"))]
+            return own + [cursor for one in data.values() for cursor in cursors_of(one)]
+        case list():
+            return [cursor for one in data for cursor in cursors_of(one)]
+    return []
+
+
+@pytest.fixture(autouse=True)
+def costs_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let all users see the cost of each operation, as staff do."""
+    monkeypatch.setattr("schema.execution.executable_schema.is_staff", lambda _: True)
+
+
+async def executed(
+    number: int, table: Table, stores: Stores | None, viewer: Viewer, text: str, **given: Any
+) -> Any:
+    """Return the result of an operation. Without ``stores``, nothing was read before."""
+    context = Context(viewer, stores or Stores(Table(table.service, table.name)), explain=True)
+    return await SCHEMAS[number % 2].execute(
+        text, given, context_value=context, operation_extensions={"cost": True}
+    )
+
+
+@pytest.mark.parametrize("operations", [len(READS), pytest.param(10_000, marks=pytest.mark.soak)])
+async def test_random_operations_cost_at_most_what_is_predicted(
+    world: World, operations: int
+) -> None:
+    """The operations together select each field of the cost table."""
+    table, ids = world
+    cursors, seen, warm = list[str](), Counter[str](), Stores(table)
+    known, fields = draws(ids, cursors), sorted(READS)
+    for number in range(operations):
+        rng = random.Random(number)
+        field = fields[number % len(fields)]
+        text, given = document(rng, SCHEMAS[0]._schema, 0.0, known, field)
+        viewer, stores = rng.choice((OF_ALL, OWN, MODERATOR)), rng.choice((None, warm))
+        answer = await executed(number, table, stores, viewer, text, **given)
+        codes = {error.extensions["code"] for error in answer.errors or []}
+        assert "INTERNAL" not in codes, (text, given)
+        if not answer.extensions:  # the document has too many aliases
+            continue
+        predicted, actual = answer.extensions["cost"].values()
+        for name in ("requests", "rcu", "values"):
+            most = predicted[name]
+            ended = "QUERY_TOO_COSTLY" in codes and actual[name] < 2 * most
+            assert ended or actual[name] <= most, (name, predicted, actual, text, given)
+        returned = values_of(answer.data)
+        assert returned <= actual["values"], (text, given)
+        assert answer.errors or returned == actual["values"], (text, given)
+        seen["reads" if actual["requests"] else "none"] += 1
+        cursors += cursors_of(answer.data)
+    assert seen["reads"] > operations / 2
+
+
+VOTED = to_base64("Comment", "voted")
+RARE = {
+    "a user without data": (OF_ALL, '{ user(username: "nobody") { isKnown } }'),
+    "own tickets": (
+        OWN,
+        "{ viewer { organizations { nodes { tickets(first: 1) { nodes { id } } } } } }",
+    ),
+    "between neighbouring rows": (
+        MODERATOR,
+        """query ($after: String, $before: String) {
+        moderationQueue(kind: REPORTED, after: $after, before: $before) {
+        nodes { waitingSince } pageInfo { hasNextPage hasPreviousPage } } }""",
+    ),
+    "many languages": (OWN, '{ product(productId: "many") { statistics { total } } }'),
+    "many votes": (OWN, f'mutation {{ deleteComment(input: {{id: "{VOTED}"}}) {{ deletedId }} }}'),
+}
+
+
+@pytest.mark.parametrize("rare", RARE)
+async def test_rare_operations_cost_at_most_what_is_predicted(world: World, rare: str) -> None:
+    table, _ = world
+    viewer, text = RARE[rare]
+    queue = "{ moderationQueue(kind: REPORTED) { edges { cursor } } }"
+    cursors = cursors_of((await executed(0, table, None, MODERATOR, queue)).data)
+    between = {"after": cursors[1], "before": cursors[2]} if "$after" in text else {}
+    answer = await executed(0, table, None, viewer, text, **between)
+    assert answer.errors is None
+    predicted, actual = answer.extensions["cost"].values()
+    assert actual["requests"] > 0
+    for name, most in predicted.items():
+        assert actual[name] <= most, (name, predicted, actual)
+
+
+async def test_the_search_for_another_admin_ends(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each Query of the search returns one user, as if the organisation had 60,000."""
+    monkeypatch.setattr("dal.repositories.organizations._ADMINS_AMONG", 1)
+    leave = 'removeOrganizationUser(input: {organizationName: "crowd", username: "user1"})'
+    answer = await executed(0, world[0], None, OWN, f"mutation {{ {leave} {{ deletedId }} }}")
+    (error,) = answer.errors
+    predicted, actual = answer.extensions["cost"].values()
+    assert (error.extensions["code"], answer.data) == ("QUERY_TOO_COSTLY", None)
+    assert predicted["requests"] < actual["requests"] < 2 * predicted["requests"]
+    assert actual["wcu"] == 0
