@@ -1,6 +1,9 @@
 """Creates all repositories of a table, and the objects that they share."""
 
+from collections.abc import Sequence
+
 from dal.counts.boards import Boards
+from dal.counts.deferred import DeferredWork
 from dal.counts.helpful import HelpfulFolds
 from dal.counts.mode import MaintenanceStore
 from dal.counts.reader import StatisticsReader
@@ -16,24 +19,28 @@ from dal.repositories.reports import ReportRepository
 from dal.repositories.standings import StandingRepository
 from dal.repositories.tickets import TicketRepository
 from dal.repositories.users import UserRepository
+from dal.repositories.vote_rule import VoteRule
 from dal.repositories.votes import VoteRepository
-from dal.writes.changes import CommentObserver
+from dal.writes.comments import CommentWriter
+from dal.writes.rules import WriteRule
 
 
 class Stores:
-    """The repositories of one table. ``observer`` receives the writes of published comments."""
+    """The repositories of one table. ``live`` is the last rule of each write of a comment."""
 
-    def __init__(self, table: Table, observer: CommentObserver | None = None) -> None:
+    def __init__(self, table: Table, live: WriteRule | None = None) -> None:
         self._table = table
         self.maintenance = MaintenanceStore(table)
         self.boards = Boards(table)
         self.folds = HelpfulFolds(table)
         self.statistics = StatisticsReader(table.query, self.boards.seen)
-        self.comments = CommentRepository(
-            table, self.statistics, self.maintenance, self.boards, self.folds, observer
-        )
-        self.moderation = ModerationRepository(table, self.comments)
-        self.reports = ReportRepository(table, self.comments)
+        rules = [self.statistics, self.boards, VoteRule(self.folds), *([live] if live else [])]
+        writer = CommentWriter(table, self.maintenance, rules)
+        self.comments = CommentRepository(table, self.statistics, self.maintenance, writer)
+        self.background: Sequence[DeferredWork] = [self.boards, self.folds]
+        """Work that the server starts, and does outside requests."""
+        self.moderation = ModerationRepository(table, writer)
+        self.reports = ReportRepository(table, writer)
         self.votes = VoteRepository(table, self.folds)
         self.leaderboard = LeaderboardRepository(table)
         self.products = ProductRepository(table)

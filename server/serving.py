@@ -87,8 +87,8 @@ async def open_application(
         _open_uploads(settings) as uploads,
     ):
         stores = Stores(table, broker)
-        stores.boards.start()
-        stores.folds.start()
+        for work in stores.background:
+            work.start()
         app = create_app(
             settings,
             table=table,

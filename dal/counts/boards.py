@@ -20,7 +20,7 @@ from contextlib import suppress
 
 from dal.counts import counter_items
 from dal.counts.counter_items import StoredCounts, place_of, stored_in
-from dal.counts.counts import Deltas, StatisticsKey
+from dal.counts.counts import CounterRule, Deltas, StatisticsKey
 from dal.counts.deferred import DeferredWork
 from dal.dynamodb.errors import ConditionFailedError
 from dal.dynamodb.table import Table
@@ -51,7 +51,7 @@ def misplaced(product_id: str, stored: Iterable[StoredCounts]) -> Iterator[tuple
             yield item, place
 
 
-class Boards(DeferredWork):
+class Boards(DeferredWork, CounterRule):
     """Moves products on the leaderboards of one table."""
 
     undone = "Some products were not moved on leaderboards"
@@ -62,7 +62,7 @@ class Boards(DeferredWork):
         self.moved = 0
         """The number of corrected places."""
 
-    def changed(self, changes: Deltas) -> None:
+    def counted(self, changes: Deltas) -> None:
         """Remember to move the products with a changed number of comments rated 5."""
         for key, change in changes.items():
             if change.fives and key.generation is None:

@@ -73,6 +73,16 @@ Deltas: TypeAlias = Mapping[StatisticsKey, RatingCounts]
 """How a write changes counts. Maps the key of each counter to the change of its counts."""
 
 
+class CounterRule:
+    """Follows the writes that change counters. Each method does nothing by default."""
+
+    def counted(self, changes: Deltas) -> None:
+        """Receive the changed counters of a write, whatever its outcome."""
+
+    def ended(self, products: Collection[str]) -> None:
+        """Receive the ids of a write's products, whatever its outcome."""
+
+
 def deltas(old: Comment | None, new: Comment | None) -> Deltas:
     """Return how the counts change when ``old`` becomes ``new``. None means no comment."""
     return summed(_counted(comment, sign) for comment, sign in ((old, -1), (new, 1)))

@@ -14,7 +14,7 @@ Exact statistics count every comment whose write was acknowledged before the req
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -22,7 +22,7 @@ from cachetools import LRUCache, TTLCache
 
 from dal.counts import counter_items
 from dal.counts.counter_items import SORT_KEYS, WITH_DETAILS, StoredCounts, stored_in
-from dal.counts.counts import COUNTED_FIELDS, CommentStatistics
+from dal.counts.counts import COUNTED_FIELDS, CommentStatistics, CounterRule
 from dal.counts.mode import MaintenanceStore
 from dal.dynamodb.concurrency import in_parallel
 from dal.entities.comment import ALL
@@ -98,7 +98,7 @@ class _Recent:
     """None while the statistics are being read."""
 
 
-class StatisticsReader:
+class StatisticsReader(CounterRule):
     """Reads statistics items.
 
     ``run`` is ``Table.query``. ``seen`` receives the product's id and its decoded items after each
@@ -154,14 +154,14 @@ class StatisticsReader:
         if kept is not None and kept.statistics is not None:
             return kept.statistics
         mine = self._kept[product_id] = _Recent()
-        # If ``forget`` removes this entry while the statistics are being read, the statistics may
+        # If ``ended`` removes this entry while the statistics are being read, the statistics may
         # lack a write. So they are returned, but not cached.
         mine.statistics = await self.read(product_id, consistent=False, spend=spend)
         return mine.statistics
 
-    def forget(self, product_ids: Iterable[str]) -> None:
+    def ended(self, products: Collection[str]) -> None:
         """Remove the cached statistics of products, because a write may have changed them."""
-        for product_id in product_ids:
+        for product_id in products:
             self._kept.pop(product_id, None)
 
 

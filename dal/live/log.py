@@ -3,7 +3,7 @@
 import asyncio
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from dal.live.changes import (
@@ -20,6 +20,8 @@ from dal.live.changes import (
 )
 from dal.model import Comment
 from dal.repositories.comments import Selection
+from dal.writes.changes import CommentChange
+from dal.writes.rules import WriteRule
 
 MAX_WAITING_EVENTS = 500
 MAX_WAITING_BYTES = 1_000_000
@@ -323,8 +325,11 @@ class Log:
         return replace(change, now=now, replaced=None)
 
 
-class Broker(ABC):
-    """Publishes the changes of this process. ``log`` receives the changes of all processes."""
+class Broker(WriteRule, ABC):
+    """Publishes this process's writes of published comments.
+
+    ``log`` receives the changes of all processes.
+    """
 
     def __init__(self, log: Log | None = None) -> None:
         self.log = log or Log()
@@ -336,9 +341,16 @@ class Broker(ABC):
         """
         self.publish(change_of(old, new))
 
-    def uncertain(self, product_id: str) -> None:
-        """Publish that the outcome of a write to this product's comments is unknown."""
-        self.publish(UncertainWrite(product_id))
+    def committed(self, change: CommentChange) -> None:
+        """Publish an acknowledged write, if the comment is published before or after it."""
+        if change.before or change.after:
+            self.changed(change.before, change.after)
+
+    def uncertain(self, changes: Sequence[CommentChange]) -> None:
+        """Publish that the outcome of a write to the comments of these products is unknown."""
+        comments = [one for each in changes for one in (each.before, each.after) if one]
+        for product_id in {comment.product_id for comment in comments}:
+            self.publish(UncertainWrite(product_id))
 
     @abstractmethod
     def publish(self, entry: LogEntry) -> None:

@@ -6,9 +6,7 @@ from datetime import datetime
 from functools import lru_cache, partial
 
 from dal.catalogue import query_of
-from dal.counts.boards import Boards
 from dal.counts.counts import CommentStatistics
-from dal.counts.helpful import HelpfulFolds
 from dal.counts.mode import MaintenanceStore
 from dal.counts.reader import ProductStatisticsProvider, StatisticsReader
 from dal.dynamodb.account import note_hidden
@@ -25,7 +23,6 @@ from dal.table.errors import DalError
 from dal.table.index import Spend
 from dal.table.items import Item, further_units
 from dal.table.ranges import between
-from dal.writes.changes import CommentObserver
 from dal.writes.comments import CommentWriter
 
 
@@ -94,19 +91,20 @@ class AuthorSelection:
 _query_of = lru_cache(maxsize=500)(Selection.query)
 
 
-class CommentRepository(CommentWriter):
-    """Reads published comments. Writes published and unpublished comments."""
+class CommentRepository:
+    """Reads published comments. ``writer`` writes published and unpublished comments."""
 
     def __init__(
         self,
         table: Table,
         statistics: StatisticsReader,
         maintenance: MaintenanceStore,
-        boards: Boards,
-        folds: HelpfulFolds,
-        observer: CommentObserver | None = None,
+        writer: CommentWriter,
     ) -> None:
-        super().__init__(table, statistics.forget, maintenance, boards, folds, observer)
+        self._table = table
+        self.writer = writer
+        self.add, self.update, self.delete = writer.add, writer.update, writer.delete
+        self.reply, self.rewrite, self.put_many = writer.reply, writer.rewrite, writer.put_many
         self._statistics = statistics
         self._maintenance = maintenance
         provider = ProductStatisticsProvider(table.query, statistics, maintenance)

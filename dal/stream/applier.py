@@ -144,7 +144,7 @@ class Applier(Checkpoints):
             changes = total(change for change in part if not held.covers(change.sequence))
             write = counted([self.move(held, moved)], changes)
             try:
-                await commit(self._table, self._maintenance, self._boards, write)
+                await commit(self._table, self._maintenance, [self._boards], write)
             except ConditionFailedError:
                 held = (await self.read([held.shard]))[held.shard]
                 raise ConflictError(

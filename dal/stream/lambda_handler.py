@@ -86,7 +86,7 @@ async def apply(table: Table, records: Sequence[Record]) -> None:
             nonlocal left
             write = counted([mark(stream, change.event) for change in left], total(left))
             try:
-                await commit(table, maintenance, boards, write)
+                await commit(table, maintenance, [boards], write)
             except ConditionFailedError as error:
                 left = [one for number, one in enumerate(left) if number not in error.failed]
                 if left:

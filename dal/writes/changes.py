@@ -11,7 +11,7 @@ also subtracts it.
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import orjson
 
@@ -30,23 +30,6 @@ MOST_BYTES = 900_000
 """Maximum bytes of a transaction's actions, as JSON. DynamoDB counts fewer bytes: text in UTF-8,
 and half a byte for a digit. DynamoDB accepts 4 MB, but sending a body of more than 1 MiB blocks the
 event loop."""
-
-
-class CommentObserver(Protocol):
-    """Receives writes of comments. The writes of one comment arrive in the order of writing.
-
-    An observer receives only published comments. If the comment is published neither before a write
-    nor after it, the observer does not receive the write.
-    """
-
-    def changed(self, old: Comment | None, new: Comment | None) -> None:
-        """Receive the published comment before and after an acknowledged write.
-
-        None means that there is no published comment.
-        """
-
-    def uncertain(self, product_id: str) -> None:
-        """Receive the product of a write with an unknown outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +63,8 @@ class CommentChange:
     reservation for ``old`` belongs to another comment or does not exist (see ``named_actions``).
 
     ``before`` and ``after`` are the published comments in the two images, or None. Only these two
-    comments affect the counters and are passed to observers. An undated comment (see ``Undated``)
-    gets its date when the actions of a write are built.
+    comments affect the counters. An undated comment (see ``Undated``) gets its date when the
+    actions of a write are built.
     """
 
     old: Item | None

@@ -2,13 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
-from dal.counts.boards import Boards
-from dal.counts.helpful import HelpfulFolds
+from dal.counts.counts import CounterRule
 from dal.counts.mode import MaintenanceStore
 from dal.dynamodb.account import note_hidden, opened
 from dal.dynamodb.deadline import Deadline, deadline
@@ -29,8 +28,9 @@ from dal.repositories.bulk_write import BulkWriter, Outcome
 from dal.repositories.cases import with_cases
 from dal.repositories.one_per_person import named
 from dal.table.items import Item, further_units
-from dal.writes.changes import CommentChange, CommentObserver, Undated
+from dal.writes.changes import CommentChange, Undated
 from dal.writes.reactions import remove_reactions
+from dal.writes.rules import WriteRules
 from dal.writes.transaction import CounterTransactions
 
 _log = logging.getLogger(__name__)
@@ -55,22 +55,13 @@ of these causes, an edit publishes it, provided that the settings allow the new 
 
 
 class CommentWriter:
-    """Writes comments.
-
-    Each write calls ``written`` with the ids of the products whose counters it changes.
-    """
+    """Writes comments, and calls the rules of writes."""
 
     def __init__(
-        self,
-        table: Table,
-        written: Callable[[Iterable[str]], None],
-        maintenance: MaintenanceStore,
-        boards: Boards,
-        folds: HelpfulFolds,
-        observer: CommentObserver | None = None,
+        self, table: Table, maintenance: MaintenanceStore, rules: Sequence[CounterRule]
     ) -> None:
         self._table = table
-        self._writes = CounterTransactions(table, written, maintenance, boards, folds, observer)
+        self._writes = CounterTransactions(table, maintenance, WriteRules(rules))
         self._bulk = BulkWriter(table, self._writes)
 
     async def add(

@@ -17,9 +17,7 @@ from itertools import compress
 from operator import attrgetter
 
 from dal.counts import counter_items
-from dal.counts.boards import Boards
-from dal.counts.counts import RatingCounts, in_generation
-from dal.counts.helpful import HelpfulFolds
+from dal.counts.counts import CounterRule, RatingCounts, in_generation
 from dal.counts.mode import Maintenance, MaintenanceMode, MaintenanceStore
 from dal.dynamodb import retries
 from dal.dynamodb.concurrency import KeyedLocks, in_parallel
@@ -34,12 +32,12 @@ from dal.dynamodb.table import Table
 from dal.table.errors import StoreRefusedError
 from dal.writes.changes import (
     CommentChange,
-    CommentObserver,
     CountedWrite,
     TransactionBatch,
     failures,
     joined,
 )
+from dal.writes.rules import WriteRules
 
 _NOTHING_DONE = (ConditionFailedError, ConflictError, StoreRefusedError)
 """Errors which prove that nothing was written, because DynamoDB answered every attempt."""
@@ -67,30 +65,12 @@ class _PendingWrite:
 
 
 class CounterTransactions:
-    """Writes comments and their counters in the same transactions.
+    """Writes comments and their counters in the same transactions, and calls the rules."""
 
-    ``written`` receives the products of each write, including failed writes and writes with an
-    unknown outcome. ``observer`` receives the published comments of each acknowledged write, and
-    the product of each write with an unknown outcome. ``written`` and ``observer`` are called
-    before the client gets its response. ``folds`` receives each existing comment that becomes
-    published, to update its number of votes.
-    """
-
-    def __init__(
-        self,
-        table: Table,
-        written: Callable[[Iterable[str]], None],
-        maintenance: MaintenanceStore,
-        boards: Boards,
-        folds: HelpfulFolds,
-        observer: CommentObserver | None = None,
-    ) -> None:
+    def __init__(self, table: Table, maintenance: MaintenanceStore, rules: WriteRules) -> None:
         self._table = table
-        self._written = written
-        self._observer = observer
         self._maintenance = maintenance
-        self._boards = boards
-        self._folds = folds
+        self._rules = rules
         self._locks = KeyedLocks()
         self._comments = KeyedLocks()
         self._waiting: dict[_PendingWrite, None] = {}
@@ -104,7 +84,7 @@ class CounterTransactions:
         numbers of the failed actions within the change. Raises ConflictError if other writes
         conflict until the deadline, and StoreUnavailableError if the outcome is unknown.
         """
-        # The locks allow one write of a comment at a time, so that observers receive its writes in
+        # The locks allow one write of a comment at a time, so that rules receive its writes in
         # order. They also allow one write at a time on a person's reservation of a product, because
         # parallel transactions on the same reservation would conflict.
         latest = self._maintenance.latest
@@ -263,41 +243,33 @@ class CounterTransactions:
             return joined([change.write(maintenance) for change in changes])
 
         try:
-            await commit(self._table, self._maintenance, self._boards, build)
+            await commit(self._table, self._maintenance, self._rules.counted, build)
         except _NOTHING_DONE:
             raise
         except BaseException:
             # The write may have succeeded: its response was lost, or all clients have disconnected.
-            comments = [one for each in changes for one in (each.before, each.after) if one]
-            if self._observer is not None:
-                for product_id in {comment.product_id for comment in comments}:
-                    self._observer.uncertain(product_id)
+            for rule in self._rules.uncertain:
+                rule.uncertain(changes)
             raise
         else:
             for change in changes:
-                if self._observer is not None and (change.before or change.after):
-                    self._observer.changed(change.before, change.after)
-                # While a comment is not published, its number of votes is not updated. So the votes
-                # are counted after the comment is published. If the comment now has another
-                # product, the keys of its votes change too.
-                old, new = change.before, change.after
-                moved = old is not None and new is not None and old.product_id != new.product_id
-                published = change.old is not None and old is None
-                if new is not None and (published or (moved and new.votes)):
-                    self._folds.note(new.comment_id)
+                for rule in self._rules.committed:
+                    if rule.follows_new or change.old is not None:
+                        rule.committed(change)
         finally:
-            self._written(products)
+            for each in self._rules.ended:
+                each.ended(products)
 
 
 async def commit(
     table: Table,
     maintenance: MaintenanceStore,
-    boards: Boards,
+    rules: Iterable[CounterRule],
     build: Callable[[Maintenance], CountedWrite],
 ) -> None:
     """Write what ``build`` returns for the current maintenance mode, in one transaction.
 
-    ``boards`` receives the changed counters. Raises ConditionFailedError if the condition of one of
+    ``rules`` receive the changed counters. Raises ConditionFailedError if the condition of one of
     the write's actions fails. Counters have no conditions.
     """
     now = await maintenance.current()
@@ -316,4 +288,5 @@ async def commit(
     try:
         await table.write([*write.actions, *counter_items.actions(changes)])
     finally:
-        boards.changed(write.changes)
+        for rule in rules:
+            rule.counted(write.changes)

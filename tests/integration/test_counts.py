@@ -225,7 +225,8 @@ async def test_writes_of_disconnected_clients_are_counted_if_they_happened(
     await asyncio.gather(*map(add, rows))
     monkeypatch.undo()
     faulty._faults.clear()
-    await asyncio.gather(*store._writes._groups)  # wait for the writes of disconnected clients
+    # Wait for the writes of disconnected clients.
+    await asyncio.gather(*store.writer._writes._groups)
     await recount.check(each_table, "hot")
     again = [row._replace(comment_id=f"again-{row.comment_id}") for row in rows]
     await asyncio.gather(

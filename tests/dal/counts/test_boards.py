@@ -248,7 +248,7 @@ async def test_a_process_moves_a_limited_number_of_products_at_a_time(
 
     monkeypatch.setattr(boards, "_work_on_all", noted)
     changes = {StatisticsKey(f"p{n}", "en"): RatingCounts((0, 0, 0, 0, 1)) for n in range(8)}
-    boards.changed(changes)
+    boards.counted(changes)
     boards.start()
     await until(lambda: sum(rounds) == 8)
     await boards.finish()

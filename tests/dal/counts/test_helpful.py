@@ -20,13 +20,13 @@ from dal.live.changes import version
 from dal.maintenance import stream_rebuild
 from dal.maintenance.rebuild import rebuild
 from dal.maintenance.verify import verify
-from dal.model import Comment
 from dal.model.votes import Vote
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
 from dal.table.index import EXPIRES
+from tests.dal.repositories.test_observer import Recorder
 from tests.dal.stream.histories import catch_up
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import (
@@ -183,21 +183,13 @@ async def test_votes_follow_a_comment_that_a_load_moves(table: Table, *, killed:
 
 
 async def test_listeners_receive_no_event_for_a_vote(table: Table) -> None:
-    seen: list[object] = []
-
-    class Observer:
-        def changed(self, old: Comment | None, new: Comment | None) -> None:
-            seen.append((old, new))
-
-        def uncertain(self, product_id: str) -> None:
-            seen.append(product_id)
-
+    recorder = Recorder()
     await added(table)
-    stores = Stores(table, Observer())
+    stores = Stores(table, recorder)
     await stores.votes.mark("1", "bob")
     await stores.folds.finish()
     assert await shown(table) == 1
-    assert seen == []
+    assert recorder.told == []
 
 
 async def test_an_edit_keeps_the_votes_and_a_fold_keeps_the_edit(table: Table) -> None:

@@ -186,7 +186,7 @@ async def test_a_waiting_write_uses_a_mode_that_is_announced_later(
 ) -> None:
     store = Stores(table).comments
     await store.add(ROWS[0])
-    async with store._writes._locks.hold(["42"], deadline=5):
+    async with store.writer._writes._locks.hold(["42"], deadline=5):
         waiting = asyncio.create_task(store.add(ROWS[1]))
         await asyncio.sleep(0.01)
         await say(table, mode=MaintenanceMode.STREAM)
@@ -222,5 +222,5 @@ async def test_a_rebuild_between_read_and_write_fails_the_condition(table: Table
     await table.put_many([held | {COUNTED: {"N": "4"}}])
     store = Stores(table).comments
     with pytest.raises(ConditionFailedError):
-        await store._writes.write(CommentChange(held, None))
+        await store.writer._writes.write(CommentChange(held, None))
     assert await store.get(ROWS[0].comment_id) == ROWS[0]

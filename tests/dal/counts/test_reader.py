@@ -125,14 +125,14 @@ async def test_a_read_includes_the_process_own_writes() -> None:
     run = Counted()
     store = StatisticsReader(run)
     first = await store.recent("42")
-    store.forget(["42", "never read"])
+    store.ended(["42", "never read"])
     assert await store.recent("42") is not first
 
 
 async def test_statistics_read_during_a_write_are_not_cached() -> None:
     run = Counted()
     store = StatisticsReader(run)
-    run.meanwhile = lambda: store.forget(["42"])
+    run.meanwhile = lambda: store.ended(["42"])
     await store.recent("42")
     run.meanwhile = lambda: None
     await store.recent("42")

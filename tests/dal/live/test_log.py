@@ -271,7 +271,7 @@ async def test_a_write_with_an_unknown_outcome_sends_reload_to_the_listeners_of_
 ):
     broker = InProcessBroker()
     listener, other = broker.log.listen(ALL, None), broker.log.listen(Selection("43"), None)
-    broker.uncertain("42")
+    broker.publish(UncertainWrite("42"))
     assert [event.kind for event in await waiting(listener)] == [KIND.RELOAD]
     assert [event.kind for event in await waiting(other)] == [KIND.READY]
 

@@ -164,9 +164,9 @@ async def test_a_comment_without_a_date_gets_the_date_of_its_write(table: Table)
     it waits.
     """
     store = Stores(table).comments
-    async with store._writes._locks.hold(["42"], deadline=10):
+    async with store.writer._writes._locks.hold(["42"], deadline=10):
         waiting = asyncio.create_task(store.add(ONE._replace(rating=5), dated=False))
-        while not store._writes._waiting:  # noqa: ASYNC110 - it is of no interest to others
+        while not store.writer._writes._waiting:  # noqa: ASYNC110 - it is of no interest to others
             await asyncio.sleep(0)
         five = ONE._replace(comment_id="other", rating=5)
         written = [edge_of(await Stores(table).comments.add(five, dated=False)).node]

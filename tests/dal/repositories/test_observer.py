@@ -7,6 +7,8 @@ import pytest
 from dal.dynamodb.errors import StoreUnavailableError
 from dal.dynamodb.table import Table
 from dal.errors import NotFoundError
+from dal.live.changes import LogEntry
+from dal.live.log import Broker
 from dal.model import Comment
 from dal.stores import Stores
 from tests import oracle
@@ -16,15 +18,25 @@ from tests.fakes import FaultyClient, anybody, lose_answer
 ONE = oracle.make_comments("42", 1, seed=1)[0]
 
 
-class Recorder:
+class Recorder(Broker):
+    """A broker that keeps the changes that it should publish."""
+
     def __init__(self) -> None:
+        super().__init__()
         self.told: list[tuple[Comment | None, Comment | None] | str] = []
 
     def changed(self, old: Comment | None, new: Comment | None) -> None:
         self.told.append((old, new))
 
-    def uncertain(self, product_id: str) -> None:
-        self.told.append(product_id)
+    @property
+    def changes(self) -> list[tuple[Comment | None, Comment | None]]:
+        return [one for one in self.told if isinstance(one, tuple)]
+
+    def publish(self, entry: LogEntry) -> None:
+        self.told.append(entry.product_id)
+
+    def erased(self, erasure: str) -> None:
+        raise AssertionError(erasure)
 
 
 async def test_each_acknowledged_write_is_observed_once(table: Table) -> None:

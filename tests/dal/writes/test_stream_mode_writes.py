@@ -9,12 +9,12 @@ from dal.counts.mode import MaintenanceMode, MaintenanceStore
 from dal.dynamodb.account import opened
 from dal.dynamodb.errors import InvalidRequestError
 from dal.dynamodb.table import Table
-from dal.model import Comment
 from dal.repositories.bulk_write import Outcome
 from dal.repositories.comments import CommentRepository
 from dal.stores import Stores
 from tests import oracle, recount
 from tests.calls import calls_of
+from tests.dal.repositories.test_observer import Recorder
 from tests.edges import edge_of
 from tests.fakes import Answer, FaultyClient, Operation, anybody, let_pass, lose_answer
 
@@ -83,18 +83,10 @@ async def test_observers_receive_the_writes_of_a_comment_in_order(
     """The order is right even if the response to the first write is late."""
     if mode is MaintenanceMode.STREAM:
         await in_stream_mode(table)
-    told: list[tuple[Comment | None, Comment | None]] = []
-
-    class Observer:
-        def changed(self, old: Comment | None, new: Comment | None) -> None:
-            told.append((old, new))
-
-        def uncertain(self, product_id: str) -> None:
-            raise AssertionError
-
+    recorder = Recorder()
     client = FaultyClient(table.service)
     await Stores(table).comments.add(ROWS[0])
-    store = Stores(Table(client, table.name), Observer()).comments
+    store = Stores(Table(client, table.name), recorder).comments
     written = asyncio.Event()
 
     async def answer_late(real: Operation, arguments: Answer) -> Answer:
@@ -108,7 +100,7 @@ async def test_observers_receive_the_writes_of_a_comment_in_order(
     await written.wait()
     await store.update(ROWS[0].comment_id, {"text": "second"}, anybody)
     await first
-    texts = [new.text for _, new in told if new is not None]
+    texts = [new.text for _, new in recorder.changes if new is not None]
     assert texts == ["first", "second"]
 
 

@@ -172,7 +172,7 @@ async def test_a_write_that_waits_too_long_fails_and_changes_nothing(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, client = await watched(table)
-    async with store._writes._locks.hold(["42"], deadline=1):
+    async with store.writer._writes._locks.hold(["42"], deadline=1):
         with monkeypatch.context() as patch:
             patch.setattr(retries, "DEADLINE", 0.1)
             with pytest.raises(ConflictError, match="try again"):
@@ -249,7 +249,7 @@ async def test_after_lost_responses_until_the_deadline_and_a_retry_the_write_cou
         )
     assert isinstance(ends[0], StoreUnavailableError)
     client._faults.clear()
-    await asyncio.gather(*store._writes._groups)
+    await asyncio.gather(*store.writer._writes._groups)
     again = [row._replace(comment_id=f"again-{n}") for n, row in enumerate(ROWS[:4])]
     await asyncio.gather(*(store.add(row, f"key-{n}") for n, row in enumerate(again)))
     assert len(await recount.check(each_table, "42")) == 4

@@ -14,8 +14,8 @@ from dal.dynamodb.errors import StoreUnavailableError
 from dal.dynamodb.table import Table
 from dal.model import Comment
 from dal.repositories.bulk_write import Outcome
-from dal.repositories.comments import CommentRepository
 from dal.stores import Stores
+from dal.writes.comments import CommentWriter
 from server.demo.demo_data import DemoLoad, demo_comments, is_loaded
 from server.serving import open_application
 from server.settings import Settings
@@ -44,9 +44,9 @@ class Held:
 def held(monkeypatch: pytest.MonkeyPatch, some: list[Comment]) -> Held:
     """Make the load's second batch wait for ``go_on``."""
     held = Held()
-    put_many = CommentRepository.put_many
+    put_many = CommentWriter.put_many
 
-    async def held_back(self: CommentRepository, comments: Sequence[Comment]) -> Outcome:
+    async def held_back(self: CommentWriter, comments: Sequence[Comment]) -> Outcome:
         if comments[0] is not some[0]:
             await held.go_on.wait()
         outcome = await put_many(self, comments)
@@ -55,7 +55,7 @@ def held(monkeypatch: pytest.MonkeyPatch, some: list[Comment]) -> Held:
 
     monkeypatch.setattr("server.demo.demo_data._BATCH", 125)
     monkeypatch.setattr("server.demo.demo_data.demo_comments", lambda: some)
-    monkeypatch.setattr(CommentRepository, "put_many", held_back)
+    monkeypatch.setattr(CommentWriter, "put_many", held_back)
     return held
 
 
@@ -141,7 +141,7 @@ async def test_a_failing_store_is_logged_in_one_line(
     async def refused(*_: object) -> Outcome:
         raise StoreUnavailableError("The engine is gone.")
 
-    monkeypatch.setattr(CommentRepository, "put_many", refused)
+    monkeypatch.setattr(CommentWriter, "put_many", refused)
     load = DemoLoad(table)
     async with load.in_background():
         await until_loaded(load, table)

@@ -1,0 +1,26 @@
+"""Votes beside the writes of comments: the comment's number of votes follows its publication."""
+
+from dal.counts.helpful import HelpfulFolds
+from dal.writes.changes import CommentChange
+from dal.writes.rules import WriteRule
+
+
+class VoteRule(WriteRule):
+    """Counts the votes of a comment that was published or moved to another product."""
+
+    follows_new = False
+
+    def __init__(self, folds: HelpfulFolds) -> None:
+        self._folds = folds
+
+    def committed(self, change: CommentChange) -> None:
+        """Note the comment if its number of votes or the keys of its votes may be out of date.
+
+        While a comment is not published, its number of votes is not updated. So the votes are
+        counted after the comment is published. If the comment now has another product, the keys of
+        its votes change too.
+        """
+        old, new = change.before, change.after
+        moved = old is not None and new is not None and old.product_id != new.product_id
+        if new is not None and (old is None or (moved and new.votes)):
+            self._folds.note(new.comment_id)
