@@ -8,10 +8,12 @@ from dal.counts.helpful import HelpfulFolds
 from dal.counts.mode import MaintenanceStore
 from dal.counts.reader import StatisticsReader
 from dal.dynamodb.table import Table
+from dal.repositories.case_rule import CaseRule
 from dal.repositories.comments import CommentRepository
 from dal.repositories.documents import DocumentRepository, MarkerRepository
 from dal.repositories.leaderboard import LeaderboardRepository
 from dal.repositories.moderation import ModerationRepository
+from dal.repositories.one_per_person import OnePerPersonRule
 from dal.repositories.orders import OrderRepository
 from dal.repositories.organizations import OrganizationRepository
 from dal.repositories.products import ProductRepository
@@ -34,7 +36,14 @@ class Stores:
         self.boards = Boards(table)
         self.folds = HelpfulFolds(table)
         self.statistics = StatisticsReader(table.query, self.boards.seen)
-        rules = [self.statistics, self.boards, VoteRule(self.folds), *([live] if live else [])]
+        rules = [
+            self.statistics,
+            self.boards,
+            CaseRule(table),
+            OnePerPersonRule(table),
+            VoteRule(table, self.folds),
+            *([live] if live else []),
+        ]
         writer = CommentWriter(table, self.maintenance, rules)
         self.comments = CommentRepository(table, self.statistics, self.maintenance, writer)
         self.background: Sequence[DeferredWork] = [self.boards, self.folds]

@@ -21,7 +21,6 @@ from dal.entities.case import (
     case_in,
     case_key,
     case_partition,
-    commented_id,
     decode_report,
     is_report,
 )
@@ -31,7 +30,6 @@ from dal.model.reports import MOST_READ, Report
 from dal.table.entity import UNREADABLE
 from dal.table.index import TABLE, QueryRequest
 from dal.table.items import Action, Item, unchanged
-from dal.writes.changes import CommentChange
 from dal.writes.reactions import remove_reactions, same_state
 
 _AT_ONCE = 100
@@ -143,37 +141,6 @@ async def correct_case(table: Table, comment_id: str) -> int:
         return case.listed - read.case.listed
 
     return await retry_on_change(attempt, THE_CASE)
-
-
-async def with_cases(table: Table, changes: Sequence[CommentChange]) -> list[CommentChange]:
-    """Return the changes, with added actions that hide, list or delete the cases of comments.
-
-    The queue lists an open case only while its comment is published. So if a change unpublishes or
-    publishes a comment, the returned change also hides or lists its open case. Without an open
-    case, the returned change checks that no report opens one meanwhile. A change that deletes a
-    comment also deletes its case. A change with further actions (``beside``) is returned unchanged,
-    because these actions already write the case.
-    """
-    moved: dict[int, str] = {}
-    for number, change in enumerate(changes):
-        one = stored(change.old)
-        if one is None or change.beside:
-            continue
-        if stored(change.image) is None or (change.before is None) is not (change.after is None):
-            moved[number] = one.comment_id
-    items = await table.get_many([case_key(one) for one in moved.values()]) if moved else []
-    there = {commented_id(item): item for item in items}
-    followed = list(changes)
-    for number, comment_id in moved.items():
-        change, read = changes[number], case_of(comment_id, there.get(comment_id))
-        case = replace(read.case, hidden=read.case.opened_at is not None and change.after is None)
-        if stored(change.image) is None:
-            # The deletion of reports, which follows, also deletes a case that is opened meanwhile.
-            if read.item is None:
-                continue
-            case = Case(comment_id)
-        followed[number] = replace(change, beside=[read.put(case)])
-    return followed
 
 
 class Cases:

@@ -1,4 +1,4 @@
-"""Finds a user's comment on a product by the user's reservation of the product.
+"""Limits each user to one comment on a product, by a reservation of the product.
 
 A reservation is an item with the id of the only comment that the user may have on the product.
 After an operator limits the table to one comment per user and product, some seconds pass until
@@ -6,20 +6,82 @@ every server knows the limit. In this time, a server may delete a comment, but n
 The next write that reads this reservation removes it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 
+from dal.counts.mode import Maintenance
 from dal.dynamodb.concurrency import in_parallel
 from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.comment import ALL, BY_AUTHOR, STATE, comment_key
-from dal.entities.commented import NAMED, commented_key
+from dal.entities.commented import NAMED, commented_key, named_actions
 from dal.entities.submission import stored
+from dal.errors import AlreadyCommentedError
 from dal.model import Comment
 from dal.model.submissions import Submission
+from dal.table.errors import DalError
 from dal.table.items import ABSENT, Action, Item, key_of, unchanged
+from dal.writes.changes import CommentChange, Undated
+from dal.writes.rules import CHANGED, WriteRule
 
 Key = tuple[str, str]
+
+
+class OnePerPersonRule(WriteRule):
+    """Limits each user to one comment on a product, if the table has this limit.
+
+    The transaction of a change also writes the author's reservation of the product. The rule's note
+    is True if the reservation for the stored comment belongs to another comment or does not exist
+    (``elsewhere`` in ``named_actions``).
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def compares(self, state: Maintenance) -> bool:
+        """Return whether the table has the limit."""
+        return state.names_comments
+
+    async def refused(
+        self, changes: Sequence[CommentChange], state: Maintenance
+    ) -> Collection[str]:
+        """Return the ids of the comments whose authors have another comment on the product."""
+        moves = [change for change in changes if self.actions(change, state)]
+        if not moves:
+            return ()
+        after = [one for change in moves if (one := stored(change.image)) is not None]
+        refused = (await others_of(self._table, after)).keys()
+        before = [one for change in moves if (one := stored(change.old)) is not None]
+        unnamed = await unnamed_among(self._table, before)
+        for change in moves:
+            change.notes[self] = change.key in unnamed
+        return refused
+
+    def actions(self, change: CommentChange, state: Maintenance) -> Sequence[Action]:
+        """Return the actions on the reservations of the author."""
+        if not state.names_comments:
+            return ()
+        new = change.new.comment if isinstance(change.new, Undated) else change.new
+        return named_actions(change.old, new, elsewhere=change.notes.get(self, False))
+
+    async def failed(self, change: CommentChange, error: ConditionFailedError) -> DalError:
+        """Return AlreadyCommentedError if the author of a new comment has another comment.
+
+        If the endpoint does not return items with errors, the reservation is read. Another failed
+        change is tried again with the opposite note.
+        """
+        if change.old is not None:
+            change.notes[self] = not change.notes.get(self, False)
+            return ConflictError(CHANGED)
+        new = stored(change.image)
+        assert new is not None  # noqa: S101 - the change adds a comment
+        item = error.items.get(max(error.failed)) or await self._table.get(commented_key(new))
+        others = await named(self._table, [item] if item else [])
+        if not others:
+            return ConflictError(
+                "Your other comment on this product was deleted meanwhile: try again."
+            )
+        return AlreadyCommentedError(others.popitem()[1])
 
 
 async def named(table: Table, items: Sequence[Item]) -> dict[Key, Comment | Submission]:

@@ -13,11 +13,11 @@ from dal.model import Order, OrderStatus
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.plan import Query
-from dal.repositories.bulk_write import Outcome, overwrite
 from dal.table.errors import InvalidArgumentError
 from dal.table.index import QUEUE_SHARDS
 from dal.table.items import ABSENT
 from dal.table.ranges import between
+from dal.writes.overwrite import Outcome, overwrite
 
 NEXT = {
     OrderStatus.PLACED: frozenset({OrderStatus.SHIPPED, OrderStatus.CANCELLED}),

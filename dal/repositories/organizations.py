@@ -21,7 +21,6 @@ from dal.model import Organization, OrganizationUser, Roster, UserType
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.plan import Query
-from dal.repositories.bulk_write import Outcome, overwrite
 from dal.table.errors import InvalidArgumentError
 from dal.table.items import (
     ABSENT,
@@ -33,6 +32,7 @@ from dal.table.items import (
     unchanged,
     versioned,
 )
+from dal.writes.overwrite import Outcome, overwrite
 
 _ADMINS_AMONG = 1_000
 """Number of users that one Query reads to find another admin."""

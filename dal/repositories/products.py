@@ -16,12 +16,12 @@ from dal.model import Product, ProductDetails, ProductGroup
 from dal.model.titles import fold_prefix
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
-from dal.repositories.bulk_write import NOTHING, UNCHANGED, Outcome, compared
 from dal.repositories.product_groups import MOVES_AT_ONCE, move_products
 from dal.table.entity import UNREADABLE
 from dal.table.items import Item, contents, replacement
 from dal.table.key_parts import LAST_CHARACTER
 from dal.table.ranges import Range
+from dal.writes.overwrite import NOTHING, UNCHANGED, Outcome, compared
 
 _ITEMS_AT_ONCE = 400
 """Number of products whose details are read together."""

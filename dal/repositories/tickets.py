@@ -14,9 +14,9 @@ from dal.model import OrganizationUser, Ticket, TicketStatus
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.plan import Query
-from dal.repositories.bulk_write import Outcome, overwrite
 from dal.table.items import ABSENT, PRESENT
 from dal.table.ranges import between
+from dal.writes.overwrite import Outcome, overwrite
 
 _ANY_STATUS = frozenset(TicketStatus)
 _OPEN = {"status": frozenset({TicketStatus.OPEN.value})}

@@ -6,11 +6,11 @@ from dataclasses import replace
 from dal.dynamodb.retries import retry_on_change
 from dal.dynamodb.table import Table
 from dal.model import Profile
-from dal.repositories.bulk_write import Outcome, overwrite
 from dal.table.entity import packed, unpacked
 from dal.table.index import EXPIRES, TABLE, QueryRequest
 from dal.table.items import Item, primary_key, replacement
 from dal.table.key_parts import escape, unescape
+from dal.writes.overwrite import Outcome, overwrite
 
 _USER = "USER#"
 _PROFILE = "PROFILE"

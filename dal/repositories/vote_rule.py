@@ -1,6 +1,8 @@
 """Votes beside the writes of comments: the comment's number of votes follows its publication."""
 
 from dal.counts.helpful import HelpfulFolds
+from dal.dynamodb.table import Table
+from dal.entities.vote import all_votes
 from dal.writes.changes import CommentChange
 from dal.writes.rules import WriteRule
 
@@ -10,7 +12,8 @@ class VoteRule(WriteRule):
 
     follows_new = False
 
-    def __init__(self, folds: HelpfulFolds) -> None:
+    def __init__(self, table: Table, folds: HelpfulFolds) -> None:
+        self._table = table
         self._folds = folds
 
     def committed(self, change: CommentChange) -> None:
@@ -24,3 +27,7 @@ class VoteRule(WriteRule):
         moved = old is not None and new is not None and old.product_id != new.product_id
         if new is not None and (old is None or (moved and new.votes)):
             self._folds.note(new.comment_id)
+
+    async def deleted(self, comment_id: str) -> None:
+        """Delete the votes for a deleted comment."""
+        await self._table.delete_all(all_votes(comment_id))

@@ -11,7 +11,7 @@ also subtracts it.
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import orjson
 
@@ -19,8 +19,8 @@ from dal.counts.counts import Deltas, StatisticsKey, deltas, in_generation, summ
 from dal.counts.mode import Maintenance, MaintenanceMode
 from dal.dynamodb.errors import ConditionFailedError
 from dal.entities.comment import COMMENT, COUNTED, comment_in, comment_key
-from dal.entities.commented import named_actions
 from dal.model import Comment
+from dal.table.errors import DalError
 from dal.table.items import ABSENT, Action, Item, key_of
 
 MOST_ACTIONS = 100
@@ -53,14 +53,26 @@ class Undated:
     published: bool
 
 
+class ActionRule(Protocol):
+    """A rule that adds actions to the transactions of changes: see ``WriteRule``."""
+
+    follows_new: ClassVar[bool]
+
+    def actions(self, change: "CommentChange", state: Maintenance) -> Sequence[Action]:
+        """Return the actions for a change."""
+        ...
+
+    async def failed(self, change: "CommentChange", error: ConditionFailedError) -> DalError:
+        """Return the error of a write in which one of these actions failed."""
+        ...
+
+
 @dataclass(eq=False)
 class CommentChange:
     """A change of a comment's item from one image to another. The image None means no item.
 
-    The write fails if the item is no longer the image ``old``. ``beside`` has further actions for
-    the same transaction. The transaction can also change the author's reservation of the product:
-    an item that limits the author to one comment on the product. ``elsewhere`` means that the
-    reservation for ``old`` belongs to another comment or does not exist (see ``named_actions``).
+    The write fails if the item is no longer the image ``old``. ``beside`` has the caller's further
+    actions for the same transaction. Rules add more actions, and keep ``notes`` for themselves.
 
     ``before`` and ``after`` are the published comments in the two images, or None. Only these two
     comments affect the counters. An undated comment (see ``Undated``) gets its date when the
@@ -70,9 +82,12 @@ class CommentChange:
     old: Item | None
     new: Item | Undated | None
     beside: Sequence[Action] = ()
-    elsewhere: bool = False
+    notes: dict[object, Any] = field(default_factory=dict)
     actions: Sequence[Action] = field(init=False)
-    """The actions of the latest write, without counters."""
+    """The actions of the latest write, without counters: of the comment, of ``beside``, and of the
+    rules."""
+    rules: list[ActionRule] = field(init=False, default_factory=list)
+    """For each action of the rules, its rule."""
     image: Item | None = field(init=False, default=None)
     """The new image. For an undated comment, ``prepare`` replaces the image before each write.
 
@@ -82,20 +97,47 @@ class CommentChange:
     after: Comment | None = field(init=False)
     changes: Deltas = field(init=False)
     """The deltas of the counters. They do not depend on the date."""
+    key: str = field(init=False)
+    """The partition key of the comment's item."""
+    keys: list[tuple[str, str]] = field(init=False)
+    """The primary key of each action's item, after ``extend``. The comment's key is the first."""
+    _further: list[Action] = field(init=False, default_factory=list)
+    """The actions of the rules, for the maintenance state ``_state``."""
+    _state: Maintenance | None = field(init=False, default=None)
     _next: Sequence[Action] = field(init=False, default=())
     """The result of ``prepare``. Empty before ``prepare`` is called, and after ``write``."""
 
     def __post_init__(self) -> None:
         self.before = comment_in(self.old)
         if isinstance(self.new, Undated):
+            item = comment_key(self.new.comment.comment_id)
             self.after = self.new.comment if self.new.published else None
         else:
+            item = self.new or self.old or {}
             self.image = self.new
             self.after = comment_in(self.new)
         self.changes = deltas(self.before, self.after)
+        self.key = item["PK"]["S"]
+        self.keys = [(self.key, item["SK"]["S"])]
+
+    def extend(self, rules: Sequence[ActionRule], state: Maintenance) -> None:
+        """Build the actions of the rules in a maintenance state, unless they are built already."""
+        if self._state is state:
+            return
+        self._state, self._further, self.rules = state, [], []
+        for rule in rules:
+            if rule.follows_new or self.old is not None:
+                actions = rule.actions(self, state)
+                self._further += actions
+                self.rules += [rule] * len(actions)
+        del self.keys[1:]
+        for action in (*self.beside, *self._further):
+            for entry in action.values():
+                key = entry.get("Key") or entry["Item"]
+                self.keys.append((key["PK"]["S"], key["SK"]["S"]))
 
     def prepare(self) -> Sequence[Action]:
-        """Build and return the actions of the next write, without counters and reservations.
+        """Build and return the actions of the next write, without counters.
 
         An undated comment gets the present time.
         """
@@ -109,7 +151,7 @@ class CommentChange:
         else:
             assert self.old is not None  # noqa: S101 - a change has at least one image
             own = {"Delete": {"Key": key_of(self.old), **unchanged}}
-        self._next = [own, *self.beside]
+        self._next = [own, *self.beside, *self._further]
         return self._next
 
     @property
@@ -126,32 +168,9 @@ class CommentChange:
         """
         return frozenset({*deltas(self.before, None), *deltas(None, self.after)})
 
-    @property
-    def key(self) -> str:
-        """The partition key of the comment's item."""
-        return self.keys(names=False)[0][0]
-
-    @property
-    def naming(self) -> Sequence[Action]:
-        """The actions on reservations. They do not depend on the date."""
-        new = self.new.comment if isinstance(self.new, Undated) else self.new
-        return named_actions(self.old, new, elsewhere=self.elsewhere)
-
-    def keys(self, *, names: bool) -> list[tuple[str, str]]:
-        """Return the primary key of each action's item. The comment's key is the first.
-
-        With ``names``, the result includes the keys of the reservations.
-        """
-        new = self.new
-        own = comment_key(new.comment.comment_id) if isinstance(new, Undated) else new or self.old
-        assert own is not None  # noqa: S101 - a change has at least one image
-        others = [*self.beside, *(self.naming if names else ())]
-        entries = [entry for action in others for entry in action.values()]
-        keys = [own, *(entry.get("Key", entry.get("Item")) for entry in entries)]
-        return [(key["PK"]["S"], key["SK"]["S"]) for key in keys]
-
-    def write(self, maintenance: Maintenance) -> CountedWrite:
-        """Return the change's actions and counter deltas in a maintenance mode."""
+    def write(self, maintenance: Maintenance, rules: Sequence[ActionRule] = ()) -> CountedWrite:
+        """Return the change's actions and counter deltas in a maintenance state."""
+        self.extend(rules, maintenance)
         own, changes = (self._next or self.prepare())[0], self.changes
         self._next = ()
         if maintenance.mode is MaintenanceMode.STREAM:
@@ -164,16 +183,8 @@ class CommentChange:
             if self.after is not None:
                 put = own["Put"]
                 own = {"Put": put | {"Item": put["Item"] | {COUNTED: {"N": str(generation)}}}}
-        naming = self.naming if maintenance.names_comments else ()
-        self.actions = [own, *self.beside, *naming]
+        self.actions = [own, *self.beside, *self._further]
         return CountedWrite(self.actions, changes)
-
-    def is_naming(self, failed: Collection[int]) -> bool:
-        """Return whether all failed actions of the latest write are actions on reservations.
-
-        ``failed`` has the numbers of the failed actions within ``actions``.
-        """
-        return min(failed) > len(self.beside)
 
 
 def generation_of(item: Item) -> int:
@@ -198,13 +209,19 @@ def failures(
     own: list[ConditionFailedError | None] = []
     first = 0
     for change in changes:
-        numbers = range(len(change.actions))
-        failed = [number for number in numbers if first + number in error.failed]
-        items = {one: error.items[first + one] for one in failed if first + one in error.items}
-        own.append(ConditionFailedError(failed, items) if failed else None)
-        first += len(numbers)
+        own.append(part_of(error, range(first, first + len(change.actions))))
+        first += len(change.actions)
     return own
 
+
+def part_of(error: ConditionFailedError, numbers: range) -> ConditionFailedError | None:
+    """Return the error of some consecutive actions, numbered from 0; None if none has failed."""
+    failed = [one - numbers.start for one in numbers if one in error.failed]
+    items = {one - numbers.start: error.items[one] for one in numbers if one in error.items}
+    return ConditionFailedError(failed, items) if failed else None
+
+
+_NOT_READ = Maintenance()
 
 Counted = TypeVar("Counted")
 
@@ -236,11 +253,11 @@ def fitting(
 class TransactionBatch:
     """Collects changes that fit in one transaction, in any maintenance mode.
 
-    ``names``: whether the writes include reservations.
+    ``rules`` add actions to the changes, in the maintenance state ``state``.
     """
 
-    def __init__(self, *, names: bool = False) -> None:
-        self._names = names
+    def __init__(self, rules: Sequence[ActionRule] = (), state: Maintenance = _NOT_READ) -> None:
+        self._rules, self._state = rules, state
         self._keys: set[tuple[str, str]] = set()
         self._counters: set[StatisticsKey] = set()
         self._bytes = 0
@@ -252,7 +269,8 @@ class TransactionBatch:
         the same item, because DynamoDB allows one action per item in a transaction. The batch
         leaves space for a rebuild's counters.
         """
-        own = change.keys(names=self._names)
+        change.extend(self._rules, self._state)
+        own = change.keys
         keys, counters = self._keys.union(own), self._counters | change.counters
         alone = len(keys) == len(self._keys) + len(own)
         if self._keys and not (alone and len(keys) + 2 * len(counters) <= MOST_ACTIONS):

@@ -16,27 +16,24 @@ from dal.dynamodb.retries import retry_on_conflict
 from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.entities.comment import comment_key, comment_position, is_tombstone
-from dal.entities.commented import commented_key
 from dal.entities.submission import encode, stored
-from dal.errors import AlreadyCommentedError, NotFoundError
+from dal.errors import NotFoundError
 from dal.model import Comment, Reply
 from dal.model.loaded import CommentRow
 from dal.model.moderation import ReviewCause
 from dal.model.submissions import Submission, SubmissionState, pending
 from dal.query.pagination import Edge
-from dal.repositories.bulk_write import BulkWriter, Outcome
-from dal.repositories.cases import with_cases
-from dal.repositories.one_per_person import named
 from dal.table.items import Item, further_units
+from dal.writes.bulk_write import BulkWriter
 from dal.writes.changes import CommentChange, Undated
-from dal.writes.reactions import remove_reactions
-from dal.writes.rules import WriteRules
+from dal.writes.overwrite import Outcome
+from dal.writes.rules import CHANGED, WriteRules, explained
 from dal.writes.transaction import CounterTransactions
 
 _log = logging.getLogger(__name__)
 
 _REMOVAL_SECONDS = 1.0
-"""Maximum seconds that ``delete`` waits until a comment's case, reports and votes are deleted."""
+"""Maximum seconds that ``delete`` waits until the rules have removed a comment's other data."""
 
 Written: TypeAlias = Edge[Comment] | Submission
 """The result of a write: a published comment with its position, or a submission (an unpublished
@@ -61,8 +58,9 @@ class CommentWriter:
         self, table: Table, maintenance: MaintenanceStore, rules: Sequence[CounterRule]
     ) -> None:
         self._table = table
-        self._writes = CounterTransactions(table, maintenance, WriteRules(rules))
-        self._bulk = BulkWriter(table, self._writes)
+        self._rules = WriteRules(rules)
+        self._writes = CounterTransactions(table, maintenance, self._rules)
+        self._bulk = BulkWriter(table, maintenance, self._writes, self._rules)
 
     async def add(
         self,
@@ -80,9 +78,8 @@ class CommentWriter:
         NotFoundError if the first comment was deleted.
 
         If ``dated`` is False, the comment's date is the time of the write. Raises
-        AlreadyExistsError if another comment has the same id. Raises AlreadyCommentedError if the
-        table allows one comment per person and product, and the author has another comment on the
-        product.
+        AlreadyExistsError if another comment has the same id. A rule may refuse the comment by
+        another error.
         """
         mark: Item = {}
         if idempotency_key is not None:
@@ -94,16 +91,16 @@ class CommentWriter:
             return encode(new if cause is None else pending(new, cause, new.created_at)) | mark
 
         new = image(comment) if dated else Undated(comment, image, published=cause is None)
-        change = CommentChange(None, new)
+        notes: dict[object, Any] = {}
 
         async def attempt() -> Written:
+            change = CommentChange(None, new, notes=notes)
             try:
                 await self._writes.write(change)
             except ConditionFailedError as error:
-                if not change.is_naming(error.failed):
-                    return await self._added_before(comment, keyed=idempotency_key is not None)
-                item = error.items.get(max(error.failed))
-                raise AlreadyCommentedError(await self._other(comment, item)) from None
+                if 0 not in error.failed:
+                    raise await explained(change, error) from None
+                return await self._added_before(comment, keyed=idempotency_key is not None)
             return written(change.after or stored(change.image))
 
         return await retry_on_conflict(attempt)
@@ -136,7 +133,7 @@ class CommentWriter:
         return written(await self.rewrite(comment_id, edited))
 
     async def delete(self, comment_id: str, check: Callable[[Stored], None]) -> Stored:
-        """Delete a comment or a submission, with its case, reports and votes, and return it.
+        """Delete a comment or a submission, with what the rules keep about it, and return it.
 
         ``check`` may raise an error to refuse the deletion. Raises NotFoundError and ConflictError
         as ``update`` does.
@@ -149,7 +146,7 @@ class CommentWriter:
             return CommentChange(item, idempotency.tombstone(item))
 
         await self.rewrite(comment_id, deleted)
-        await self._remove_reactions(comment_id)
+        await self._remove_rest(comment_id)
         return gone[0]
 
     async def reply(self, comment_id: str, text: str | None) -> tuple[Comment, bool]:
@@ -192,20 +189,13 @@ class CommentWriter:
         ``step`` is called again. The result is None if the change deletes the comment. If ``step``
         returns None, the result is the comment as it was read.
 
-        A comment's case is open while reports of the comment wait for a moderator. If the change
-        publishes or unpublishes a comment with an open case, the transaction also lists the case in
-        the moderators' queue, or hides it there. But if the change has further actions for the
-        transaction, in ``CommentChange.beside``, this method adds no action for the case. One of
-        the further actions must then write the case.
-
         Raises NotFoundError if there is neither a comment nor a submission, and ConflictError if
         other requests keep changing the item. Raises ConditionFailedError if the comment's item is
         unchanged, but the condition of an action in ``CommentChange.beside`` fails.
         """
-        elsewhere = False
+        notes: dict[object, Any] = {}
 
         async def attempt() -> Stored | None:
-            nonlocal elsewhere
             item = await self._table.get(comment_key(comment_id))
             one = stored(item)
             if item is None or one is None:
@@ -219,45 +209,33 @@ class CommentWriter:
                 raise
             if change is None:
                 return one
-            change.elsewhere = elsewhere
-            (whole,) = await with_cases(self._table, [change])
+            change.notes = notes
+            for rule in self._rules.prepare:
+                await rule.prepare([change])
             try:
-                await self._writes.write(whole)
+                await self._writes.write(change)
             except ConditionFailedError as error:
-                if whole.is_naming(error.failed):
-                    elsewhere = not elsewhere
-                elif whole is change and 0 not in error.failed:
-                    raise
-                raise ConflictError(
-                    "Other requests keep changing this comment: try again in a moment."
-                ) from None
-            return whole.after or stored(whole.image)
+                if 0 not in error.failed:
+                    raise await explained(change, error) from None
+                raise ConflictError(CHANGED) from None
+            return change.after or stored(change.image)
 
         return await retry_on_conflict(attempt)
 
-    async def _other(self, comment: Comment, item: Item | None) -> Stored:
-        """Return the author's other comment. Raise ConflictError if that comment was deleted.
-
-        ``item`` is the reservation of the other comment, from the error of the failed write. If the
-        endpoint does not return items with errors, ``item`` is None, and the reservation is read.
-        """
-        item = item or await self._table.get(commented_key(comment))
-        others = await named(self._table, [item] if item else [])
-        if not others:
-            raise ConflictError(
-                "Your other comment on this product was deleted meanwhile: try again."
-            )
-        return others.popitem()[1]
-
-    async def _remove_reactions(self, comment_id: str) -> None:
-        """Delete the case, the reports and the votes of a deleted comment.
+    async def _remove_rest(self, comment_id: str) -> None:
+        """Let the rules remove what belongs to a deleted comment.
 
         This method waits for _REMOVAL_SECONDS at most. A longer removal continues in the
         background. If it fails, `marginalia stats verify` removes the rest. The removal's requests
         do not count as requests of the client's operation, because votes decide their number.
         """
+
+        async def remove() -> None:
+            for rule in self._rules.deleted:
+                await rule.deleted(comment_id)
+
         with deadline(Deadline()), opened():
-            removal = asyncio.create_task(remove_reactions(self._table, comment_id))
+            removal = asyncio.create_task(remove())
 
         async def finish() -> None:
             await asyncio.wait([removal])
@@ -266,8 +244,8 @@ class CommentWriter:
             self._table.unfinished.discard(finish)
             if not removal.cancelled() and (error := removal.exception()) is not None:
                 _log.warning(
-                    "Reports or votes of a deleted comment remain until `marginalia stats verify` "
-                    "removes them: %s",
+                    "Some data of a deleted comment remains until `marginalia stats verify` "
+                    "removes it: %s",
                     error,
                 )
 

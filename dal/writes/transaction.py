@@ -85,11 +85,11 @@ class CounterTransactions:
         conflict until the deadline, and StoreUnavailableError if the outcome is unknown.
         """
         # The locks allow one write of a comment at a time, so that rules receive its writes in
-        # order. They also allow one write at a time on a person's reservation of a product, because
-        # parallel transactions on the same reservation would conflict.
+        # order. They also allow one write at a time of each other item, because parallel
+        # transactions on the same item would conflict. The partition keys name the locks.
         latest = self._maintenance.latest
-        keys = change.keys(names=latest is not None and latest.names_comments)
-        async with self._comments.hold([key for key, _ in keys], deadline=retries.DEADLINE):
+        change.extend(self._rules.actions, latest or Maintenance())
+        async with self._comments.hold(dict(change.keys), deadline=retries.DEADLINE):
             # A change without counters needs no group. ``latest`` may be out of date: the mode may
             # have changed from stream to transactional. In this case the transaction changes
             # counters without a group, and is retried after a conflict.
@@ -163,10 +163,6 @@ class CounterTransactions:
             return [*first, *await self.write_many(changes[middle:])]
         return changes
 
-    async def names_comments(self) -> bool:
-        """Return whether writes must include reservations."""
-        return (await self._maintenance.current()).names_comments
-
     async def _in_stream_mode(self) -> bool:
         return (await self._maintenance.current()).mode is MaintenanceMode.STREAM
 
@@ -175,7 +171,7 @@ class CounterTransactions:
         # ``batch.add`` gives new comments their dates. The mode is read first, because this read
         # may take seconds. If it came after ``add``, the dates would be seconds before the write.
         now = await self._maintenance.current()
-        batch = TransactionBatch(names=now.names_comments)
+        batch = TransactionBatch(self._rules.actions, now)
         waiting = [pending for pending in self._waiting if pending.products == products]
         group = [pending for pending in waiting if batch.add(pending.change)]
         for pending in group:
@@ -240,7 +236,7 @@ class CounterTransactions:
 
     async def _write(self, changes: Sequence[CommentChange], products: frozenset[str]) -> None:
         def build(maintenance: Maintenance) -> CountedWrite:
-            return joined([change.write(maintenance) for change in changes])
+            return joined([change.write(maintenance, self._rules.actions) for change in changes])
 
         try:
             await commit(self._table, self._maintenance, self._rules.counted, build)

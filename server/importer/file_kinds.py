@@ -30,10 +30,10 @@ from dal.model.moderation import ReviewCause, Verdict
 from dal.model.owners import imported_owner
 from dal.model.reports import Report, ReportReason
 from dal.model.votes import Vote
-from dal.repositories.bulk_write import Outcome
 from dal.stores import Stores
 from dal.table.errors import InvalidArgumentError
 from dal.table.key_parts import escape
+from dal.writes.overwrite import Outcome
 from server.importer import field_parsers
 
 Thing = TypeVar("Thing")

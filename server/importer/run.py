@@ -8,8 +8,8 @@ from itertools import islice
 from time import monotonic
 from typing import Generic
 
-from dal.repositories.bulk_write import NOTHING, Outcome, compared
 from dal.table.errors import InvalidArgumentError
+from dal.writes.overwrite import NOTHING, Outcome, compared
 from server.importer.column_mapping import ColumnMapping
 from server.importer.file_kinds import Put, Thing
 from server.importer.rows import Reject, RejectsFile, Row

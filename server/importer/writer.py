@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any, Generic, Self
 
-from dal.repositories.bulk_write import NOTHING, Outcome
+from dal.writes.overwrite import NOTHING, Outcome
 from server.importer.file_kinds import Put, Thing
 
 AT_ONCE = 2

@@ -16,10 +16,10 @@ from dal.model.loaded import CommentState, LoadedComment, state_of
 from dal.model.moderation import ReviewCause
 from dal.model.submissions import Submission
 from dal.query.pagination import Slice
-from dal.repositories.bulk_write import Outcome
 from dal.repositories.comments import Selection
 from dal.stores import Stores
 from dal.writes.comments import version
+from dal.writes.overwrite import Outcome
 from server.importer import field_parsers
 from server.importer.column_mapping import make_column_mapping
 from server.importer.file_kinds import COMMENTS

@@ -24,12 +24,12 @@ from dal.maintenance.commented_marking import Names, switch_off, switch_on
 from dal.maintenance.verify import verify
 from dal.model.moderation import ReviewCause
 from dal.model.submissions import Submission, pending
-from dal.repositories.bulk_write import Outcome
 from dal.repositories.one_per_person import named, others_of
 from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
 from dal.table.items import Item, key_of
 from dal.writes.comments import version
+from dal.writes.overwrite import Outcome
 from schema.build import build_schema
 from tests.dal.writes.test_stream_mode_writes import in_stream_mode
 from tests.engines import SECOND_IN_SOAK

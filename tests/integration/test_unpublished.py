@@ -27,11 +27,11 @@ from dal.model.loaded import CommentState
 from dal.model.moderation import ReviewCause
 from dal.model.submissions import Submission
 from dal.query.pagination import Slice
-from dal.repositories.bulk_write import Outcome
 from dal.repositories.comments import AuthorSelection, Selection
 from dal.stores import Stores
 from dal.stream.applier import changes_of
 from dal.table.items import Item
+from dal.writes.overwrite import Outcome
 from server.analytics import refresh
 from server.local_engine.storage import Store
 from server.settings import Settings

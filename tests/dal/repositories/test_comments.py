@@ -16,9 +16,9 @@ from dal.maintenance.export import export_pages
 from dal.maintenance.verify import verify
 from dal.model import Comment
 from dal.query.pagination import Slice
-from dal.repositories.bulk_write import CHANGED, NEW, UNCHANGED
 from dal.repositories.comments import CommentRepository, Selection
 from dal.stores import Stores
+from dal.writes.overwrite import CHANGED, NEW, UNCHANGED
 from tests import oracle, recount
 from tests.calls import calls_of
 from tests.edges import edge_of

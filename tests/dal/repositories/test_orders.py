@@ -12,10 +12,10 @@ from dal.entities.order import ORDER, order_key, order_position
 from dal.errors import IdempotencyKeyReusedError, NotFoundError
 from dal.model import Money, OrderLine, OrderStatus
 from dal.query.pagination import Slice
-from dal.repositories.bulk_write import Outcome
 from dal.repositories.orders import NEXT, OrderRepository, OrderSelection
 from dal.stores import Stores
 from dal.table.errors import InvalidArgumentError
+from dal.writes.overwrite import Outcome
 from tests.calls import calls_of
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, FaultyClient, Operation

@@ -12,11 +12,11 @@ from dal.errors import NotFoundError
 from dal.model import Organization, OrganizationUser, Roster, UserType
 from dal.query.pagination import Slice
 from dal.repositories import organizations
-from dal.repositories.bulk_write import Outcome
 from dal.repositories.organizations import OrganizationRepository
 from dal.stores import Stores
 from dal.table.errors import InvalidArgumentError
 from dal.table.key_parts import escape
+from dal.writes.overwrite import Outcome
 from resolvers.organizations import MAX_FIRST_USERS
 from tests.calls import calls_of
 from tests.fakes import Answer, FaultyClient

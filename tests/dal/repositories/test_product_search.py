@@ -15,10 +15,10 @@ from dal.entities.product import PRODUCT_DETAILS
 from dal.model import ProductDetails
 from dal.model.titles import TITLE_LENGTH, fold_prefix, fold_title
 from dal.query.pagination import Slice
-from dal.repositories.bulk_write import Outcome
 from dal.repositories.products import ProductRepository
 from dal.stores import Stores
 from dal.table.key_parts import LAST_CHARACTER, escape
+from dal.writes.overwrite import Outcome
 from tests import oracle
 from tests.calls import calls_of
 from tests.strategies import FEW

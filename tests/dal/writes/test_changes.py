@@ -2,18 +2,21 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from unittest.mock import Mock
 
 import pytest
 
 from dal.counts.counts import RatingCounts, StatisticsKey, deltas, in_generation
 from dal.counts.mode import Maintenance, MaintenanceMode, OnePerPerson
 from dal.dynamodb.errors import ConditionFailedError
+from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.entities.comment import COMMENT, comment_in
 from dal.entities.submission import encode
 from dal.model import Comment
 from dal.model.moderation import ReviewCause
 from dal.model.submissions import pending
+from dal.repositories.one_per_person import OnePerPersonRule
 from dal.table.items import Action, Item
 from dal.writes.changes import (
     MOST_ACTIONS,
@@ -100,7 +103,7 @@ def test_further_actions_are_in_the_same_transaction_in_every_mode(counting: Mai
     other = {"Put": {"Item": {"PK": {"S": "CASE#1"}, "SK": {"S": "CASE"}}}}
     change = CommentChange(HELD, NEXT, [other])
     assert change.write(counting).actions[1:] == [other]
-    assert change.keys(names=False) == [("COMMENT#1", "COMMENT#1"), ("CASE#1", "CASE")]
+    assert change.keys == [("COMMENT#1", "COMMENT#1"), ("CASE#1", "CASE")]
 
 
 def test_a_comment_without_a_date_gets_the_date_of_each_write() -> None:
@@ -157,13 +160,14 @@ def test_a_change_that_a_batch_refuses_is_dated_later() -> None:
 
 
 @pytest.mark.parametrize("published", [True, False])
-def test_a_batch_leaves_space_for_the_reservations_of_undated_comments(*, published: bool) -> None:
+def test_a_batch_leaves_space_for_the_actions_of_rules(*, published: bool) -> None:
     new = [comment(f"c{number}", username=f"u{number}") for number in range(MOST_ACTIONS)]
     changes = [CommentChange(None, Undated(one, COMMENT.encode, published)) for one in new]
-    batch = TransactionBatch(names=True)
-    taken = [change for change in changes if batch.add(change)]
+    rules = [OnePerPersonRule(Table(Mock(), ""))]
     naming = Maintenance(one_per_person=OnePerPerson.ON)
-    write = joined([change.write(naming) for change in taken])
+    batch = TransactionBatch(rules, naming)
+    taken = [change for change in changes if batch.add(change)]
+    write = joined([change.write(naming, rules) for change in taken])
     assert len(taken) == (49 if published else 50)
     assert len(write.actions) == 2 * len(taken)
 

@@ -9,9 +9,9 @@ from dal.counts.mode import MaintenanceMode, MaintenanceStore
 from dal.dynamodb.account import opened
 from dal.dynamodb.errors import InvalidRequestError
 from dal.dynamodb.table import Table
-from dal.repositories.bulk_write import Outcome
 from dal.repositories.comments import CommentRepository
 from dal.stores import Stores
+from dal.writes.overwrite import Outcome
 from tests import oracle, recount
 from tests.calls import calls_of
 from tests.dal.repositories.test_observer import Recorder

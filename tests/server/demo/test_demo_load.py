@@ -13,9 +13,9 @@ from dal.dynamodb import retries
 from dal.dynamodb.errors import StoreUnavailableError
 from dal.dynamodb.table import Table
 from dal.model import Comment
-from dal.repositories.bulk_write import Outcome
 from dal.stores import Stores
 from dal.writes.comments import CommentWriter
+from dal.writes.overwrite import Outcome
 from server.demo.demo_data import DemoLoad, demo_comments, is_loaded
 from server.serving import open_application
 from server.settings import Settings

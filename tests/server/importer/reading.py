@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from dal.model import Comment
-from dal.repositories.bulk_write import Outcome, compared, summed
 from dal.table.errors import InvalidArgumentError
+from dal.writes.overwrite import Outcome, compared, summed
 from server.importer.column_mapping import (
     NO_PRESET,
     ColumnMapping,

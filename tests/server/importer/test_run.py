@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal.model import Comment
-from dal.repositories.bulk_write import Outcome
 from dal.repositories.comments import CommentRepository
+from dal.writes.overwrite import Outcome
 from server.errors import CommandError
 from server.importer.column_mapping import make_column_mapping
 from server.importer.file_kinds import COMMENTS, Put

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 import pytest
 
 from dal.dynamodb.errors import StoreUnavailableError
-from dal.repositories.bulk_write import Outcome, compared, summed
+from dal.writes.overwrite import Outcome, compared, summed
 from server.importer.writer import AT_ONCE, Writer
 
 

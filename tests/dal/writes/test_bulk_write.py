@@ -7,15 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dal.counts.mode import Maintenance
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
 from dal.entities.order import ORDER, purchase_key
 from dal.model import Comment, OrderStatus
 from dal.model.loaded import loaded
-from dal.repositories.bulk_write import Outcome, chains, overwrite, transactions
 from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
+from dal.writes.bulk_write import chains, transactions
 from dal.writes.changes import MOST_ACTIONS, CommentChange
+from dal.writes.overwrite import Outcome, overwrite
 from tests import oracle, recount
 from tests.calls import calls_of
 from tests.engines import SECOND_IN_SOAK
@@ -94,7 +96,7 @@ def test_the_transactions_of_a_product_follow_one_after_the_other(
     assert sum(map(len, products)) == len({one.product_id for one in rows})
     for batch in (batch for chain in found for batch in chain):
         changes = [CommentChange(None, COMMENT.encode(one)) for one in batch]
-        assert len(list(transactions(changes, names=False))) == 1
+        assert len(list(transactions(changes, (), Maintenance()))) == 1
     assert sum(map(len, found)) <= len(rows) / 40 + 2  # the transactions are almost full
 
 

@@ -1,6 +1,6 @@
-"""Bulk writes: write many objects over the stored objects, and report what changed.
+"""Writes many comments over the stored comments, and reports what changed.
 
-``BulkWriter`` writes comments and their counters in the same transactions. So the counters stay
+A bulk write stores comments and their counters in the same transactions. So the counters stay
 exact even if the process is killed. The comments are sorted by product and language, so that each
 transaction changes few counters. Transactions on the same product run one after another. Otherwise
 up to AT_ONCE transactions run in parallel. A transaction fails if another request has changed one
@@ -9,13 +9,12 @@ comment is a separate write, and a follower of the table's stream changes the co
 """
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from functools import reduce
 from itertools import groupby
-from typing import NamedTuple
 
-from dal.dynamodb.concurrency import batched, in_parallel
+from dal.counts.mode import Maintenance, MaintenanceStore
+from dal.dynamodb.concurrency import in_parallel
 from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_conflict
 from dal.dynamodb.table import Table
@@ -23,99 +22,34 @@ from dal.entities import idempotency
 from dal.entities.comment import COMMENT, comment_key
 from dal.entities.submission import encode, stored
 from dal.model.loaded import CommentRow, LoadedComment, loaded
-from dal.repositories.cases import with_cases
-from dal.repositories.one_per_person import others_of, unnamed_among
-from dal.table.items import Item, contents, key_of
-from dal.writes.changes import MOST_ACTIONS, CommentChange, TransactionBatch
+from dal.table.items import Item
+from dal.writes.changes import MOST_ACTIONS, ActionRule, CommentChange, TransactionBatch
+from dal.writes.overwrite import NOTHING, Outcome, summed
+from dal.writes.rules import WriteRules
 from dal.writes.transaction import CounterTransactions
 
 AT_ONCE = 2
 """Maximum transactions that one call of ``BulkWriter.put`` runs in parallel."""
 
-_ITEMS_AT_ONCE = 400
-"""Number of stored items that ``overwrite`` reads together, to compare them with the new items."""
-
-
-class Outcome(NamedTuple):
-    """The result of a bulk write: the numbers of new, changed and unchanged objects."""
-
-    new: int = 0
-    changed: int = 0
-    unchanged: int = 0
-    refused: tuple[str, ...] = ()
-    """Ids of comments that were not written, because the author has another comment on the product,
-    and the table allows only one."""
-
-    def plus(self, other: "Outcome") -> "Outcome":
-        """Return the sum of both outcomes."""
-        return Outcome(
-            self.new + other.new,
-            self.changed + other.changed,
-            self.unchanged + other.unchanged,
-            self.refused + other.refused,
-        )
-
-    @property
-    def total(self) -> int:
-        """The number of given objects that the table now stores: all except the refused ones."""
-        return self.new + self.changed + self.unchanged
-
-
-NOTHING = Outcome()
-NEW = Outcome(new=1)
-CHANGED = Outcome(changed=1)
-UNCHANGED = Outcome(unchanged=1)
-
-
-def summed(outcomes: Iterable[Outcome]) -> Outcome:
-    """Return the sum of several outcomes."""
-    return reduce(Outcome.plus, outcomes, NOTHING)
-
-
-def compared(old: object, new: object) -> Outcome:
-    """Return the outcome of writing ``new`` over ``old``. ``old`` is None if no item was stored."""
-    if old is None:
-        return NEW
-    return UNCHANGED if old == new else CHANGED
-
-
-async def overwrite(table: Table, objects: Sequence[Sequence[Item]]) -> Outcome:
-    """Write the items of each object, except items that equal the stored items.
-
-    An object counts as new if its first item is new. Otherwise, it counts as changed if any of its
-    items is new or changed. If two items have the same key, the last one is written. After a
-    DalError, some of the items may have been written.
-    """
-    items = {_key(item): item for one in objects for item in one}
-    outcomes: dict[tuple[str, str], Outcome] = {}
-    for batch in batched(list(items.values()), _ITEMS_AT_ONCE):
-        stored = await table.get_many([key_of(one) for one in batch])
-        held = {_key(item): contents(item) for item in stored}
-        found = {_key(item): compared(held.get(_key(item)), item) for item in batch}
-        await table.put_many([item for item in batch if found[_key(item)] != UNCHANGED])
-        outcomes |= found
-    total = NOTHING
-    for one in {_key(one[0]): one for one in objects}.values():
-        first, *others = (outcomes[_key(item)] for item in one)
-        changed = first == UNCHANGED and {*others} - {UNCHANGED}
-        total = total.plus(CHANGED if changed else first)
-    return total
-
-
-def _key(item: Item) -> tuple[str, str]:
-    return item["PK"]["S"], item["SK"]["S"]
-
 
 class BulkWriter:
     """Writes many comments. Several calls of ``put`` may run in parallel."""
 
-    def __init__(self, table: Table, writes: CounterTransactions) -> None:
+    def __init__(
+        self,
+        table: Table,
+        maintenance: MaintenanceStore,
+        writes: CounterTransactions,
+        rules: WriteRules,
+    ) -> None:
         self._table = table
+        self._maintenance = maintenance
         self._writes = writes
+        self._rules = rules
         self._reads = True
         """Whether to read the stored comments before a write. If a read finds none of a batch's
-        comments, the next batches are written without a read, until a write fails. If the table
-        allows one comment per user and product, every batch is read."""
+        comments, the next batches are written without a read, until a write fails. Every batch is
+        read if a rule compares stored comments."""
 
     async def put(self, rows: Iterable[CommentRow]) -> Outcome:
         """Write comments over the stored comments with the same ids.
@@ -148,14 +82,18 @@ class BulkWriter:
 
         async def attempt() -> None:
             nonlocal left, outcome, failed
-            names = await self._writes.names_comments()
-            changes = await self._changes(left, read=self._reads or failed or names)
+            state = await self._maintenance.current()
+            compares = any(rule.compares(state) for rule in self._rules.compares)
+            changes = await self._changes(left, read=self._reads or failed or compares)
             unchanged = len(left) - len(changes)
-            refused = await self._refused([change for _, change in changes]) if names else ()
+            refused: dict[str, None] = {}
+            for rule in self._rules.refused:
+                refused |= dict.fromkeys(await rule.refused([one for _, one in changes], state))
             changes = [one for one in changes if one[0].comment.comment_id not in refused]
             outcome = outcome.plus(Outcome(unchanged=unchanged, refused=tuple(refused)))
             waiting = {change.key: row for row, change in changes}
-            for together in transactions((change for _, change in changes), names=names):
+            new_ones = (change for _, change in changes)
+            for together in transactions(new_ones, self._rules.actions, state):
                 done = await self._writes.write_many(together)
                 new = sum(stored(change.old) is None for change in done)
                 outcome = outcome.plus(Outcome(new=new, changed=len(done) - new))
@@ -192,24 +130,9 @@ class BulkWriter:
             if old is None or _differs(old, new):
                 change = CommentChange(old, new | idempotency.kept_mark(old))
                 changes.append((row, change))
-        whole = await with_cases(self._table, [change for _, change in changes])
-        return [(row, change) for (row, _), change in zip(changes, whole, strict=True)]
-
-    async def _refused(self, changes: Sequence[CommentChange]) -> Collection[str]:
-        """Return the ids of comments to refuse: their authors have another comment on the product.
-
-        Also set ``elsewhere`` in each change that affects reservations (see
-        ``dal.entities.commented``). ``elsewhere`` is True if the reservation of the stored comment
-        is missing or belongs to another comment.
-        """
-        moves = [change for change in changes if change.naming]
-        after = [one for change in moves if (one := stored(change.image)) is not None]
-        refused = (await others_of(self._table, after)).keys()
-        before = [one for change in moves if (one := stored(change.old)) is not None]
-        unnamed = await unnamed_among(self._table, before)
-        for change in moves:
-            change.elsewhere = change.key in unnamed
-        return refused
+        for rule in self._rules.prepare:
+            await rule.prepare([change for _, change in changes])
+        return changes
 
 
 def _differs(old: Item, new: Item) -> bool:
@@ -247,24 +170,26 @@ def chains(rows: Iterable[LoadedComment]) -> list[list[list[LoadedComment]]]:
 
 
 def _actions(of_product: Sequence[LoadedComment]) -> int:
-    """Return the number of actions that write comments on a product, without reservations.
+    """Return the number of actions that write comments on a product, without actions of rules.
 
     Each language needs two actions: one for its counter, and one for the counter of a rebuild.
     """
     return len(of_product) + 2 * len({one.comment.language for one in of_product})
 
 
-def transactions(changes: Iterable[CommentChange], *, names: bool) -> Iterator[list[CommentChange]]:
+def transactions(
+    changes: Iterable[CommentChange], rules: Sequence[ActionRule], state: Maintenance
+) -> Iterator[list[CommentChange]]:
     """Yield groups of changes, in order. Each group fits in one transaction.
 
-    ``names``: whether the writes include reservations.
+    ``rules`` add actions to the changes, in the maintenance state ``state``.
     """
     taken: list[CommentChange] = []
-    batch = TransactionBatch(names=names)
+    batch = TransactionBatch(rules, state)
     for change in changes:
         if not batch.add(change):
             yield taken
-            taken, batch = [], TransactionBatch(names=names)
+            taken, batch = [], TransactionBatch(rules, state)
             batch.add(change)
         taken.append(change)
     if taken:
