@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
-from urllib.parse import unquote
 
 import strawberry
 from strawberry.relay.utils import to_base64
@@ -15,8 +14,6 @@ from strawberry.relay.utils import to_base64
 from dal.errors import NotBoughtError
 from dal.live.changes import CommentEvent, CommentEventKind, event_position_of
 from dal.model import Comment, Photo, Product, rules
-from dal.model.moderation import ReviewCause
-from dal.model.standings import Permission
 from dal.query.pagination import Edge
 from dal.repositories.comments import Selection
 from dal.table.errors import InvalidArgumentError
@@ -193,10 +190,10 @@ async def comment(info: Info, comment_id: str) -> Comment | None:
 async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # noqa: A002 - Relay's name
     """Store a new comment of the viewer.
 
-    If the viewer has received the product, the comment has ``verifiedPurchase``. The comment waits
-    for a moderator if the server's moderation rule requires a review, or if the viewer is blocked.
-    A moderator's own comment does not wait. The result has the error NOT_BOUGHT if the server
-    accepts comments only from buyers, and the viewer has not received the product.
+    If the viewer has received the product, the comment has ``verifiedPurchase``. The server's
+    ``Publication`` decides whether the comment waits for a moderator. The result has the error
+    NOT_BOUGHT if the server accepts comments only from buyers, and the viewer has not received the
+    product.
     """
     viewer = require_viewer(info.context)
     stated = checked(input, _NEW | _text_rule(info.context))
@@ -218,10 +215,9 @@ async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # 
         name=rules.name_unless(viewer.user_id, viewer.name),
         **stated,
     )
-    cause = None if is_moderator(viewer) else _review(info, permission, None, new)
-    return CommentPayload(
-        await info.context.stores.comments.add(new, key, dated=False, cause=cause)
-    )
+    added = info.context.publication.added
+    hold = partial(added, permission, moderator=is_moderator(viewer))
+    return CommentPayload(await info.context.stores.comments.add(new, key, dated=False, hold=hold))
 
 
 async def _publish(
@@ -248,20 +244,6 @@ def _text_rule(context: Context) -> dict[str, Rule]:
     return {"text": rules.optional_text if context.allow_empty_text else rules.stated_text}
 
 
-def _review(
-    info: Info, permission: Permission, old: Comment | None, new: Comment
-) -> ReviewCause | None:
-    """Return why a comment must wait for a moderator; None if it need not wait.
-
-    ``old`` is the published comment that ``new`` replaces; None if the comment is new or was not
-    published.
-    """
-    if permission.blocked and (old is None or old.content != new.content):
-        return ReviewCause.BLOCKED
-    photos = (text for one in new.photos for text in (unquote(one.url), one.alt))
-    return info.context.moderation.cause(new.title, new.text, new.author_name, *photos)
-
-
 async def _require_known(info: Info, product_id: str) -> None:
     """Raise InvalidArgumentError unless the shop has stored details of the product."""
     if await info.context.products.details(product_id) == NO_DETAILS:
@@ -278,11 +260,12 @@ async def update_comment(info: Info, input: UpdateCommentInput) -> CommentPayloa
     changes = changed(input, _CHANGES | _text_rule(info.context), {"title", "photos"})
     permission = await info.context.stores.standings.permission(viewer.user_id)
     may_write(permission)
-    review = None if is_moderator(viewer) else partial(_review, info, permission)
+    edited = info.context.publication.edited
+    edit = partial(edited, permission, moderator=is_moderator(viewer))
     comment_id = changes.pop("id")
     await _publish(info, viewer, changes, comment_id)
     written = await info.context.stores.comments.update(
-        comment_id, changes, partial(may_change, viewer), review
+        comment_id, changes, partial(may_change, viewer), edit
     )
     return CommentPayload(written)
 

@@ -21,6 +21,7 @@ from dal.query.pagination import Page, Slice
 from dal.repositories.photo_uploads import PhotoUploads
 from dal.stores import Stores
 from dal.table.errors import DalError
+from resolvers.publication import Publication
 
 Read = TypeVar("Read")
 
@@ -234,6 +235,8 @@ class Context:
     """Whether a comment may have an empty text."""
     moderation: Moderation = field(default_factory=Moderation)
     """The server's moderation rule: which comments wait for a moderator."""
+    publication: Publication = field(default_factory=Publication)
+    """Decides whether new and edited comments are published."""
     cache: RequestCache = field(default_factory=RequestCache)
     prefetched: PrefetchedPages = field(default_factory=PrefetchedPages)
     built: Built = field(default_factory=Built)

@@ -25,6 +25,7 @@ from dal.stores import Stores
 from dal.writes.comments import version
 from tests import oracle
 from tests.fakes import FaultyClient
+from tests.moderating import edit_for, held_for
 
 PRODUCTS = ("41", "42", "4/3")
 LANGUAGES = ("en", "de", "pt-BR")
@@ -157,8 +158,8 @@ class Writers:
                     key = chance.choice([None, new.comment_id])
                     blocked = (await standings.permission(new.username)).blocked
                     cause = ReviewCause.BLOCKED if blocked else None
-                    await store.add(new, key, cause=cause)
-                    await store.add(new, key or "once", cause=cause)
+                    await store.add(new, key, hold=held_for(cause))
+                    await store.add(new, key or "once", hold=held_for(cause))
                 case "update":
                     changes = {"rating": row.rating, "language": row.language}
                     await store.update(row.comment_id, changes, lambda _: None)
@@ -168,14 +169,14 @@ class Writers:
                     await store.delete(row.comment_id, lambda _: None)
                 case "hold":
                     new = row._replace(comment_id=f"new-{chance.randrange(60)}")
-                    await store.add(new, cause=ReviewCause.SETTING)
+                    await store.add(new, hold=held_for(ReviewCause.SETTING))
                 case "review":
                     review = chance.choice([ReviewCause.WORDS, None])
                     await store.update(
                         chance.choice([row.comment_id, f"new-{chance.randrange(60)}"]),
                         {"text": row.text, "rating": row.rating},
                         lambda _: None,
-                        lambda *_: review,
+                        edit_for(review),
                     )
                 case "decide":
                     await self._decide(

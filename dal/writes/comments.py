@@ -15,13 +15,12 @@ from dal.dynamodb.errors import AlreadyExistsError, ConditionFailedError, Confli
 from dal.dynamodb.retries import retry_on_conflict
 from dal.dynamodb.table import Table
 from dal.entities import idempotency
-from dal.entities.comment import comment_key, comment_position, is_tombstone
+from dal.entities.comment import COMMENT, comment_key, comment_position, is_tombstone
 from dal.entities.submission import encode, stored
 from dal.errors import NotFoundError
 from dal.model import Comment, Reply
 from dal.model.loaded import CommentRow
-from dal.model.moderation import ReviewCause
-from dal.model.submissions import Submission, SubmissionState, pending
+from dal.model.submissions import Submission
 from dal.query.pagination import Edge
 from dal.table.items import Item, further_units
 from dal.writes.bulk_write import BulkWriter
@@ -41,14 +40,12 @@ comment)."""
 
 Stored: TypeAlias = Comment | Submission
 
-Review: TypeAlias = Callable[[Comment | None, Comment], ReviewCause | None]
-"""A function that receives a comment before and after an edit. The first argument is None if the
-comment was not published before the edit. The function returns why the edited comment must wait for
-a moderator, or None if it may be published."""
+Hold: TypeAlias = Callable[[Comment], Stored]
+"""A function that receives a new comment, and returns it, published or as a submission."""
 
-_OF_THE_RULE = frozenset({ReviewCause.SETTING, ReviewCause.WORDS})
-"""The causes that come from the server's settings (see ``Moderation``). If a comment waits for one
-of these causes, an edit publishes it, provided that the settings allow the new text."""
+Edit: TypeAlias = Callable[[Stored, Stored], Stored]
+"""A function that receives a comment or a submission before and after an edit that keeps the state.
+It returns the edited comment, published or as a submission."""
 
 
 class CommentWriter:
@@ -68,9 +65,11 @@ class CommentWriter:
         idempotency_key: str | None = None,
         *,
         dated: bool = True,
-        cause: ReviewCause | None = None,
+        hold: Hold | None = None,
     ) -> Written:
-        """Store a new comment once. With a ``cause`` it becomes a submission that waits for review.
+        """Store a new comment once.
+
+        Without ``hold``, the comment is published.
 
         With an idempotency key, the comment's id is a hash of its author and the key. So a second
         add with the same key returns the first comment, in its present state. The second add raises
@@ -87,10 +86,15 @@ class CommentWriter:
             comment = comment._replace(comment_id=comment_id)
             mark = idempotency.mark(comment)
 
-        def image(new: Comment) -> Item:
-            return encode(new if cause is None else pending(new, cause, new.created_at)) | mark
+        held = comment if hold is None else hold(comment)
 
-        new = image(comment) if dated else Undated(comment, image, published=cause is None)
+        def image(new: Comment) -> Item:
+            if isinstance(held, Comment):
+                return COMMENT.encode(new) | mark
+            return encode(replace(held, created_at=new.created_at, queued_at=new.created_at)) | mark
+
+        published = isinstance(held, Comment)
+        new = image(comment) if dated else Undated(comment, image, published)
         notes: dict[object, Any] = {}
 
         async def attempt() -> Written:
@@ -110,27 +114,23 @@ class CommentWriter:
         comment_id: str,
         changes: Mapping[str, Any],
         check: Callable[[Stored], None],
-        review: Review | None = None,
+        edit: Edit | None = None,
     ) -> Written:
         """Change fields of a comment or a submission. Its date stays the same.
 
-        ``check`` may raise an error to refuse the change. Without ``review`` the state stays the
-        same. With ``review``, the edited comment waits for a moderator in three cases:
-
-        - ``review`` returns a cause for the new text.
-        - A moderator has rejected the comment.
-        - The comment already waits for a cause outside ``_OF_THE_RULE``, such as reports.
-
-        Otherwise the edited comment is published. Raises NotFoundError if the comment does not
-        exist, and ConflictError if other requests keep changing it.
+        ``check`` may raise an error to refuse the change. Without ``edit``, the state stays the
+        same. Raises NotFoundError if the comment does not exist, and ConflictError if other
+        requests keep changing it.
         """
 
-        def edited(item: Item, one: Stored) -> CommentChange:
+        def step(item: Item, one: Stored) -> CommentChange:
             check(one)
-            new = _edited(one, changes, review)
+            fields = {**changes, "updated_at": datetime.now(UTC)}
+            new = one._replace(**fields) if isinstance(one, Comment) else replace(one, **fields)
+            new = new if edit is None else edit(one, new)
             return CommentChange(item, encode(new) | idempotency.kept_mark(item))
 
-        return written(await self.rewrite(comment_id, edited))
+        return written(await self.rewrite(comment_id, step))
 
     async def delete(self, comment_id: str, check: Callable[[Stored], None]) -> Stored:
         """Delete a comment or a submission, with what the rules keep about it, and return it.
@@ -290,25 +290,3 @@ def version(one: Stored) -> datetime:
     The version of a comment that was never edited is its date.
     """
     return one.updated_at or one.created_at
-
-
-def _edited(one: Stored, changes: Mapping[str, Any], review: Review | None) -> Stored:
-    """Return the comment after an edit, published or as a submission: see ``update``."""
-    now = datetime.now(UTC)
-    if isinstance(one, Submission):
-        edited = replace(one, **changes, updated_at=now)
-        comment = edited.published()
-        if review is None:
-            return edited
-        if one.state is SubmissionState.REJECTED:
-            return pending(comment, ReviewCause.EDIT, now)
-        if one.cause not in _OF_THE_RULE:
-            return edited
-        cause = review(None, comment)
-        return comment if cause is None else replace(edited, cause=cause)
-    comment = one._replace(**changes, updated_at=now)
-    cause = review(one, comment) if review else None
-    if cause is None:
-        return comment
-    cause = ReviewCause.EDIT if cause is ReviewCause.SETTING else cause
-    return pending(comment, cause, now)

@@ -26,6 +26,7 @@ from dal.live.log import Broker
 from dal.repositories.photo_uploads import PhotoUploads
 from dal.stores import Stores
 from resolvers.context import Context, Pace
+from resolvers.moderated_publication import ModeratedPublication
 from schema.execution.executable_schema import (
     MAX_RESPONSE,
     EventResult,
@@ -211,6 +212,7 @@ class GraphQLView:
         self._authenticator = authenticator
         self._explain = settings.plans
         self._site = settings.public_url
+        rule = moderation_of(settings)
         self._context = partial(
             Context,
             stores=stores,
@@ -218,7 +220,8 @@ class GraphQLView:
             known_products_only=settings.known_products_only,
             buyers_only=settings.buyers_only,
             allow_empty_text=settings.allow_empty_text,
-            moderation=moderation_of(settings),
+            moderation=rule,
+            publication=ModeratedPublication(rule),
             broker=broker if settings.live else None,
             analytics=analytics,
             uploads=uploads,

@@ -30,6 +30,7 @@ from dal.query.pagination import encode_cursor
 from dal.stores import Stores
 from resolvers.context import Viewer
 from tests.engines import ROOT
+from tests.moderating import held_for
 from tests.strategies import comment, order
 
 FIXTURE = ROOT / "tests/fixtures/access_patterns.toml"
@@ -115,7 +116,9 @@ def _comment(number: int) -> Comment:
 async def fill(stores: Stores) -> None:
     """Store the items that the examples read."""
     await stores.comments.put_many([_comment(number) for number in range(10)])
-    await stores.comments.add(comment("held", created_at=DAYS[9]), cause=ReviewCause.SETTING)
+    await stores.comments.add(
+        comment("held", created_at=DAYS[9]), hold=held_for(ReviewCause.SETTING)
+    )
     await stores.votes.mark("c8", "mo")
     await stores.folds.finish()
     await stores.boards.finish()

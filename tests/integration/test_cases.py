@@ -33,6 +33,7 @@ from tests.fakes import (
     refuse,
 )
 from tests.integration.test_reports import check_cases, everything
+from tests.moderating import edit_for, held_for
 from tests.strategies import comment
 from tests.writers import at_once, ignore
 
@@ -54,12 +55,8 @@ async def reported(table: Table, *reporters: str, review_at: int = 9) -> Stores:
     return stores
 
 
-def held_by_words(*_: object) -> ReviewCause:
-    return ReviewCause.WORDS
-
-
 async def edited(stores: Stores) -> None:
-    await stores.comments.update("one", {"text": "x"}, anybody, held_by_words)
+    await stores.comments.update("one", {"text": "x"}, anybody, edit_for(ReviewCause.WORDS))
 
 
 async def loaded(stores: Stores, state: CommentState) -> None:
@@ -68,7 +65,7 @@ async def loaded(stores: Stores, state: CommentState) -> None:
 
 
 async def published_by_edit(stores: Stores) -> None:
-    await stores.comments.update("one", {"text": "y"}, anybody, lambda *_: None)
+    await stores.comments.update("one", {"text": "y"}, anybody, edit_for(None))
 
 
 async def published_by_file(stores: Stores) -> None:
@@ -120,7 +117,9 @@ async def test_a_page_does_not_read_hidden_cases(table: Table) -> None:
     for one in rows:
         await stores.reports.report(one.comment_id, "bob", SPAM, "", 9)
     for one in rows[:60]:
-        await stores.comments.update(one.comment_id, {"text": "x"}, anybody, held_by_words)
+        await stores.comments.update(
+            one.comment_id, {"text": "x"}, anybody, edit_for(ReviewCause.WORDS)
+        )
     calls = calls_of(table)
     page = await stores.reports.queue(Slice(5))
     assert [row.comment_id for row in page.nodes] == [one.comment_id for one in rows[60:]]
@@ -130,7 +129,7 @@ async def test_a_page_does_not_read_hidden_cases(table: Table) -> None:
 async def test_verify_hides_and_closes_what_a_killed_process_left(table: Table) -> None:
     stores = await reported(table, "bob")
     other = comment("two", username="ann")
-    await stores.comments.add(other, cause=ReviewCause.SETTING)
+    await stores.comments.add(other, hold=held_for(ReviewCause.SETTING))
     opened = (await read_case(table, "one")).case
     await stores.reports.put_cases([opened])
     held = await table.get(case_key("one"))

@@ -46,6 +46,7 @@ from resolvers.context import Context, Viewer
 from schema.build import build_schema
 from tests.conftest import Clients, fresh_table
 from tests.fakes import anybody
+from tests.moderating import held_for
 from tests.pages.conftest import client_of, jwt_of
 from tests.schema.conftest import ANN, BOB, MODERATOR, STAFF
 from tests.server.applications import app_of
@@ -223,7 +224,7 @@ class World:
         key, mark = f"key {number}", f"secret text {number}."
         new = comment(product_id=product, username="ann", rating=rating, text=mark)
         cause = None if state == "published" else ReviewCause.REPORTS
-        written = await self.stores.comments.add(new, key, cause=cause)
+        written = await self.stores.comments.add(new, key, hold=held_for(cause))
         one = written.node if isinstance(written, Edge) else written
         self.added.append(one.comment_id)
         if state == "rejected":

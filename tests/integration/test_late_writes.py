@@ -17,6 +17,7 @@ from dal.model.moderation import Moderation
 from dal.stores import Stores
 from dal.table.items import Item
 from resolvers.context import Context, Viewer
+from resolvers.moderated_publication import ModeratedPublication
 from schema.build import build_schema
 from tests.dal.maintenance.person import all_items
 from tests.fakes import anybody
@@ -191,7 +192,12 @@ class Shop:
         returned = RETURNS.get(name, "")
         given = given.replace("$id", self._id)
         text = f"mutation {{ {name}(input: {{ {given} }}) {{ {returned} userErrors {{ code }} }} }}"
-        context = Context(BOB, self._stores, moderation=self._moderation)
+        context = Context(
+            BOB,
+            self._stores,
+            moderation=self._moderation,
+            publication=ModeratedPublication(self._moderation),
+        )
         answer = await SCHEMA.execute(text, context_value=context)
         codes = [(error.extensions or {})["code"] for error in answer.errors or []]
         payload = (answer.data or {}).get(name) or {}

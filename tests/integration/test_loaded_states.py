@@ -29,6 +29,7 @@ from server.importer.text_rows import read_jsonl
 from server.progress import ProgressBar
 from tests import recount
 from tests.fakes import Answer, FaultyClient, Operation, anybody
+from tests.moderating import held_for
 from tests.server.importer.reading import jsonl, row, source
 from tests.strategies import comment
 from tests.writers import ignore
@@ -300,7 +301,7 @@ async def test_a_moderator_does_not_approve_a_text_that_a_load_wrote_meanwhile(
 ) -> None:
     stores = Stores(table)
     read = comment("1", username="ann", text="read")
-    await stores.comments.add(read, cause=None if published else ReviewCause.SETTING)
+    await stores.comments.add(read, hold=held_for(None if published else ReviewCause.SETTING))
     row = LoadedComment(read._replace(text="loaded"), {"state": CommentState.PENDING})
     for outcome in (Outcome(changed=1), Outcome(unchanged=1)):
         assert await stores.comments.put_many([row]) == outcome

@@ -34,6 +34,7 @@ from schema.build import build_schema
 from tests.dal.writes.test_stream_mode_writes import in_stream_mode
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, FaultyClient, Operation, anybody, client_error, let_pass
+from tests.moderating import edit_for, held_for
 from tests.recount import comments_of
 from tests.schema.conftest import ANN, runner
 from tests.strategies import comment
@@ -102,7 +103,7 @@ async def test_of_many_concurrent_adds_of_one_person_one_is_stored(
     servers = [Stores(each_table).comments for _ in range(4)]
     rows = [comment(f"c{number}", username="ann") for number in range(adds)]
     ends = await asyncio.gather(
-        *(servers[n % 4].add(row, cause=cause) for n, row in enumerate(rows)),
+        *(servers[n % 4].add(row, hold=held_for(cause)) for n, row in enumerate(rows)),
         return_exceptions=True,
     )
     (added,) = [end for end in ends if not isinstance(end, BaseException)]
@@ -248,7 +249,7 @@ async def test_a_rejected_comment_counts_as_the_persons_comment(table: Table) ->
     with pytest.raises(AlreadyCommentedError) as refused:
         await stores.comments.add(SECOND)
     assert isinstance(refused.value.there, Submission)
-    await stores.comments.update("1", {"text": "better"}, anybody, lambda *_: None)
+    await stores.comments.update("1", {"text": "better"}, anybody, edit_for(None))
     held = await stores.moderation.get("1")
     assert held is not None
     await stores.moderation.approve("1", version(held), "mo")
@@ -319,7 +320,9 @@ async def test_the_newest_of_several_comments_is_recorded_and_the_others_are_lis
     rows = [comment(f"c{n}", username="ann", created_at=at(n)) for n in (3, 9, 5)]
     for row in rows:
         await store.add(row)
-    await store.add(comment("held", username="bob", created_at=at(1)), cause=ReviewCause.SETTING)
+    await store.add(
+        comment("held", username="bob", created_at=at(1)), hold=held_for(ReviewCause.SETTING)
+    )
     further = await switch_on(each_table, at_once, ignore)
     assert sorted(one.comment_id for one in further) == ["c3", "c5"]
     assert await names(each_table) == {("ann", "42"): "c9", ("bob", "42"): "held"}

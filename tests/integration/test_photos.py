@@ -12,6 +12,7 @@ from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores
 from resolvers.context import Context
+from resolvers.moderated_publication import ModeratedPublication
 from schema.build import build_schema
 from tests.schema.conftest import ANN
 
@@ -34,7 +35,9 @@ class Client:
         self._schema, self.stores, self.rule = schema, Stores(table), Moderation()
 
     async def send(self, operation: str, **given: object) -> Any:
-        context = Context(ANN, self.stores, moderation=self.rule)
+        context = Context(
+            ANN, self.stores, moderation=self.rule, publication=ModeratedPublication(self.rule)
+        )
         result = await self._schema.execute(operation, {"input": given}, context_value=context)
         assert not result.errors
         assert result.data is not None

@@ -30,10 +30,12 @@ from dal.repositories.cases import case_of
 from dal.stores import Stores
 from dal.table.errors import DalError
 from dal.table.index import TABLE, QueryRequest
+from dal.writes.comments import Edit
 from resolvers.authorization import ForbiddenError, may_write
 from tests import oracle
 from tests.fakes import anybody
 from tests.integration.test_reports import everything, in_mode
+from tests.moderating import edit_for, held_for
 from tests.strategies import comment
 from tests.writers import at_once, ignore
 
@@ -67,7 +69,7 @@ class Scene:
         stores = Stores(self.table)
         cause = ReviewCause.SETTING if before == "pending" else None
         if before != "nothing":
-            await stores.comments.add(self.comment, "key", cause=cause)
+            await stores.comments.add(self.comment, "key", hold=held_for(cause))
         if before in {"reported", "approved"}:
             await self.report(stores, at_once, "cy")
         if before == "approved":
@@ -83,14 +85,14 @@ class Scene:
         await self._edit(stores, "second")
 
     async def hide(self, stores: Stores, wait: Wait) -> None:
-        await self._edit(stores, "bad", lambda *_: ReviewCause.WORDS)
+        await self._edit(stores, "bad", edit_for(ReviewCause.WORDS))
 
     async def show(self, stores: Stores, wait: Wait) -> None:
-        await self._edit(stores, "good", lambda *_: None)
+        await self._edit(stores, "good", edit_for(None))
 
-    async def _edit(self, stores: Stores, text: str, review: Any = None) -> None:
+    async def _edit(self, stores: Stores, text: str, edit: Edit | None = None) -> None:
         await self._permitted(stores)
-        await stores.comments.update(self.id, {"text": text}, anybody, review)
+        await stores.comments.update(self.id, {"text": text}, anybody, edit)
 
     async def _permitted(self, stores: Stores) -> None:
         may_write(await stores.standings.permission(self.comment.username))

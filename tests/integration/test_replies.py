@@ -30,6 +30,7 @@ from tests.dal.live.listening import waiting
 from tests.dal.repositories.test_observer import Recorder
 from tests.edges import edge_of
 from tests.fakes import anybody
+from tests.moderating import edit_for, held_for
 from tests.schema.conftest import ANN, MERCHANT, MODERATOR, STAFF, Run, looks_missing, runner
 from tests.strategies import FEW, comment
 from tests.writers import ignore
@@ -127,7 +128,7 @@ async def test_an_invalid_reply_is_refused(
 
 
 async def pending_one(stores: Stores) -> str:
-    await stores.comments.add(ONE, cause=ReviewCause.SETTING)
+    await stores.comments.add(ONE, hold=held_for(ReviewCause.SETTING))
     return NODE_ID
 
 
@@ -186,7 +187,7 @@ async def test_a_reply_is_kept_by_edits_reviews_and_loads(
     shown = await stores.comments.get("one")
     assert shown is not None
     await stores.comments.put_many([ONE._replace(text="loaded")])
-    await stores.comments.update("one", {"text": "edited"}, anybody, lambda *_: ReviewCause.WORDS)
+    await stores.comments.update("one", {"text": "edited"}, anybody, edit_for(ReviewCause.WORDS))
     held = await stores.moderation.get("one")
     assert held is not None
     assert held.reply == shown.reply

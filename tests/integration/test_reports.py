@@ -41,6 +41,7 @@ from tests import oracle
 from tests.dal.repositories.test_observer import Recorder
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import anybody
+from tests.moderating import edit_for, held_for
 from tests.schema.conftest import ANN, BOB, MODERATOR
 from tests.strategies import comment
 from tests.writers import ERASED, KINDS, ROWS, Engine, Killed, Writers, erase, ignore
@@ -246,10 +247,6 @@ async def test_a_killed_report_is_stored_with_its_effects_or_not_at_all(
     await check_cases(table)
 
 
-def _held_by_its_words(*_: object) -> ReviewCause:
-    return ReviewCause.WORDS
-
-
 @pytest.mark.parametrize("backward", [False, True])
 async def test_the_queue_of_reported_comments_equals_the_oracles_while_states_change(
     each_table: Table, *, backward: bool
@@ -266,7 +263,9 @@ async def test_the_queue_of_reported_comments_equals_the_oracles_while_states_ch
     gone = {row.comment_id for row in chance.sample(rows, 25)}
     for number, comment_id in enumerate(sorted(gone)):
         if number % 3 == 0:  # the case keeps its row in the index
-            await stores.comments.update(comment_id, {"text": "x"}, anybody, _held_by_its_words)
+            await stores.comments.update(
+                comment_id, {"text": "x"}, anybody, edit_for(ReviewCause.WORDS)
+            )
         elif number % 3 == 1:
             await stores.comments.delete(comment_id, anybody)
         else:
@@ -479,7 +478,9 @@ async def test_a_report_of_anything_but_a_published_comment_is_refused(
 ) -> None:
     viewer, given, field, code = BAD[what]
     await client.stores.comments.add(ONE)
-    await client.stores.comments.add(comment("held", username="ann"), cause=ReviewCause.SETTING)
+    await client.stores.comments.add(
+        comment("held", username="ann"), hold=held_for(ReviewCause.SETTING)
+    )
     refused = await client.report("one", viewer, **given)
     path = None if field is None else list(field)
     assert refused == {"reportedId": None, "userErrors": [{"field": path, "code": code}]}

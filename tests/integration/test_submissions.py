@@ -27,6 +27,7 @@ from dal.table.key_parts import escape
 from dal.writes.comments import version
 from dal.writes.overwrite import Outcome
 from resolvers.context import Context, Viewer
+from resolvers.moderated_publication import ModeratedPublication
 from schema.build import build_schema
 from tests import oracle
 from tests.calls import calls_of
@@ -34,6 +35,7 @@ from tests.dal.repositories.test_author_index import COMMENTS, NAMES, TEN, of
 from tests.dal.repositories.test_observer import Recorder
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import anybody
+from tests.moderating import edit_for, held_for
 from tests.recount import comments_of
 from tests.schema.conftest import ANN, MODERATOR
 from tests.schema.ordering import codes
@@ -52,7 +54,7 @@ BEFORE = Moderation(before_publishing=True)
 async def test_a_users_pages_of_submissions_equal_the_oracles(each_table: Table) -> None:
     stores = Stores(each_table)
     for number, one in enumerate(COMMENTS):
-        await stores.comments.add(one, cause=ReviewCause.SETTING if number % 3 else None)
+        await stores.comments.add(one, hold=held_for(ReviewCause.SETTING if number % 3 else None))
     held = [one for number, one in enumerate(COMMENTS) if number % 3]
 
     async def walked(
@@ -75,7 +77,7 @@ async def test_the_queue_equals_the_oracles(each_table: Table) -> None:
     held = COMMENTS[::2]
     for one in COMMENTS:
         cause = ReviewCause.SETTING if one in held else None
-        await stores.comments.add(one, cause=cause)
+        await stores.comments.add(one, hold=held_for(cause))
     for backward, size in ((False, 7), (True, 20)):
         rows = await oracle.walk_pages(stores.moderation.queue, size, backward=backward)
         found = [row.submission.published() for row in rows if row.submission]
@@ -97,7 +99,9 @@ class Changing:
         for number in range(50):
             at = oracle.START + timedelta(hours=number // 2)
             one = comment(f"c{number}", username="ana", created_at=at)
-            await self.stores.comments.add(one, cause=ReviewCause.SETTING if number % 2 else None)
+            await self.stores.comments.add(
+                one, hold=held_for(ReviewCause.SETTING if number % 2 else None)
+            )
             await self._note(one.comment_id)
 
     async def change(self) -> None:
@@ -111,7 +115,7 @@ class Changing:
                 await moderation.reject(one.comment_id, version(one), "mo", other)
             case "edit":
                 changes, cause = {"text": other}, ReviewCause.WORDS
-                await comments.update(one.comment_id, changes, anybody, lambda *_: cause)
+                await comments.update(one.comment_id, changes, anybody, edit_for(cause))
             case _:
                 await comments.delete(one.comment_id, anybody)
         await self._note(one.comment_id)
@@ -191,7 +195,9 @@ class Client:
         self.schema, self.stores, self.rule = schema, Stores(table), rule
 
     async def send(self, operation: str, viewer: Viewer, **given: object) -> dict[str, Any]:
-        context = Context(viewer, self.stores, moderation=self.rule)
+        context = Context(
+            viewer, self.stores, moderation=self.rule, publication=ModeratedPublication(self.rule)
+        )
         result = await self.schema.execute(operation, {"input": given}, context_value=context)
         assert not result.errors
         assert result.data is not None
@@ -311,14 +317,14 @@ REJECT = """mutation Reject($input: RejectCommentInput!) { rejectComment(input: 
 
 async def test_after_a_rejection_the_author_can_submit_the_comment_again(client: Client) -> None:
     stores = client.stores
-    held = await stores.comments.add(COMMENTS[0], cause=ReviewCause.SETTING)
+    held = await stores.comments.add(COMMENTS[0], hold=held_for(ReviewCause.SETTING))
     assert isinstance(held, Submission)
     (which, seen) = (held.comment_id, version(held))
     rejected = await stores.moderation.reject(which, seen, "mo", "Off topic.")
     assert await stores.moderation.reject(which, seen, "mo", "Off topic.") == rejected
     assert (rejected.state, rejected.reason) == (SubmissionState.REJECTED, "Off topic.")
     assert (await stores.moderation.queue(Slice(9))).nodes == []
-    again = await stores.comments.update(which, {"text": "new"}, anybody, lambda *_: None)
+    again = await stores.comments.update(which, {"text": "new"}, anybody, edit_for(None))
     assert isinstance(again, Submission)
     assert (again.state, again.cause, again.reason) == (
         SubmissionState.PENDING,
@@ -413,7 +419,7 @@ async def test_each_of_many_decisions_succeeds_or_fails_alone(client: Client) ->
 
     rows = [comment(f"c{number}") for number in range(25)]
     for one in rows:
-        await client.stores.comments.add(one, cause=ReviewCause.SETTING)
+        await client.stores.comments.add(one, hold=held_for(ReviewCause.SETTING))
     calls = calls_of(client.stores.comments._table)
     approved, rejected = rows[:20], rows[20:23]
     payload = await decide(
@@ -469,6 +475,6 @@ async def test_listeners_receive_an_event_when_a_comment_is_published_again(
 async def test_a_load_keeps_the_time_of_publication(table: Table) -> None:
     stores = Stores(table)
     one = COMMENTS[0]
-    await stores.comments.add(one, cause=ReviewCause.SETTING)
+    await stores.comments.add(one, hold=held_for(ReviewCause.SETTING))
     await stores.moderation.approve(one.comment_id, version(one), "mo")
     assert await stores.comments.put_many([one]) == Outcome(unchanged=1)

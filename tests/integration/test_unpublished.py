@@ -37,6 +37,7 @@ from server.local_engine.storage import Store
 from server.settings import Settings
 from tests.dal.repositories.test_observer import Recorder
 from tests.fakes import anybody
+from tests.moderating import held_for
 from tests.strategies import comment
 
 SHOWN, HELD = comment("shown", text="shown"), comment("held", text="secret")
@@ -54,7 +55,7 @@ def ignore(*_: object) -> None:
 async def hold(stores: Stores) -> Item:
     """Store a published and an unpublished comment. Return the item of the unpublished one."""
     await stores.comments.add(SHOWN)
-    await stores.comments.add(HELD, cause=CAUSE)
+    await stores.comments.add(HELD, hold=held_for(CAUSE))
     (item,) = await stores.comments._table.get_many([comment_key("held")])
     assert isinstance(stored(item), Submission)
     return item
@@ -221,7 +222,7 @@ async def test_a_load_keeps_the_state_and_changes_the_text(table: Table) -> None
 
 async def test_a_retry_under_a_key_gets_the_submission(table: Table) -> None:
     store = Stores(table).comments
-    first = await store.add(HELD, "key", cause=CAUSE)
+    first = await store.add(HELD, "key", hold=held_for(CAUSE))
     assert isinstance(first, Submission)
     assert await store.add(HELD, "key") == first
     await store.delete(first.comment_id, anybody)

@@ -24,6 +24,7 @@ from tests import oracle
 from tests.edges import edge_of
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import anybody
+from tests.moderating import edit_for
 from tests.strategies import FEW
 
 WORDS, PENDING = ReviewCause.WORDS, {"state": CommentState.PENDING}
@@ -230,7 +231,7 @@ async def _happen(
             await moderation.reject(chosen.comment_id, version(chosen), "mo", "No.")
         else:
             changes = {"text": "Spam", "rating": place % 5 + 1}
-            await store.update(chosen.comment_id, changes, anybody, lambda *_: WORDS)
+            await store.update(chosen.comment_id, changes, anybody, edit_for(WORDS))
         del live[chosen.comment_id]
     elif kind == "approve":
         whose = SubmissionSelection(chosen.username)

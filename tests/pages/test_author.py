@@ -12,6 +12,7 @@ from dal.maintenance.tables import create_table
 from dal.model.moderation import ReviewCause
 from dal.stores import Stores
 from tests.conftest import Clients
+from tests.moderating import held_for
 from tests.pages.conftest import COMMENT, Parsed, client_of, jwt_of, opened, stored
 from tests.server.applications import app_of
 
@@ -83,7 +84,7 @@ async def test_a_visitor_reads_an_authors_pages_forwards_and_backwards(
 
 async def test_only_an_authors_first_page_shows_unpublished_comments(listing: Table) -> None:
     waiting = COMMENTS[0]._replace(comment_id="waiting", title="Waiting")
-    await Stores(listing).comments.add(waiting, cause=ReviewCause.SETTING)
+    await Stores(listing).comments.add(waiting, hold=held_for(ReviewCause.SETTING))
     async with client_of(app_of(listing), jwt_of(NAME)) as author:
         first = await opened(author, ADDRESS)
         assert "Waiting" in first.headings

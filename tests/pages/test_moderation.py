@@ -22,6 +22,7 @@ from pages.comment import REASONS
 from pages.moderation import _CAUSES
 from tests.conftest import Clients, fresh_table
 from tests.fakes import anybody
+from tests.moderating import held_for
 from tests.pages.conftest import (
     COMMENT,
     Parsed,
@@ -59,7 +60,7 @@ async def stores(shop: Table) -> AsyncIterator[Stores]:
             title=f"Title {name_of(number)}",
             created_at=COMMENT.created_at + timedelta(minutes=number),
         )
-        await stores.comments.add(one, cause=list(ReviewCause)[number % len(ReviewCause)])
+        await stores.comments.add(one, hold=held_for(list(ReviewCause)[number % len(ReviewCause)]))
     yield stores
     for number in range(MOST):
         with suppress(NotFoundError):

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -37,8 +38,9 @@ from dal.model import (
     Roster,
     Ticket,
 )
-from dal.model.moderation import ReviewCause
+from dal.model.moderation import Moderation
 from dal.model.reports import ReportReason
+from dal.model.standings import Permission
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, Selection
 from dal.repositories.moderation import SubmissionSelection
@@ -47,6 +49,7 @@ from dal.repositories.tickets import TicketSelection
 from dal.stores import Stores
 from dal.stream import lambda_handler
 from dal.stream.applier import Record
+from resolvers.moderated_publication import ModeratedPublication
 from server.errors import CommandError
 from server.local_engine.storage import open_table
 from server.settings import Settings
@@ -67,6 +70,13 @@ TEXT_LENGTHS = (300, 759, 1_000, 3_000, 10_000)
 """Lengths of comments' texts in characters, up to the longest allowed text. With 759 characters,
 the comment's item and its row in one index exceed 1 KB, the size of a write unit. Its rows in the
 other indexes do not."""
+
+
+_HOLD = partial(
+    ModeratedPublication(Moderation(before_publishing=True)).added,
+    Permission(blocked=False, erasing=False, bought=False),
+    moderator=False,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,13 +205,13 @@ def _delete(of: Comment) -> Act:
 
 
 def _hold(added: Comment) -> Act:
-    return lambda one: one.comments.add(added, cause=ReviewCause.SETTING)
+    return lambda one: one.comments.add(added, hold=_HOLD)
 
 
 async def _hold_many(stores: Stores) -> None:
     for each in stored("held", 40):
         added = each._replace(username="ann")
-        await stores.comments.add(added, cause=ReviewCause.SETTING)
+        await stores.comments.add(added, hold=_HOLD)
 
 
 def _report(person: str, of: Comment | None = None, review_at: int = 9) -> Act:

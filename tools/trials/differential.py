@@ -48,6 +48,7 @@ from server.settings import NO_RATE_LIMIT, Settings
 from tests import bulk, organizations
 from tests.dal.analytics.oracle import write_export
 from tests.engines import dynoxide
+from tests.moderating import held_for
 from tests.server.http.listening import listening
 from tests.server.serving import SECRET, bearer
 from tests.strategies import comment, order
@@ -72,7 +73,7 @@ async def fill(table: Table, broker: Broker | None = None) -> Stores:
     """Store comments, orders, organisations and tickets. Return the stores of the table."""
     stores = Stores(table, broker)
     await bulk.fill(table, COMMENTS)
-    await stores.comments.add(comment("held"), cause=ReviewCause.WORDS)
+    await stores.comments.add(comment("held"), hold=held_for(ReviewCause.WORDS))
     await organizations.fill(stores)
     for number in range(3):
         await stores.orders.place(order(order_id=f"o{number}", status=OrderStatus.PLACED))

@@ -28,6 +28,7 @@ from dal.table.items import Item, key_of, primary_key
 from dal.table.key_parts import escape
 from dal.writes.comments import version
 from tests.fakes import anybody
+from tests.moderating import held_for
 from tests.organizations import ticket
 from tests.strategies import comment, order
 
@@ -70,7 +71,7 @@ async def fill(stores: Stores, table: Table, name: str = NAME, of: str = "") -> 
         ]
     )
     await stores.comments.add(comment(**own, text="keyed"), f"{of}key")
-    await stores.comments.add(comment(f"{of}c3", **own), cause=ReviewCause.SETTING)
+    await stores.comments.add(comment(f"{of}c3", **own), hold=held_for(ReviewCause.SETTING))
     for number, by in (("c4", "mo"), ("theirs", name)):
         author = own if by == "mo" else {"username": "other"}
         one = comment(f"{of}{number}", **author)

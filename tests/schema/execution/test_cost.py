@@ -33,6 +33,7 @@ from schema.execution.cost import MAX_ANSWER_VALUES, PredictedCosts, predicted
 from schema.execution.selections import operations_of
 from schema.execution.visibility import _IMPERSONAL
 from tests.calls import calls_of
+from tests.moderating import held_for
 from tests.oracle import make_comments
 from tests.schema.conftest import ANN, MODERATOR, STAFF, Run
 from tests.strategies import comment
@@ -457,7 +458,9 @@ async def test_the_actual_cost_includes_reads_by_key_batches_and_writes(table: T
 async def test_an_operation_reads_at_most_what_is_predicted(table: Table, text: str) -> None:
     stores = Stores(table)
     for number in range(100):
-        await stores.comments.add(comment(f"h{number}", text="x" * 300), cause=ReviewCause.WORDS)
+        await stores.comments.add(
+            comment(f"h{number}", text="x" * 300), hold=held_for(ReviewCause.WORDS)
+        )
     published = [comment(f"p{number}", username="ann", text="x" * 300) for number in range(20)]
     await stores.comments.put_many(published)
     reports = [

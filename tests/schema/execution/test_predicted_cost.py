@@ -29,6 +29,7 @@ from dal.stores import Stores
 from resolvers.context import Context, Viewer
 from schema.build import READS, build_schema
 from tests.conftest import Tables
+from tests.moderating import held_for
 from tests.oracle import make_comments, voted, with_photos
 from tests.organizations import ticket
 from tests.schema.execution.test_answer_size import values_of
@@ -77,7 +78,9 @@ async def filled(table: Table) -> Ids:
     await stores.comments.put_many([*published, *largest, *many, own])
     await stores.votes.put_many([Vote("voted", "42", f"u{n}") for n in range(60)])
     for number, one in enumerate(published[:60]):
-        await stores.comments.add(one._replace(comment_id=f"h{number}"), cause=ReviewCause.WORDS)
+        await stores.comments.add(
+            one._replace(comment_id=f"h{number}"), hold=held_for(ReviewCause.WORDS)
+        )
     groups = {"p0": "group", "p1": "group", "p2": "group"} | {f"g{n}": "large" for n in range(60)}
     await stores.products.put_many(
         {name: ProductDetails(f"Kettle {name}", group=of) for name, of in groups.items()}

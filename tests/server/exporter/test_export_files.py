@@ -26,6 +26,7 @@ from server.exporter.export_files import Manifest, directory_of, export, single_
 from server.exporter.export_rows import Format, Layout
 from server.importer.file_kinds import FILE_KINDS, FileKindName
 from tests import oracle
+from tests.moderating import held_for
 from tests.server.exporter.objects import SmallPages
 
 ROWS = oracle.make_comments("42", 90, seed=3)
@@ -229,7 +230,7 @@ async def test_comments_that_are_not_published_are_left_out_and_counted(
     stores = Stores(table)
     await stores.comments.put_many(ROWS[:5])
     for one in ROWS[5:8]:
-        await stores.comments.add(one, cause=ReviewCause.SETTING)
+        await stores.comments.add(one, hold=held_for(ReviewCause.SETTING))
     manifest = await exported(table, tmp_path)
     assert (manifest.left_out, len(rows_in(tmp_path))) == (3, 5)
     assert not {"state", "reason"} & rows_in(tmp_path)[0].keys()

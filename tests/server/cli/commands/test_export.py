@@ -14,6 +14,7 @@ from dal.model.moderation import ReviewCause
 from dal.stores import Stores
 from dal.table.items import primary_key
 from tests import oracle
+from tests.moderating import held_for
 from tests.organizations import TICKETS, fill
 from tests.server.serving import AWS, MARGINALIA, called, environment, marginalia
 
@@ -79,7 +80,7 @@ HELD = ROWS[0]._replace(comment_id="held")
 
 
 async def test_standard_output_has_only_the_rows(table: Table, store: list[str]) -> None:
-    await Stores(table).comments.add(HELD, cause=ReviewCause.WORDS)
+    await Stores(table).comments.add(HELD, hold=held_for(ReviewCause.WORDS))
     ended = marginalia("export", "-o", "-", "--kind", "comments", *store, **AWS)
     assert ended.returncode == 0
     assert ended.stderr.startswith("standard output: 30 comments, as they were")
@@ -112,7 +113,7 @@ def test_a_full_disk_is_reported_once(store: list[str]) -> None:
 async def test_comments_in_all_states_are_exported_on_request(
     table: Table, tmp_path: Path, store: list[str]
 ) -> None:
-    await Stores(table).comments.add(HELD, cause=ReviewCause.WORDS)
+    await Stores(table).comments.add(HELD, hold=held_for(ReviewCause.WORDS))
     out, all_of_them = tmp_path / "c.csv", tmp_path / "all.csv"
     code, output, errors = export("-o", out, "--kind", "comments", *store)
     assert (code, errors) == (0, "")
