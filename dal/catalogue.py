@@ -8,6 +8,7 @@ executor then applies the other filters to the rows read, and drops the rows tha
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from dal.entities.case import REPORTED
 from dal.entities.comment import (
@@ -31,10 +32,34 @@ from dal.entities.ticket import (
     TICKETS_OF_ORGANIZATION,
     TICKETS_OF_USER,
 )
+from dal.query.cursors import CursorKind
 from dal.query.errors import NoIndexError
-from dal.query.plan import Filters, Order, Query
+from dal.query.plan import Filters, Query
 from dal.table.index import Index
 from dal.table.ranges import UNBOUNDED, Range
+
+
+class Order(StrEnum):
+    """The orders of a list of comments, except the order by date.
+
+    Of comments with the same rating, or the same number of votes, the newest comes first.
+    """
+
+    HIGHEST_RATING = "HIGHEST_RATING"
+    LOWEST_RATING = "LOWEST_RATING"
+    MOST_HELPFUL = "MOST_HELPFUL"
+
+    @property
+    def kind(self) -> CursorKind:
+        """The kind of the list's cursors."""
+        return _KINDS[self]
+
+
+_KINDS = {
+    Order.HIGHEST_RATING: CursorKind.RANK_H,
+    Order.LOWEST_RATING: CursorKind.RANK_L,
+    Order.MOST_HELPFUL: CursorKind.RANK_V,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,16 +33,16 @@ from functools import lru_cache, partial
 from operator import itemgetter
 from typing import NamedTuple
 
-from dal.catalogue import query_of
+from dal.catalogue import Order, query_of
 from dal.dynamodb.account import check_list
 from dal.dynamodb.concurrency import in_parallel
 from dal.entities.comment import ALL, COMMENT, HELPFUL
 from dal.model import RATINGS
+from dal.query.cursors import rank_prefix
 from dal.query.errors import NoIndexError
 from dal.query.executor import Executor
 from dal.query.optimizer import TableStatistics
-from dal.query.pagination import rank_prefix
-from dal.query.plan import WITHOUT_STATISTICS, Order, PlanBasis, Query
+from dal.query.plan import WITHOUT_STATISTICS, PlanBasis, Query
 from dal.query.trace import ExecutionStatistics, Trace
 from dal.table.entity import Row
 from dal.table.index import QueryRequest, QueryResponse, RunQuery
@@ -99,16 +99,15 @@ class Stage(NamedTuple):
 @lru_cache(maxsize=500)
 def stages(query: Query) -> Sequence[Stage]:
     """Return the stages of a list, in descending order of positions."""
-    order, filters = query.order, query.filters
-    assert order is not None  # noqa: S101 - lists by date have no stages
+    order, filters = Order(str(query.order)), query.filters
     if order is Order.MOST_HELPFUL:
         voted = query_of({**filters, "voted": frozenset({"true"})})
         others = Query(
             query.access_pattern, {**filters, "voted": frozenset({"false"})}, query.within
         )
         return [
-            Stage(_VOTED, voted, rank_prefix(order, 1)),
-            Stage(rank_prefix(order, 0), others, rank_prefix(order, 0)),
+            Stage(_VOTED, voted, rank_prefix(order.kind, 1)),
+            Stage(rank_prefix(order.kind, 0), others, rank_prefix(order.kind, 0)),
         ]
     ratings = filters.get("rating")
     found = []
@@ -119,16 +118,16 @@ def stages(query: Query) -> Sequence[Stage]:
             found.append(Stage(prefix, rated, prefix))
     # If the filter by rating has no values, the list is empty. It still needs a stage, because the
     # execution statistics must name an index. The plan of this stage reads nothing.
-    prefix = rank_prefix(order, 0)
+    prefix = rank_prefix(order.kind, 0)
     nothing = Stage(prefix, query_of(filters, query.within), prefix)
     return sorted(found, key=itemgetter(0), reverse=True) or [nothing]
 
 
 def _prefix(query: Query, rating: int, votes: int = 0) -> str:
     """Return the prefix of a comment's position in the order of ``query``."""
-    assert query.order is not None  # noqa: S101 - lists by date have no stages
+    order = Order(str(query.order))
     rank = {Order.HIGHEST_RATING: rating, Order.LOWEST_RATING: max(RATINGS) + 1 - rating}
-    return rank_prefix(query.order, rank.get(query.order, votes))
+    return rank_prefix(order.kind, rank.get(order, votes))
 
 
 def by_date(row: Row) -> Row:
@@ -157,7 +156,7 @@ class StageReader:
 
         Raises NoIndexError if sorting by helpful votes would read too many rows.
         """
-        dated, voted, helpful = self._by_date, self._helpful, query.order is Order.MOST_HELPFUL
+        dated, voted, helpful = self._by_date, self._helpful, query.order == Order.MOST_HELPFUL
         staged = partial(
             self._staged, query, span, stats, descending=descending, count=count, plan_by=plan_by
         )
@@ -297,7 +296,7 @@ def _is_better_in_memory(query: Query, count: int, known: TableStatistics | None
     A list by votes with a first or last date must be sorted in memory, because ``byHelpful`` is not
     sorted by date. Raises NoIndexError if both would read too many rows.
     """
-    helpful, dated = query.order is Order.MOST_HELPFUL, query.within != UNBOUNDED
+    helpful, dated = query.order == Order.MOST_HELPFUL, query.within != UNBOUNDED
     if known is None:
         return helpful and dated
     matching = known.cardinality(query.filters) * known.fraction(query.within)

@@ -6,7 +6,8 @@ with a comment rated 5. Products without a title are left out. Visitors search f
 
 from starlette.responses import Response
 
-from dal.model.rules import MAX_IDENTIFIER_BYTES, MAX_TITLE
+from dal.model.rules import MAX_TITLE
+from dal.table.key_parts import MAX_IDENTIFIER_BYTES
 from pages.addresses import product_path, with_query
 from pages.faults import PageFault
 from pages.i18n import gettext

@@ -4,7 +4,8 @@ from dal.model import (
     ProductRank,
     rules,
 )
-from dal.query.pagination import CursorKind, Page
+from dal.query.cursors import CursorKind
+from dal.query.pagination import Page
 from resolvers.selection import (
     Info,
     selects,

@@ -24,7 +24,7 @@ from dal.model import (
     rules,
 )
 from dal.model.submissions import Submission
-from dal.query.pagination import MAX_OPAQUE
+from dal.query.cursors import MAX_OPAQUE
 from dal.table.errors import InvalidArgumentError
 from dal.table.key_parts import escape, unescape
 

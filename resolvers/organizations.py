@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 import strawberry
 
 from dal.model import Organization, OrganizationUser, Roster, Ticket, User, UserType, rules
-from dal.query.pagination import CursorKind, Edge, Page
+from dal.query.cursors import CursorKind
+from dal.query.pagination import Edge, Page
 from dal.table.errors import InvalidArgumentError
 from resolvers.authorization import (
     is_staff,

@@ -16,7 +16,8 @@ from dal.model import (
     ProductGroup,
     rules,
 )
-from dal.query.pagination import CursorKind, Page
+from dal.query.cursors import CursorKind
+from dal.query.pagination import Page
 from dal.query.plan import PlanBasis
 from dal.repositories.comments import Selection
 from resolvers.authorization import require_staff, require_viewer
@@ -54,7 +55,7 @@ async def product_search(
     before: str | None = None,
 ) -> Page[Product]:
     """Return a page of the products with titles that begin with ``title``."""
-    cut = slice_of(info, first, after, last, before, kind=CursorKind.TITLE)
+    cut = slice_of(info, first, after, last, before, kind=CursorKind.TEXT)
     text = rules.stated_title("title", title)
     return await info.context.stores.products.search(text, cut)
 

@@ -23,9 +23,12 @@ from graphql import (
     value_from_ast_untyped,
 )
 
+from dal.catalogue import Order
+from dal.model.titles import is_folded
+from dal.query.cursors import NOT_OF_THIS_LIST, CursorKind, decode_cursor
 from dal.query.errors import InvalidCursorError
-from dal.query.pagination import CursorKind, Slice, decode_cursor
-from dal.query.plan import Order, PlanBasis
+from dal.query.pagination import Slice
+from dal.query.plan import PlanBasis
 from dal.table.errors import InvalidArgumentError
 from resolvers.context import Context
 from resolvers.info_door import raw_info
@@ -76,7 +79,7 @@ class CommentOrder(StrEnum):
     @property
     def kind(self) -> CursorKind:
         """The kind of the list's cursors."""
-        return CursorKind.__members__.get(self.name, CursorKind.INSTANT)
+        return CursorKind.INSTANT if self.order is None else self.order.kind
 
 
 OrderBy: TypeAlias = Annotated[
@@ -190,9 +193,12 @@ def _position(argument: str, cursor: str | None, kind: CursorKind) -> str | None
     if cursor is None:
         return None
     try:
-        return decode_cursor(cursor, kind)
+        position = decode_cursor(cursor, kind)
     except InvalidCursorError as error:
         raise InvalidCursorError(f"{argument}: {error}") from None
+    if kind is CursorKind.TEXT and not is_folded(position.rpartition("\t")[0]):
+        raise InvalidCursorError(f"{argument}: {NOT_OF_THIS_LIST}")
+    return position
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from functools import partial
 from itertools import combinations
 from typing import Any, TypeVar
 
+from dal.catalogue import Order
 from dal.entities.comment import comment_position
 from dal.model import RATINGS, Comment, Photo
 from dal.query.pagination import Page, Slice
-from dal.query.plan import Order
 from dal.repositories.comments import CommentRepository, Selection
 
 Row = TypeVar("Row")

@@ -25,7 +25,7 @@ from strawberry.relay.utils import to_base64
 
 from dal.live.changes import event_position_of
 from dal.model import rules
-from dal.query.pagination import decode_cursor
+from dal.query.cursors import decode_cursor
 from dal.table.errors import DalError
 from dal.table.key_parts import escape, unescape
 from pages import i18n

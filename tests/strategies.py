@@ -28,6 +28,7 @@ from dal.model import (
 )
 from dal.model.moderation import ReviewCause
 from dal.model.submissions import Submission, SubmissionState
+from dal.table.key_parts import UNFIT_FOR_KEYS
 
 MORE = settings(max_examples=2 * settings().max_examples)
 """For properties whose examples send no request."""
@@ -39,7 +40,7 @@ LANGUAGES = ("en", "de", "pt-BR")
 TIES = tuple(datetime(2020, 2, day, tzinfo=UTC) for day in (27, 28, 29))
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
-_UNFIT = "".join(rules._UNFIT_FOR_KEYS.findall("".join(map(chr, range(sys.maxunicode + 1)))))
+_UNFIT = "".join(UNFIT_FOR_KEYS.findall("".join(map(chr, range(sys.maxunicode + 1)))))
 in_identifiers = st.characters(exclude_characters=_UNFIT)
 """Characters that are valid in identifiers."""
 plain_identifiers = st.text(in_identifiers, min_size=1, max_size=20)

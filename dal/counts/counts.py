@@ -11,10 +11,9 @@ from operator import add
 from typing import NamedTuple, TypeAlias
 
 from dal.model import RATINGS, Comment
-from dal.model.rules import MAX_IDENTIFIER_BYTES
 from dal.query.errors import NoIndexError
 from dal.query.plan import Filters, Query
-from dal.table.key_parts import escape
+from dal.table.key_parts import MAX_IDENTIFIER_BYTES, escape
 from dal.table.ranges import UNBOUNDED
 
 MAX_LANGUAGES = 100

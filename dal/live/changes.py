@@ -19,8 +19,9 @@ import orjson
 
 from dal.entities.comment import COMMENT, comment_in, comment_position
 from dal.model import Comment
+from dal.query.cursors import MAX_OPAQUE, encode_cursor
 from dal.query.errors import InvalidCursorError
-from dal.query.pagination import MAX_OPAQUE, Edge, encode_cursor
+from dal.query.pagination import Edge
 from dal.repositories.comments import Selection
 from dal.table.key_parts import format_instant
 

@@ -18,15 +18,17 @@ from dal.model import RATINGS, Money, OrderLine
 from dal.model.folding import INVISIBLE
 from dal.model.owners import has_account
 from dal.table.errors import InvalidArgumentError
-from dal.table.key_parts import LAST_CHARACTER, escape
+from dal.table.key_parts import (
+    MAX_IDENTIFIER_BYTES,
+    TURNING,
+    UNFIT_FOR_KEYS,
+    escape,
+)
 
 MAX_VALUES = 100
 """Maximum values of a list in a filter, and maximum ids in the field `products`. Each value costs
 CPU time, even though a page never reads more than ``MAX_SEGMENTS`` partitions."""
 
-MAX_IDENTIFIER_BYTES = 512
-"""Maximum bytes in UTF-8 of an escaped identifier (see ``dal.table.key_parts``). An identifier of
-this size and a date fit together in a sort key of DynamoDB, whose maximum is 1,024 bytes."""
 
 MAX_TITLE = 200
 MAX_TEXT = 10_000
@@ -69,15 +71,10 @@ item for each product, and DynamoDB allows 100 actions in a transaction."""
 
 Value = TypeVar("Value")
 
-_CONTROLS, _TURNING = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f", r"\u202a-\u202e\u2066-\u2069"
-_HIDDEN = re.compile(f"[{_CONTROLS}{_TURNING}]")
+_CONTROLS = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
+_HIDDEN = re.compile(f"[{_CONTROLS}{TURNING}]")
 """Characters that are removed from texts: control characters (but not tabs and line ends), and
-characters that change the direction of text. A text with such characters can look like a different
-text: https://trojansource.codes/"""
-
-_UNFIT_FOR_KEYS = re.compile(rf"[\x00-\x1f\x7f-\x9f{_TURNING}\ud800-\udfff{LAST_CHARACTER}]")
-"""Characters that an identifier must not contain: control characters, characters that change the
-direction of text, surrogates, and LAST_CHARACTER."""
+characters that change the direction of text."""
 
 _SHAPELESS, _BLANK_PATTERN = {"Z", "C"}, "\u2800"
 """The first letters of Unicode's categories of characters without a shape: separators (Z), and
@@ -151,13 +148,13 @@ def account(argument: str, value: str) -> str:
 def key_part(argument: str, value: str) -> str:
     """Return ``value`` if it can be part of a key in DynamoDB.
 
-    The value must have 1 to 512 bytes after escaping, and no character in ``_UNFIT_FOR_KEYS``.
+    The value must have 1 to 512 bytes after escaping, and no character in ``UNFIT_FOR_KEYS``.
     """
     if not value:
         raise _invalid(argument, "is empty.")
     # The length is checked first, so that a long text costs no further work.
     long = len(value) > MAX_IDENTIFIER_BYTES
-    if not long and (unfit := _UNFIT_FOR_KEYS.search(value)):
+    if not long and (unfit := UNFIT_FOR_KEYS.search(value)):
         half = unicodedata.category(unfit[0]) == "Cs"
         what = "half a character (a surrogate)" if half else "a control character"
         raise _invalid(argument, f"contains {what}.")

@@ -25,3 +25,8 @@ def fold_prefix(text: str) -> str:
     """
     folded = fold_title(text)
     return f"{folded} "[:TITLE_LENGTH] if text[-1:].isspace() else folded
+
+
+def is_folded(title: str) -> bool:
+    """Return whether ``title`` is a title as in a sort key."""
+    return len(title) <= TITLE_LENGTH and fold_title(title) == title

@@ -41,17 +41,6 @@ def filters_of(key: EqualityKey) -> Filters:
     return {name: frozenset({value}) for name, value in key}
 
 
-class Order(StrEnum):
-    """The orders of a list of comments, except the order by date.
-
-    Of comments with the same rating, or the same number of votes, the newest comes first.
-    """
-
-    HIGHEST_RATING = "HIGHEST_RATING"
-    LOWEST_RATING = "LOWEST_RATING"
-    MOST_HELPFUL = "MOST_HELPFUL"
-
-
 @dataclass(frozen=True, slots=True)
 class Query:
     """The filters and bounds of a list. If a filter has no values, the list is empty."""
@@ -66,7 +55,7 @@ class Query:
     head: bool = False
     """Whether the first page also returns the head item, which precedes the rows in their
     partition. For example, an organisation precedes its users."""
-    order: Order | None = None
+    order: str | None = None
     """The order, if the module ``stages`` reads the list. None means the order of the index's sort
     keys."""
     _hash: int = field(init=False, repr=False, compare=False)

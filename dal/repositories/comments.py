@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache, partial
 
-from dal.catalogue import query_of
+from dal.catalogue import Order, query_of
 from dal.counts.counts import CommentStatistics
 from dal.counts.mode import MaintenanceStore
 from dal.counts.reader import ProductStatisticsProvider, StatisticsReader
@@ -16,7 +16,7 @@ from dal.entities.comment import COMMENT, comment_in, comment_key
 from dal.model import RATINGS, Comment, ProductDetails
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
-from dal.query.plan import Order, Query
+from dal.query.plan import Query
 from dal.query.shared_reads import SharedReads
 from dal.sorted_lists import StageReader, by_date
 from dal.table.errors import DalError

@@ -18,6 +18,26 @@ INSTANT_LENGTH = len("2020-11-20T12:00:00.000000Z")
 COUNT_LENGTH = 12
 
 
+MAX_IDENTIFIER_BYTES = 512
+"""Maximum bytes in UTF-8 of an escaped identifier. An identifier of this size and a date fit
+together in a sort key of DynamoDB, whose maximum is 1,024 bytes."""
+
+TURNING = r"\u202a-\u202e\u2066-\u2069"
+"""The range of a regular expression with the characters that change the direction of text. A text
+with such characters can look like a different text: https://trojansource.codes/"""
+
+UNFIT_FOR_KEYS = re.compile(rf"[\x00-\x1f\x7f-\x9f{TURNING}\ud800-\udfff{LAST_CHARACTER}]")
+"""Matches the characters that an identifier must not contain: control characters, characters that
+change the direction of text, surrogates, and LAST_CHARACTER."""
+
+
+def can_be_escaped(part: str) -> bool:
+    """Return whether ``part`` is the escaped form of an identifier that a key can contain."""
+    identifier = unescape(part)
+    fits = identifier and len(part.encode()) <= MAX_IDENTIFIER_BYTES
+    return bool(fits) and escape(identifier) == part and not UNFIT_FOR_KEYS.search(identifier)
+
+
 def escape(identifier: str) -> str:
     """Return ``identifier`` with ``%``, ``/`` and ``#`` percent-encoded."""
     return _RESERVED.sub(lambda match: f"%{ord(match[0]):02X}", identifier)

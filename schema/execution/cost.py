@@ -34,11 +34,12 @@ from graphql import (
     value_from_ast_untyped,
 )
 
+from dal.catalogue import Order
 from dal.dynamodb.account import MAX_REQUESTS, Limit
 from dal.dynamodb.errors import QueryTooCostlyError
 from dal.model import RATINGS
 from dal.query.optimizer import MAX_DROPPED
-from dal.query.plan import MAX_SEGMENTS, WITHOUT_STATISTICS, Order
+from dal.query.plan import MAX_SEGMENTS, WITHOUT_STATISTICS
 from resolvers.selection import DEFAULT_SIZE, MAX_ROWS
 from schema.execution.compiled.coercion import nodes_of
 from schema.execution.selections import fields_of, fragments_of

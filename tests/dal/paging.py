@@ -6,11 +6,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from dal.catalogue import Order
 from dal.entities.comment import COMMENT, comment_position
 from dal.model import RATINGS, Comment
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
-from dal.query.plan import Order
 from dal.repositories.comments import Selection
 from dal.sorted_lists import StageReader, by_date
 from tests import oracle

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from dal import sorted_lists
+from dal.catalogue import Order
 from dal.entities.comment import COMMENT
 from dal.model import Comment
 from dal.query.errors import NoIndexError
 from dal.query.pagination import Slice
-from dal.query.plan import Order, PlanBasis
+from dal.query.plan import PlanBasis
 from dal.query.trace import Purpose
 from dal.repositories.comments import Selection
 from tests import oracle

@@ -26,7 +26,7 @@ from dal.model import (
 )
 from dal.model.moderation import ReviewCause
 from dal.model.reports import ReportReason
-from dal.query.pagination import encode_cursor
+from dal.query.cursors import encode_cursor
 from dal.stores import Stores
 from resolvers.context import Viewer
 from tests.engines import ROOT

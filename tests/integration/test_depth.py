@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
+from dal.catalogue import Order
 from dal.dynamodb.table import Table
 from dal.model import Comment
 from dal.query.pagination import Slice
-from dal.query.plan import Order
 from dal.query.trace import ExecutionStatistics
 from dal.repositories.comments import Selection
 from dal.stores import Stores

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from dal.dynamodb.table import Table
 from dal.maintenance.verify import verify
 from dal.model import RATINGS, Comment
-from dal.query.pagination import Slice, decode_cursor
+from dal.query.cursors import decode_cursor
+from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
 from dal.stores import Stores
 from tests import oracle, recount

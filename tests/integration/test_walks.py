@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dal.catalogue import Order
 from dal.dynamodb.table import Table
 from dal.model import RATINGS, Comment
 from dal.model.loaded import CommentState, LoadedComment
 from dal.model.moderation import ReviewCause
-from dal.query.pagination import Slice, decode_cursor
-from dal.query.plan import Order
+from dal.query.cursors import decode_cursor
+from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
 from dal.repositories.moderation import SubmissionSelection
 from dal.stores import Stores

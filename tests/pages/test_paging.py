@@ -10,7 +10,7 @@ from dal.counts.counter_items import item_key
 from dal.counts.counts import StatisticsKey
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_position
-from dal.query.pagination import encode_cursor
+from dal.query.cursors import encode_cursor
 from dal.stores import Stores
 from tests.bulk import fill
 from tests.pages.conftest import START, Parsed, numbered, opened, stored

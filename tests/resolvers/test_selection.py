@@ -2,8 +2,9 @@
 
 import pytest
 
+from dal.query.cursors import CursorKind, encode_cursor
 from dal.query.errors import InvalidCursorError
-from dal.query.pagination import Slice, encode_cursor
+from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.table.errors import InvalidArgumentError
 from resolvers.selection import plain_slice
@@ -50,6 +51,12 @@ def test_an_invalid_size_is_refused_with_the_name_of_the_argument(
     with pytest.raises(InvalidArgumentError) as caught:
         plain_slice(first, None, last, None)
     assert (caught.value.argument, str(caught.value)) == (argument, sentence)
+
+
+@pytest.mark.parametrize("position", ["Red\t1", " red\t1", "red \t1", "r" * 101 + "\t1", "a\tb\t1"])
+def test_the_cursor_of_a_title_that_no_key_contains_is_refused(position: str) -> None:
+    with pytest.raises(InvalidCursorError, match=r"^after: "):
+        plain_slice(1, encode_cursor(position), None, None, kind=CursorKind.TEXT)
 
 
 @pytest.mark.parametrize("argument", ["after", "before"])

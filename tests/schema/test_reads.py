@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from dal.catalogue import Order
 from dal.model import Comment
-from dal.query.plan import Order
 from dal.repositories.comments import CommentRepository, Selection
 from resolvers.context import Viewer
 from resolvers.selection import CommentOrder

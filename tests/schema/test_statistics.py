@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from dal.dynamodb.table import Table
-from dal.query.pagination import encode_cursor
+from dal.query.cursors import encode_cursor
 from dal.repositories.comments import Selection
 from dal.stores import Stores
 from tests import oracle

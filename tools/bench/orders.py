@@ -15,9 +15,9 @@ import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
+from dal.catalogue import Order
 from dal.model import Comment
 from dal.query.pagination import Slice
-from dal.query.plan import Order
 from dal.repositories.comments import CommentRepository, Selection
 from dal.stores import Stores
 from server.local_engine.storage import open_table

@@ -7,9 +7,9 @@ from dal.entities import idempotency
 from dal.entities.comment import COMMENT, KEYED, comment_in, comment_key, is_tombstone
 from dal.errors import IdempotencyKeyReusedError
 from dal.model import Comment
-from dal.model.rules import MAX_IDENTIFIER_BYTES
 from dal.table.index import EXPIRES, TOMBSTONE_SECONDS
 from dal.table.items import VERSION, Item
+from dal.table.key_parts import MAX_IDENTIFIER_BYTES
 from resolvers.mutations import new_id
 from tests.strategies import MORE, ORDINARY, TIES, comment, identifiers
 

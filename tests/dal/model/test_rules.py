@@ -10,9 +10,9 @@ from langcodes import Language
 
 from dal.model import Money, OrderLine, rules
 from dal.model.owners import imported_owner
-from dal.model.rules import KEPT_TAGS, MAX_ADDRESS, MAX_IDENTIFIER_BYTES
+from dal.model.rules import KEPT_TAGS, MAX_ADDRESS
 from dal.table.errors import InvalidArgumentError
-from dal.table.key_parts import escape
+from dal.table.key_parts import MAX_IDENTIFIER_BYTES, escape
 from tests.strategies import MORE, identifiers
 
 MOST = MAX_IDENTIFIER_BYTES

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from dal.entities.comment import COMMENT, comment_position
 from dal.model import Comment
-from dal.query.pagination import CursorKind, Slice, decode_cursor
+from dal.query.cursors import CursorKind, decode_cursor
+from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from tests.dal.paging import (
     ANY,
@@ -61,7 +62,7 @@ async def test_a_page_is_the_slice_of_the_sorted_list(
     assert page.page_info.has_previous_page == (precedes if cut.previous_page else None)
     assert page.page_info.start_cursor == (page.edges[0].cursor if positions else None)
     assert page.page_info.end_cursor == (page.edges[-1].cursor if positions else None)
-    kind = CursorKind.INSTANT if selection.order is None else CursorKind[selection.order.name]
+    kind = CursorKind.INSTANT if selection.order is None else selection.order.kind
     assert [decode_cursor(edge.cursor, kind) for edge in page.edges] == positions
     assert page.stats.requests == len(engine.requests)
     assert page.stats.items_read == engine.rows_answered

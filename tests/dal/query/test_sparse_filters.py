@@ -14,10 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dal.catalogue import Order
 from dal.entities.comment import COMMENT
 from dal.model import RATINGS, Comment, Photo
 from dal.query.pagination import Page, Slice
-from dal.query.plan import Order, PlanBasis
+from dal.query.plan import PlanBasis
 from dal.query.trace import Purpose
 from dal.repositories.comments import Selection
 from tests import oracle

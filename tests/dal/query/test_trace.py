@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dal.catalogue import Order
 from dal.entities.comment import COMMENT, comment_position
 from dal.model import Comment
 from dal.query.pagination import Page, Slice
-from dal.query.plan import Order
 from dal.query.trace import Purpose, RowOutcome, Trace
 from dal.repositories.comments import Selection
 from tests import oracle

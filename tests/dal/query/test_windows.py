@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dal.catalogue import Order
 from dal.entities.comment import COMMENT, comment_position
 from dal.query.pagination import Slice
-from dal.query.plan import Order
 from dal.repositories.comments import Selection
 from tests import oracle
 from tests.dal.known import KnownProduct

@@ -12,7 +12,7 @@ from dal.dynamodb.errors import (
     StoreUnavailableError,
     ThrottledError,
 )
-from dal.query.pagination import encode_cursor
+from dal.query.cursors import encode_cursor
 from dal.repositories.comments import CommentRepository
 from dal.table.errors import StoreRefusedError
 from schema.execution.errors import UNAVAILABLE

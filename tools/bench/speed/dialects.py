@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from dal.query.pagination import encode_cursor
+from dal.query.cursors import encode_cursor
 from tools.bench.speed.loads import FIRST, Asked, CommentAdded, CommentAsked, PageAsked
 
 _COMMENT = "id rating language title text username createdAt"
