@@ -32,6 +32,7 @@ from dal.entities.ticket import (
     TICKETS_OF_ORGANIZATION,
     TICKETS_OF_USER,
 )
+from dal.model.comment_fields import FILTERS
 from dal.query.cursors import CursorKind
 from dal.query.errors import NoIndexError
 from dal.query.plan import Filters, Query
@@ -106,6 +107,8 @@ def _fits(values: frozenset[str] | None, arity: str) -> bool:
     return arity == "*" or (len(values) != 1) == (arity == "+")
 
 
+_ANY = " ".join(f"{name}?" for name in FILTERS)
+
 ACCESS_PATTERNS = (
     AccessPattern("AP1", "all comments of a product, newest first", ALL, "product", "?"),
     AccessPattern(
@@ -168,13 +171,13 @@ ACCESS_PATTERNS = (
         "AP22",
         "a product's comments with helpful votes, most votes first",
         HELPFUL,
-        "product* voted language? rating? verified? hasPhotos?",
+        f"product* voted {_ANY}",
     ),
     AccessPattern(
         "AP1 (several products)",
         "the comments of a group's products, of any ratings and languages, newest first",
         ALL,
-        "product+ verified? hasPhotos? language? rating?",
+        f"product+ {_ANY}",
         "?",
     ),
     AccessPattern("group members", "the products of a group"),
@@ -194,7 +197,7 @@ ACCESS_PATTERNS = (
         AccessPattern(
             f"AP6 ({words})",
             f"the comments of products, {words}, then newest first",
-            filters="product* language? rating? verified? hasPhotos?",
+            filters=f"product* {_ANY}",
             bounds="?",
             order=order,
         )

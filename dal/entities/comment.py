@@ -7,11 +7,13 @@ username, photos and the shop's reply. The indexes that list a product's comment
 their keys contain the product and the time.
 """
 
+from collections.abc import Callable
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
-from dal.model import Comment, Photo, Reply
-from dal.model.rules import MAX_PHOTOS
+from dal.model import Comment
+from dal.model.comment_fields import FIELDS, FILTERS, REQUIRED, CommentField, flag
 from dal.table.entity import Entity, Row, packed, unpacked
 from dal.table.index import BY_DATE, BY_HELPFUL, EXPIRES, Index
 from dal.table.items import VERSION, Item, primary_key
@@ -20,19 +22,16 @@ from dal.table.key_parts import INSTANT_LENGTH, escape, format_instant, parse_in
 _SHOWN = ("rating", "language", "data")
 
 
-def _flag(value: object) -> str:
-    return "true" if value else "false"
+def _voted(row: Item) -> str:
+    data = unpacked(row)
+    return flag("helpful" in data or "helpfulBefore" in data)
 
 
-def _voted(data: Any) -> bool:
-    return "helpful" in data or "helpfulBefore" in data
+def _unpack(one: CommentField) -> Callable[[Item], str]:
+    return lambda row: one.value(one.decoded(unpacked(row).get(one.stored)))
 
 
-_PACKS = {
-    "verified": lambda row: _flag(unpacked(row).get("verifiedPurchase")),
-    "voted": lambda row: _flag(_voted(unpacked(row))),
-    "hasPhotos": lambda row: _flag(unpacked(row).get("photos")),
-}
+_PACKS = {"voted": _voted} | {name: _unpack(one) for name, one in FILTERS.items() if one.stored}
 _of_product = partial(
     Index,
     entity="PRODUCT",
@@ -150,44 +149,45 @@ def is_tombstone(item: Item) -> bool:
     return is_comment(item) and EXPIRES in item
 
 
-def _attributes(comment: Comment) -> Item:
-    data: dict[str, Any] = {
-        "title": comment.title,
-        "text": comment.text,
-        "username": comment.username,
+_STORED = tuple([one for one in FIELDS if one.stored])
+_stored_values = attrgetter(*[one.name for one in _STORED])
+_WRITTEN = tuple([(one.stored, one.write, one.default) for one in _STORED])
+_DEFAULTS = [*Comment._field_defaults.values()]
+_OPTIONAL = {
+    one.stored: (Comment._fields.index(one.name), one.read)
+    for one in _STORED
+    if one.default is not REQUIRED
+}
+_REQUIRED_VALUES = len(_STORED) - len(_OPTIONAL)
+_new = tuple.__new__  # the class's own function has an argument for each field, and is slower
+
+
+def data_of(comment: Comment) -> dict[str, Any]:
+    """Return the values of a comment's attribute ``data``."""
+    return {
+        stored: value if write is None else write(value)
+        for (stored, write, default), value in zip(_WRITTEN, _stored_values(comment), strict=True)
+        if value != default
     }
-    if comment.name is not None:
-        data["name"] = comment.name
-    if comment.updated_at is not None:
-        data["updatedAt"] = format_instant(comment.updated_at)
-    if comment.touched_at is not None:
-        data["touchedAt"] = format_instant(comment.touched_at)
-    if comment.verified_purchase:
-        data["verifiedPurchase"] = True
-    if comment.reply is not None:
-        at = format_instant(comment.reply.created_at)
-        data["reply"] = {"text": comment.reply.text, "at": at}
-    if comment.votes:
-        data["helpful"] = comment.votes
-    if comment.votes_before:
-        data["helpfulBefore"] = comment.votes_before
-    if comment.photos:
-        data["photos"] = [{"url": one.url, "alt": one.alt} for one in comment.photos]
-    rating, language = {"N": str(comment.rating)}, {"S": comment.language}
-    known = {
+
+
+def _attributes(comment: Comment) -> Item:
+    return {
         "product": {"S": comment.product_id},
         "createdAt": {"S": format_instant(comment.created_at)},
+        "rating": {"N": str(comment.rating)},
+        "language": {"S": comment.language},
+        **packed(data_of(comment)),
     }
-    return known | {"rating": rating, "language": language, **packed(data)}
 
 
-def _decode(row: Row) -> Comment:
+def _comment_of(row: Row) -> Comment:
     position, item, values = row
     if position[_COUNT_DIGITS : _COUNT_DIGITS + 1] == "#":
         position = position[_COUNT_DIGITS + 1 :]
     data = unpacked(item)
-    updated_at, touched_at, reply = data.get("updatedAt"), data.get("touchedAt"), data.get("reply")
-    return Comment(
+    # Fields after ``created_at`` have defaults, because the items of older versions lack them.
+    decoded = [
         unescape(position[INSTANT_LENGTH + 1 :]),
         values["product"] if "product" in values else item["product"]["S"],
         data["username"],
@@ -196,29 +196,23 @@ def _decode(row: Row) -> Comment:
         data["title"],
         data["text"],
         parse_instant(position[:INSTANT_LENGTH]),
-        parse_instant(updated_at) if updated_at else None,
-        data.get("verifiedPurchase", False),
-        data.get("name"),
-        parse_instant(touched_at) if touched_at else None,
-        Reply(reply["text"], parse_instant(reply["at"])) if reply else None,
-        data.get("helpful", 0),
-        data.get("helpfulBefore", 0),
-        tuple([Photo(one["url"], one["alt"]) for one in data["photos"][:MAX_PHOTOS]])
-        if "photos" in data
-        else (),
-    )
+        *_DEFAULTS,
+    ]
+    if len(data) > _REQUIRED_VALUES:
+        for name, value in data.items():
+            if name in _OPTIONAL and value is not None:
+                place, read = _OPTIONAL[name]
+                decoded[place] = value if read is None else read(value)
+    return _new(Comment, decoded)
 
 
 COMMENT: Entity[Comment] = Entity(
     key=lambda comment: comment_key(comment.comment_id),
     fields={
-        "product": lambda comment: comment.product_id,
-        "language": lambda comment: comment.language,
-        "rating": lambda comment: str(comment.rating),
-        "author": lambda comment: comment.username,
-        "verified": lambda comment: _flag(comment.verified_purchase),
-        "voted": lambda comment: _flag(comment.helpful_count),
-        "hasPhotos": lambda comment: _flag(comment.photos),
+        "product": attrgetter("product_id"),
+        "author": attrgetter("username"),
+        "voted": lambda comment: flag(comment.helpful_count),
+        **{name: one.value_of for name, one in FILTERS.items()},
     },
     positions={BY_DATE: comment_position, BY_HELPFUL: helpful_position},
     indexes=(
@@ -232,7 +226,7 @@ COMMENT: Entity[Comment] = Entity(
         BY_AUTHOR,
     ),
     attributes=_attributes,
-    decode_row=_decode,
+    decode_row=_comment_of,
     marks=(COUNTED, FOLDED, KEYED, VERSION),
     never=(STATE, "GSI1PK", "GSI1SK"),  # submissions have these, published comments do not
 )

@@ -21,6 +21,7 @@ from dal.entities.comment import KEYED
 from dal.entities.submission import stored
 from dal.errors import IdempotencyKeyReusedError
 from dal.model import Comment
+from dal.model.comment_fields import FIELDS
 from dal.model.submissions import Submission
 from dal.table.index import EXPIRES, TOMBSTONE_SECONDS, tombstone_expiry
 from dal.table.items import Item, key_of, versioned
@@ -30,6 +31,10 @@ KEPT_SECONDS = 30 * 24 * 3600
 
 _DIGITS = 32
 """The number of hexadecimal digits of a hash: 128 bits."""
+
+_FIRST_DIGESTED = ("username", "product_id", "rating", "language", "title", "text", "photos")
+_DIGESTED = {one.name: one.digest for one in FIELDS if one.digest is not None}
+_LATER_DIGESTED = tuple([one for one in FIELDS if one.name in _DIGESTED.keys() - _FIRST_DIGESTED])
 
 
 def comment_id(username: str, idempotency_key: str) -> str:
@@ -42,7 +47,7 @@ def comment_id(username: str, idempotency_key: str) -> str:
 
 def mark(comment: Comment) -> Item:
     """Return the attribute ``keyed`` for a comment that is added with a key now."""
-    return {KEYED: {"S": f"{int(time.time()) + KEPT_SECONDS}#{_digest(comment)}"}}
+    return {KEYED: {"S": f"{int(time.time()) + KEPT_SECONDS}#{_hash(digested(comment))}"}}
 
 
 def kept_mark(item: Item | None) -> Item:
@@ -74,27 +79,24 @@ def check_same(item: Item, comment: Comment) -> None:
     """
     marked = item.get(KEYED, {}).get("S", "").partition("#")[2]
     there = stored(item)
-    if (marked or (there and _digest(there))) != _digest(comment):
+    if (marked or (there and _hash(digested(there)))) != _hash(digested(comment)):
         raise IdempotencyKeyReusedError(
             "This idempotency key was used for another comment: choose a new key for a new comment."
         )
 
 
-def _digest(comment: Comment | Submission) -> str:
-    """Return a digest of a comment's input.
+def digested(comment: Comment | Submission) -> list[object]:
+    """Return the values that authors state, for the digest of idempotency keys.
 
-    The digest does not include the author's display name, because a new JWT may change this name.
+    Stored digests must stay equal. So the first seven values keep their places, and a field that
+    was added later is only in the digest if its value is not the default.
     """
-    values = [
-        comment.username,
-        comment.product_id,
-        comment.rating,
-        comment.language,
-        comment.title,
-        comment.text,
-        [[one.url, one.alt] for one in comment.photos],
-    ]
-    return _hash(values)
+    first: list[object] = [_DIGESTED[name](getattr(comment, name)) for name in _FIRST_DIGESTED]
+    for one in _LATER_DIGESTED:
+        value = getattr(comment, one.name)
+        if value != one.default:
+            first.append([one.name, _DIGESTED[one.name](value)])
+    return first
 
 
 def _hash(parts: Sequence[object]) -> str:

@@ -1,9 +1,9 @@
 """Changes of comments, the events that subscriptions receive, and event cursors.
 
 A broker sends a change to other processes as one JSON object: ``{"product": …, "position": …,
-"was": [rating, language, version, verified, has_photos] or null, "became": the same or null}``. The
-comment itself is sent separately, so that it can be removed: see ``redis_stream``. An object with
-only ``product`` means that the outcome of a write to this product's comments is unknown.
+"was": [version, {filter: value}] or null, "became": the same or null}``. The comment itself is sent
+separately, so that it can be removed: see ``redis_stream``. An object with only ``product`` means
+that the outcome of a write to this product's comments is unknown.
 """
 
 import binascii
@@ -11,17 +11,20 @@ import secrets
 import struct
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import orjson
 
 from dal.entities.comment import COMMENT, comment_in, comment_position
 from dal.model import Comment
+from dal.model.comment_fields import FILTERS
 from dal.query.cursors import MAX_OPAQUE, encode_cursor
 from dal.query.errors import InvalidCursorError
 from dal.query.pagination import Edge
+from dal.query.plan import Filters
 from dal.repositories.comments import Selection
 from dal.table.key_parts import format_instant
 
@@ -37,14 +40,31 @@ _CHECKSUM = struct.Struct(">I")
 _CURSOR_KIND = 0x21
 
 
-class Was(NamedTuple):
-    """The state of a comment before a write: the fields that filters use, and its version."""
+class Listed(NamedTuple):
+    """The version of a comment, and its value of each filter in ``FILTERS``."""
 
-    rating: int
-    language: str
     version: str
-    verified: bool
-    has_photos: bool
+    values: Mapping[str, str]
+
+    @classmethod
+    def of(cls, comment: Comment) -> "Listed":
+        """Return the version and the filter values of a comment."""
+        return cls(version(comment), {name: one.value_of(comment) for name, one in FILTERS.items()})
+
+    @classmethod
+    def read(cls, stated: Any) -> "Listed | None":
+        """Return the values in a line; None for null. Raise one of the errors in ``UNREADABLE``.
+
+        Another version of the server may send other values, or may not know all filters.
+        """
+        if stated is None:
+            return None
+        version, values = stated
+        return cls(version, {name: values[name] for name in FILTERS})
+
+    def matches(self, filters: Filters) -> bool:
+        """Return whether the filters of a list allow these values."""
+        return all(self.values[name] in allowed for name, allowed in filters.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +80,18 @@ class Change:
 
     product_id: str
     position: str
-    was: Was | None
+    was: Listed | None
     now: Comment | None
-    replaced: Was | None = None
+    replaced: Listed | None = None
     late: bool = False
     """True if a new epoch (see ``EventPosition``) began between the write and the publication of
     this change. In this case, a later change of the same comment may be lost. ``now`` may then be
     out of date, so clients must reload."""
 
     @property
-    def became(self) -> Was | None:
+    def became(self) -> Listed | None:
         """The state after the write; None if the write deleted the comment."""
-        return self.replaced if self.now is None else _state(self.now)
+        return self.replaced if self.now is None else Listed.of(self.now)
 
     def without_text(self) -> "Change":
         """Return the change without the comment, because a later change has replaced it."""
@@ -196,14 +216,8 @@ def change_of(old: Comment | None, new: Comment | None) -> Change:
     """
     comment = new or old
     assert comment is not None  # noqa: S101 - only one of the two may be None
-    was = None if old is None else _state(old)
+    was = None if old is None else Listed.of(old)
     return Change(comment.product_id, comment_position(comment), was, new)
-
-
-def _state(one: Comment) -> Was:
-    return Was(
-        one.rating, one.language, version(one), one.verified_purchase, has_photos=bool(one.photos)
-    )
 
 
 def version(comment: Comment) -> str:
@@ -231,7 +245,7 @@ def decode(line: bytes, comment: bytes | None = None) -> LogEntry:
     fields = orjson.loads(line)
     if "position" not in fields:
         return UncertainWrite(fields["product"])
-    was, became = (None if one is None else Was(*one) for one in (fields["was"], fields["became"]))
+    was, became = map(Listed.read, (fields["was"], fields["became"]))
     change = Change(fields["product"], fields["position"], was, None, became)
     if not comment:
         return change
@@ -260,9 +274,9 @@ def event_for(
     """
     if isinstance(entry, UncertainWrite) or entry.late:
         return CommentEvent(CommentEventKind.RELOAD, position)
-    before, after = entry.was, entry.became
-    was = before is not None and _passes(selection, before)
-    now = after is not None and _passes(selection, after)
+    before, after, filters = entry.was, entry.became, selection.filters()
+    was = before is not None and before.matches(filters)
+    now = after is not None and after.matches(filters)
     if not was and not now:
         return None
     return CommentEvent(_KINDS[was, now], position, entry)
@@ -290,12 +304,3 @@ def event_position_of(cursor: str) -> EventPosition:
             "event's `cursor` unchanged, or leave `after` out to start with the next change."
         )
     return position
-
-
-def _passes(selection: Selection, one: Was) -> bool:
-    return (
-        (selection.ratings is None or one.rating in selection.ratings)
-        and (selection.languages is None or one.language in selection.languages)
-        and (one.verified or not selection.verified_only)
-        and (one.has_photos or not selection.has_photos)
-    )

@@ -47,7 +47,7 @@ epoch = string.format('%.0f', epoch)
 local function names(change)
   local function name(state)
     if type(state) == 'table' then
-      return change.product .. '\n' .. change.position .. '\n' .. state[3]
+      return change.product .. '\n' .. change.position .. '\n' .. state[1]
     end
   end
   return name(change.was), name(change.became)

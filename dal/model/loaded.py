@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from dal.model import Comment
+from dal.model.comment_fields import KEPT
 from dal.model.moderation import ReviewCause
 from dal.model.submissions import Submission, SubmissionState
 
@@ -27,15 +28,12 @@ DECISION = ("cause", "queued_at", "reason", "decided_at")
 """Fields that only a submission has: a submission is a comment that waits for a moderator or was
 rejected. A row with one of these fields also has the field ``state``."""
 
-_KEPT = ("touched_at", "reply", "votes", "votes_before", "photos")
-"""The fields that a load keeps if the row does not contain them."""
-
 
 @dataclass(frozen=True, slots=True)
 class LoadedComment:
     """A comment from a row of a file.
 
-    ``given`` contains the row's values of the optional fields: ``state``, the ``_KEPT`` fields and
+    ``given`` contains the row's values of the optional fields: ``state``, the ``KEPT`` fields and
     the ``DECISION`` fields. ``given`` lacks the fields that the row does not contain.
     """
 
@@ -46,14 +44,14 @@ class LoadedComment:
         """Return the comment or submission that the load of this row stores at the time ``now``.
 
         ``there`` is the stored comment or submission with the same id, or None. The result has the
-        values of the row. If the row does not contain the state or a ``_KEPT`` field, the result
+        values of the row. If the row does not contain the state or a ``KEPT`` field, the result
         has the stored value. If the row does not contain a ``DECISION`` field, the result has the
         stored value only if the state stays the same. If ``there`` is None, a row without a state
         is a published comment. For ``updated_at``, see ``_versioned``.
         """
         comment = self.comment
         if there is not None:
-            kept = {name: getattr(there, name) for name in _KEPT if name not in self.given}
+            kept = {name: getattr(there, name) for name in KEPT if name not in self.given}
             comment = _versioned(comment._replace(**kept), there, now)
             if there.reply is not None and comment.reply is None:
                 comment = comment._replace(touched_at=now)
@@ -76,9 +74,9 @@ class LoadedComment:
         """
         given = {**earlier.given}
         if self.given.get("state", given.get("state")) is not given.get("state"):
-            given = {name: value for name, value in given.items() if name in _KEPT}
+            given = {name: value for name, value in given.items() if name in KEPT}
         given.update(self.given)
-        kept = {name: given[name] for name in _KEPT if name in given}
+        kept = {name: given[name] for name in KEPT if name in given}
         return LoadedComment(self.comment._replace(**kept), given)
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import lru_cache, partial
 
 from dal.catalogue import Order, query_of
-from dal.counts.counts import CommentStatistics
+from dal.counts.counts import COUNTED_FIELDS, CommentStatistics
 from dal.counts.mode import MaintenanceStore
 from dal.counts.reader import ProductStatisticsProvider, StatisticsReader
 from dal.dynamodb.account import note_hidden
@@ -53,21 +53,25 @@ class Selection:
         """The ids of the product and its variants."""
         return self.variants | {self.product_id}
 
-    def query(self) -> Query:
-        """Return the query of this selection.
+    def filters(self) -> dict[str, frozenset[str]]:
+        """Return the values that each filter in ``FILTERS`` allows.
 
         A filter with all five ratings is the same as no filter.
         """
-        filters = {"product": self.product_ids}
-        ratings = None if self.ratings == frozenset(RATINGS) else self.ratings
+        filters: dict[str, frozenset[str]] = {}
         if self.languages is not None:
             filters["language"] = self.languages
-        if ratings is not None:
-            filters["rating"] = frozenset(map(str, ratings))
+        if self.ratings is not None and self.ratings != frozenset(RATINGS):
+            filters["rating"] = frozenset(map(str, self.ratings))
         if self.verified_only:
             filters["verified"] = frozenset({"true"})
         if self.has_photos:
             filters["hasPhotos"] = frozenset({"true"})
+        return filters
+
+    def query(self) -> Query:
+        """Return the query of this selection."""
+        filters = {"product": self.product_ids, **self.filters()}
         return query_of(filters, between(self.created_from, self.created_before), self.order)
 
 
@@ -173,13 +177,13 @@ class CommentRepository:
         """Return the number of comments of a selection. It includes every acknowledged write.
 
         Return None if the counters may be out of date. Also return None if the counters do not
-        contain the number: for example, if the selection has dates, ``verified_only`` or
-        ``has_photos``. ``spend`` receives the RCU of each Query.
+        contain the number: for example, if the selection has dates, or a filter by a field that is
+        not counted. ``spend`` receives the RCU of each Query.
         """
         query = _query_of(selection)
         if query.within.empty:
             return 0
-        if selection.verified_only or selection.has_photos:
+        if not query.filters.keys() <= COUNTED_FIELDS:
             return None
         if not (await self._maintenance.current()).exact:
             return None

@@ -25,6 +25,7 @@ from dal.model import (
     TicketStatus,
     rules,
 )
+from dal.model.comment_fields import FIELDS, CommentField
 from dal.model.loaded import DECISION, CommentRow, CommentState, LoadedComment, loaded, state_of
 from dal.model.moderation import ReviewCause, Verdict
 from dal.model.owners import imported_owner
@@ -123,6 +124,18 @@ def _keyed(
     return make
 
 
+_BY_COLUMN = {
+    column: one
+    for one in sorted(FIELDS, key=lambda one: Comment._fields.index(one.name))
+    for column in one.columns
+}
+"""The fields of comments by their columns, in the order of the columns."""
+
+_KEPT_COLUMNS = {
+    column: one for column, one in _BY_COLUMN.items() if one.kept and len(one.columns) == 1
+}
+"""The columns of the fields that a load keeps, without the two columns of the reply."""
+
 _make_comment = _owned(Comment, "comment_id", "author_name", title="")
 _OF_THE_STATE = ("state", *DECISION)
 
@@ -138,23 +151,29 @@ def _comment_row(values: Mapping[str, Any]) -> CommentRow:
     """Return the comment of a row.
 
     A load keeps the stored state if the row's state is empty. It also keeps the stored values of
-    ``reply``, ``helpful_before`` (votes from the shop's earlier software) and ``photos`` if the
-    file lacks their columns. So if the row has a state, or if the file has one of these columns,
-    the result is a LoadedComment, which lists the values that replace the stored values. Otherwise
-    the result is a Comment. A comment without a username belongs to an owner without an account.
-    Raises InvalidArgumentError if the row has neither a username nor a name, if it has a field that
-    its state does not allow, or if it has the date of a reply, but no column of replies.
+    the ``KEPT`` fields, such as ``photos``, if the file lacks their columns. So if the row has a
+    state, or if the file has one of these columns, the result is a LoadedComment, which lists the
+    values that replace the stored values. Otherwise the result is a Comment. A comment without a
+    username belongs to an owner without an account. Raises InvalidArgumentError if the row has
+    neither a username nor a name, if it has a field that its state does not allow, or if it has the
+    date of a reply, but no column of replies.
     """
     fields = {name: value for name, value in values.items() if name not in _OF_THE_STATE}
     fields["username"] = values.get("username") or _imported_owner(values)
     text, at = fields.pop("reply", None), fields.pop("replied_at", None)
-    votes = fields.pop("helpful_before", None) or 0
     if "reply" not in values and at is not None:
         raise InvalidArgumentError("reply", "reply is missing, but replied_at is not: add a reply.")
-    photos = fields.pop("photos", None) or ()
-    comment = _make_comment(fields | {"votes_before": votes, "photos": photos})
+    given: dict[str, Any] = {}
+    for column, one in _KEPT_COLUMNS.items():
+        value = fields.pop(column, None)
+        fields[one.name] = one.default if value is None else value
+        if column in values:
+            given[one.name] = fields[one.name]
+    comment = _make_comment(fields)
     if text is not None:
         comment = comment._replace(reply=Reply(text, at or comment.created_at))
+    if "reply" in values:
+        given["reply"] = comment.reply
     state = values.get("state")
     for name in DECISION:
         allowed = _STATES_WITH[name]
@@ -165,21 +184,10 @@ def _comment_row(values: Mapping[str, Any]) -> CommentRow:
                 f"{name} is only for rows whose state is {' or '.join(allowed)}, and {stated}: "
                 f"leave {name} empty, or correct the state.",
             )
-    given: dict[str, Any] = {}
     if state is not None:
-        given = {name: values[name] for name in _OF_THE_STATE if name in values}
-    if "reply" in values:
-        given["reply"] = comment.reply
-    if "helpful_before" in values:
-        given["votes_before"] = comment.votes_before
-    if "photos" in values:
-        given["photos"] = photos
+        given |= {name: values[name] for name in _OF_THE_STATE if name in values}
     return LoadedComment(comment, given) if given else comment
 
-
-_APART = {"touched_at", "reply", "votes", "votes_before", "photos"}
-"""The attributes of a comment that are not simple cells of a row: a row contains them in another
-form, or not at all."""
 
 _HELD = (CommentState.PENDING, CommentState.REJECTED)
 _STATES_WITH = {
@@ -198,20 +206,27 @@ def _comment_cells(one: Any) -> Iterable[object]:
     """
     if isinstance(one, LoadedComment):
         one = one.over(None, one.comment.created_at)
-    shown = (getattr(one, name) for name in Comment._fields if name not in _APART)
-    reply = (one.reply.text, one.reply.created_at) if one.reply else (None, None)
+    cells = {column: getattr(one, field.name) for column, field in _BY_COLUMN.items()}
+    cells["photos"] = one.photos or None
+    if one.reply:
+        cells |= {"reply": one.reply.text, "replied_at": one.reply.created_at}
     decision = (getattr(one, name, None) for name in DECISION)
-    return (*shown, *reply, one.votes_before, one.photos or None, state_of(one), *decision)
+    return (*cells.values(), state_of(one), *decision)
 
 
 def _state_field(name: str, parse: Callable[[str, object], object], **others: Any) -> Field:
     return Field(name, parse, required=False, kept=True, all_states=True, **others)
 
 
-# ``Any`` is a CommentRow: a Comment or a LoadedComment (see _comment_row).
-COMMENTS: FileKind[Any] = FileKind(
-    name="comments",
-    fields=(
+def _column(name: str, one: CommentField) -> Field:
+    if Comment.__annotations__[one.name] is bool:
+        return Field(name, field_parsers.boolean, required=False, parquet="BOOLEAN", kept=one.kept)
+    return replace(_COLUMNS[name], kept=one.kept)
+
+
+_COLUMNS = {
+    one.name: one
+    for one in (
         Field("id", field_parsers.identifier),
         Field("product_id", field_parsers.identifier),
         Field("username", field_parsers.identifier, or_else="author_name"),
@@ -221,18 +236,24 @@ COMMENTS: FileKind[Any] = FileKind(
         Field("text", field_parsers.review),
         Field("created_at", field_parsers.instant, parquet=_INSTANT),
         Field("updated_at", field_parsers.instant, required=False, parquet=_INSTANT),
-        Field("verified_purchase", field_parsers.boolean, required=False, parquet="BOOLEAN"),
         Field("author_name", field_parsers.name, required=False),
-        Field("reply", field_parsers.reply, required=False, kept=True),
-        Field("replied_at", field_parsers.instant, required=False, kept=True, parquet=_INSTANT),
-        Field("helpful_before", field_parsers.votes, required=False, kept=True, parquet="BIGINT"),
+        Field("reply", field_parsers.reply, required=False),
+        Field("replied_at", field_parsers.instant, required=False, parquet=_INSTANT),
+        Field("helpful_before", field_parsers.votes, required=False, parquet="BIGINT"),
         Field(
             "photos",
             field_parsers.photos,
             required=False,
-            kept=True,
             parquet="STRUCT(url VARCHAR, alt VARCHAR)[]",
         ),
+    )
+}
+
+# ``Any`` is a CommentRow: a Comment or a LoadedComment (see _comment_row).
+COMMENTS: FileKind[Any] = FileKind(
+    name="comments",
+    fields=(
+        *(_column(name, one) for name, one in _BY_COLUMN.items()),
         _state_field("state", field_parsers.choice(CommentState), strict=True),
         _state_field("cause", field_parsers.choice(ReviewCause)),
         _state_field("queued_at", field_parsers.instant, parquet=_INSTANT),

@@ -100,7 +100,8 @@ async def told(table: Table, _: Path) -> None:
 
 async def sent_on(table: Table, _: Path) -> None:
     item = await hold(Stores(table))
-    was = [5, "en", "2024", False, False]
+    values = {"rating": "5", "language": "en", "verified": "false", "hasPhotos": "false"}
+    was = ["2024", values]
     line = {"product": "42", "position": "p", "was": None, "became": was}
     with pytest.raises(dal.live.changes.UNREADABLE):
         dal.live.changes.decode(orjson.dumps(line), orjson.dumps(item))

@@ -320,7 +320,15 @@ async def test_redis_keeps_the_entries_that_the_logs_keep(
 
 
 @pytest.mark.parametrize(
-    "line", [b"{}", b"7", b'{"product": "42", "position": "earlier version", "was": null}']
+    "line",
+    [
+        b"{}",
+        b"7",
+        b'{"product": "42", "position": "earlier version", "was": null}',
+        # The line of an earlier version, and the line of a version with other filters.
+        b'{"product":"42","position":"p#1","was":null,"became":[5,"en","2024",false,false]}',
+        b'{"product":"42","position":"p#1","was":null,"became":["2024",{"rating":"5"}]}',
+    ],
 )
 async def test_an_unreadable_entry_causes_a_reload(
     line: bytes, redis: Redis, lasting: RedisServer

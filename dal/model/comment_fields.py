@@ -1,0 +1,128 @@
+"""The fields of a comment, each declared once: how it is stored, compared, loaded and filtered.
+
+From ``FIELDS`` follow the attribute ``data`` of a comment's item, the digest of idempotency keys,
+the values that a load keeps, the filters of lists and of live lists, and the columns of files.
+``tests/test_comment_fields.py`` finds the places that lack a field.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dal.model import Comment, Photo, Reply
+from dal.model.rules import MAX_PHOTOS
+from dal.table.key_parts import format_instant, parse_instant
+
+REQUIRED = object()
+"""The default of a field without a default."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommentField:
+    """One field of ``Comment``."""
+
+    name: str
+    stored: str = ""
+    """The field's name in ``data``. Empty if an attribute of the item has the value. ``data`` lacks
+    the field if its value is the default."""
+    write: Callable[[Any], Any] | None = None
+    """Converts the value to JSON. None if the value is JSON."""
+    read: Callable[[Any], Any] | None = None
+    """Converts JSON to the value."""
+    digest: Callable[[Any], Any] | None = None
+    """Converts the value to JSON for the digest of idempotency keys. None if authors do not state
+    the field."""
+    kept: bool = False
+    """Whether a load keeps the stored value if the file lacks the field."""
+    filter: str = ""
+    """The name of the filter of product lists by this field. Empty without a filter."""
+    value: Callable[[Any], str] = str
+    """Converts the value to the filter's value."""
+    columns: tuple[str, ...] = ()
+    """The columns of files with the value."""
+
+    @property
+    def default(self) -> object:
+        """The value of a comment that lacks the field, or ``REQUIRED``."""
+        return Comment._field_defaults.get(self.name, REQUIRED)
+
+    def decoded(self, stored: Any) -> Any:
+        """Return the value of ``stored``, the JSON in ``data``, or None if ``data`` lacks it."""
+        if stored is None:
+            return self.default
+        return stored if self.read is None else self.read(stored)
+
+    def value_of(self, comment: Comment) -> str:
+        """Return the filter's value of a comment."""
+        return self.value(getattr(comment, self.name))
+
+
+def flag(value: object) -> str:
+    """Return the filter value of a boolean, or of a value that may be empty."""
+    return "true" if value else "false"
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _write_reply(reply: Reply) -> Mapping[str, str]:
+    return {"text": reply.text, "at": format_instant(reply.created_at)}
+
+
+def _read_reply(reply: Any) -> Reply:
+    return Reply(reply["text"], parse_instant(reply["at"]))
+
+
+def _write_photos(photos: Sequence[Photo]) -> object:
+    return [{"url": one.url, "alt": one.alt} for one in photos]
+
+
+def _read_photos(photos: Any) -> tuple[Photo, ...]:
+    return tuple([Photo(one["url"], one["alt"]) for one in photos[:MAX_PHOTOS]])
+
+
+# The order of the fields is their order in ``data``, which a load compares as text.
+FIELDS = (
+    CommentField("comment_id", columns=("id",)),
+    CommentField("product_id", digest=_same, columns=("product_id",)),
+    CommentField("created_at", columns=("created_at",)),
+    CommentField("rating", digest=_same, filter="rating", columns=("rating",)),
+    CommentField("language", digest=_same, filter="language", columns=("language",)),
+    CommentField("title", "title", digest=_same, columns=("title",)),
+    CommentField("text", "text", digest=_same, columns=("text",)),
+    CommentField("username", "username", digest=_same, columns=("username",)),
+    # The digest lacks the display name, because a new JWT may change it.
+    CommentField("name", "name", columns=("author_name",)),
+    CommentField("updated_at", "updatedAt", format_instant, parse_instant, columns=("updated_at",)),
+    CommentField("touched_at", "touchedAt", format_instant, parse_instant, kept=True),
+    CommentField(
+        "verified_purchase",
+        "verifiedPurchase",
+        filter="verified",
+        value=flag,
+        columns=("verified_purchase",),
+    ),
+    CommentField(
+        "reply", "reply", _write_reply, _read_reply, kept=True, columns=("reply", "replied_at")
+    ),
+    CommentField("votes", "helpful", kept=True),
+    CommentField("votes_before", "helpfulBefore", kept=True, columns=("helpful_before",)),
+    CommentField(
+        "photos",
+        "photos",
+        _write_photos,
+        _read_photos,
+        digest=lambda photos: [[one.url, one.alt] for one in photos],
+        kept=True,
+        filter="hasPhotos",
+        value=flag,
+        columns=("photos",),
+    ),
+)
+
+KEPT = tuple([one.name for one in FIELDS if one.kept])
+"""The fields that a load keeps if the row lacks them."""
+
+FILTERS: Mapping[str, CommentField] = {one.filter: one for one in FIELDS if one.filter}
+"""The filters of a product's lists, by name."""
