@@ -19,6 +19,7 @@ from starlette.datastructures import QueryParams
 
 from pages.faults import PageFault
 from pages.i18n import gettext, gettext_noop
+from pages.list_filters import SWITCHES
 from pages.list_orders import ORDERS
 
 MAX_PAGE_ADDRESS = 8_000
@@ -46,8 +47,8 @@ class Filters:
     """The filters of a product's comments, the order of the list, and the size of its pages.
 
     An empty filter matches all values, as in a form without a checked box. An address contains, in
-    this order: ratings and languages (each sorted), days, purchases, photos, variants, the order of
-    the list, and the size.
+    this order: ratings and languages (each sorted), days, the filters in ``SWITCHES``, variants,
+    the order of the list, and the size.
     """
 
     ratings: tuple[int, ...] = ()
@@ -58,10 +59,8 @@ class Filters:
     UTC, as in the dates that pages show."""
     order: str = "newest"
     """The name of the list's order: see ``list_orders``."""
-    verified: bool = False
-    """Whether the list shows only comments of buyers."""
-    photos: bool = False
-    """Whether the list shows only comments with photos."""
+    on: tuple[str, ...] = ()
+    """The selected names in ``SWITCHES``, in their order."""
     together: bool = False
     """Whether the list shows the comments on all products of the product's group, which are its
     variants."""
@@ -84,8 +83,7 @@ class Filters:
             since,
             until,
             _order(given.get("order", "")),
-            bool(given.get("verified")),
-            bool(given.get("photos")),
+            tuple(name for name in SWITCHES if given.get(name)),
             given.get("variants") == "all",
             _size(given.get("show", "")),
         )
@@ -104,7 +102,7 @@ class Filters:
         The order, the variants and the size hide no comments, so they do not count.
         """
         days = bool(self.since) + bool(self.until)
-        return len(self.ratings) + len(self.languages) + days + self.verified + self.photos
+        return len(self.ratings) + len(self.languages) + days + len(self.on)
 
     @property
     def dated(self) -> bool:
@@ -115,9 +113,9 @@ class Filters:
     def counted(self) -> bool:
         """Whether the server has the number of comments that match these filters.
 
-        The server does not count comments by day, purchase or photo.
+        The server does not count comments by day, or by a filter in ``SWITCHES``.
         """
-        return not (self.dated or self.verified or self.photos)
+        return not (self.dated or self.on)
 
     @property
     def sized(self) -> bool:
@@ -145,8 +143,7 @@ class Filters:
             "language": list(self.languages) or None,
             "createdFrom": _midnight(self.since),
             "createdBefore": _midnight(after),
-            "verifiedOnly": self.verified,
-            "hasPhotos": self.photos,
+            **{switch.argument: name in self.on for name, switch in SWITCHES.items()},
             "orderBy": ORDERS[self.order].order_by,
         }
 
@@ -159,8 +156,7 @@ class Filters:
             *(("rating", str(rating)) for rating in self.ratings),
             *(("language", language) for language in self.languages),
             *((name, str(day)) for name, day in (("from", self.since), ("to", self.until)) if day),
-            *([("verified", "yes")] if self.verified else []),
-            *([("photos", "yes")] if self.photos else []),
+            *((name, "yes") for name in self.on),
             *([("variants", "all")] if self.together else []),
             *([("order", self.order)] if self.order != "newest" else []),
             *([("show", str(self.size))] if self.sized else []),

@@ -34,6 +34,7 @@ from pages.comment import (
 from pages.faults import PageFault
 from pages.formats import day, decimal, language, minute, number, product_name
 from pages.i18n import gettext, gettext_noop, ngettext
+from pages.list_filters import SWITCHES
 from pages.list_orders import ORDERS
 from pages.page_documents import fill_statistics, graphql_address
 from pages.page_request import PageRequest
@@ -142,7 +143,6 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     # ``size``. So redirect to the full first page.
     if part.before and not info["hasPreviousPage"]:
         return request.to(path + filters.query())
-    # Comments are not counted by day, purchase or photo.
     total = facets["total"] if known and filters.counted else None
     # With known_products_only, the server refuses comments on a product without details. So the
     # product's page shows a message instead of the form.
@@ -165,6 +165,11 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         counted=total is not None,
         facets=facets,
         filters=filters,
+        # For each filter that is on or off: its name, its texts, and whether it is on.
+        switches=[
+            (name, *map(gettext, (one.heading, one.label, one.uncounted)), name in filters.on)
+            for name, one in SWITCHES.items()
+        ],
         chosen=filters.chosen,
         # For each order: its name, the address of the list in this order, and whether it is
         # selected.
@@ -284,13 +289,10 @@ def _filter_words(filters: Filters) -> Iterator[str]:
         yield gettext("from %(first)s", first=since)
     elif until:
         yield gettext("to %(last)s", last=until)
-    for chosen, words in (
-        (filters.verified, gettext("verified purchases only")),
-        (filters.photos, gettext("with photos only")),
-        (filters.together, gettext("all variants")),
-    ):
-        if chosen:
-            yield words
+    for name in filters.on:
+        yield gettext(SWITCHES[name].title)
+    if filters.together:
+        yield gettext("all variants")
     if words := ORDERS[filters.order].filter:
         yield gettext(words)
 
@@ -312,10 +314,9 @@ def _removals(filters: Filters) -> Iterator[tuple[str, Filters]]:
     if filters.dated:
         (words,) = _filter_words(Filters(since=filters.since, until=filters.until))
         yield words, replace(filters, since=None, until=None)
-    if filters.verified:
-        yield gettext("Verified purchases"), replace(filters, verified=False)
-    if filters.photos:
-        yield gettext("With photos"), replace(filters, photos=False)
+    for name in filters.on:
+        rest = tuple(one for one in filters.on if one != name)
+        yield gettext(SWITCHES[name].label), replace(filters, on=rest)
 
 
 def _wider(filters: Filters, facets: dict[str, Any]) -> Iterator[tuple[str, int, Filters]]:
@@ -324,12 +325,10 @@ def _wider(filters: Filters, facets: dict[str, Any]) -> Iterator[tuple[str, int,
     The page offers them if no comment matches ``filters``. Each result is a text for the link,
     the number of matching comments, and the filters.
     """
-    # ``facets`` ignores days, purchases and photos: its total is the number without such filters.
+    # ``facets`` ignores days and ``filters.on``: its total is the number without such filters.
     if not filters.counted:
-        without = replace(filters, since=None, until=None, verified=False, photos=False)
-        words = gettext("With or without photos")
-        if filters.dated or filters.verified:
-            words = gettext("Any date") if filters.dated else gettext("With or without a purchase")
+        without = replace(filters, since=None, until=None, on=())
+        words = gettext("Any date") if filters.dated else gettext(SWITCHES[filters.on[0]].wider)
         wider = [(words, facets["total"], without)]
     else:
         by_rating, by_language = (

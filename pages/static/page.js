@@ -86,11 +86,13 @@ export function swap(fresh, landing) {
 function chosen(form) {
   const values = new FormData(form);
   const query = new URLSearchParams();
-  for (const name of ["rating", "language", "from", "to", "verified", "photos"]) {
+  const kept = ["variants", "order", "show"];
+  for (const name of new Set(values.keys())) {
+    if (kept.includes(name)) continue;
     for (const value of values.getAll(name).sort()) if (value) query.append(name, value);
   }
   const before = new URL(requested).searchParams;
-  for (const name of ["variants", "order", "show"]) {
+  for (const name of kept) {
     if (before.has(name)) query.append(name, before.get(name));
   }
   return query.size ? `${form.action}?${query}` : form.action;
