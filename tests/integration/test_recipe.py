@@ -1,8 +1,7 @@
-"""CONTRIBUTING's recipe for a new access pattern works, if it is applied to a copy of the code."""
+"""CONTRIBUTING's recipes work, if they are applied to a copy of the code."""
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import textwrap
@@ -10,45 +9,60 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.engines import ROOT
+from tests.recipes import COMMENT_FIELD, Edit, apply, copied, edits_of
+
+GUIDE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 
 _BLOCK = re.compile(
     r"^ +`(?P<path>[\w/]+\.py)`\n(?P<diff> +```diff\n.*?\n) +```$", re.MULTILINE | re.DOTALL
 )
 
 
-def blocks() -> Iterator[tuple[str, str]]:
-    """Yield each file that the recipe changes, with the diff."""
-    recipe = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    for block in _BLOCK.finditer(recipe):
-        yield block["path"], textwrap.dedent(block["diff"]).removeprefix("```diff\n")
+def edits() -> Iterator[Edit]:
+    """Yield the edits of the recipe for an access pattern."""
+    for block in _BLOCK.finditer(GUIDE):
+        lines = textwrap.dedent(block["diff"]).removeprefix("```diff\n")
+        for part in lines.split("@@ ")[1:]:
+            place, _, code = part.partition("\n")
+            yield Edit(file=block["path"], after=place, code=re.sub("(?m)^\\+", "", code))
 
 
-def carry_out(text: str, diff: str) -> str:
-    """Return a text after a diff. Each part of the diff must match exactly one place."""
-    for part in diff.split("@@\n"):
-        lines = part.splitlines(keepends=True)
-        before = "".join(line[1:] or "\n" for line in lines if line[0] != "+")
-        after = "".join(line[1:] or "\n" for line in lines if line[0] != "-")
-        assert text.count(before) == 1, f"Not one place for:\n{before}"
-        text = text.replace(before, after)
-    return text
-
-
-def test_the_recipe_in_contributing_works(tmp_path: Path, dynoxide_url: str) -> None:
-    for package in ("dal", "resolvers", "schema"):
-        shutil.copytree(ROOT / package, tmp_path / package)
-    changed = [path for path, _ in blocks()]
-    assert len(changed) == 4
-    for path, diff in blocks():
-        file = tmp_path / path
-        file.write_text(carry_out(file.read_text("utf-8"), diff), "utf-8")
-    outcome = subprocess.run(
-        [sys.executable, "-m", "tests.integration.edited_comments", dynoxide_url],
-        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
-        cwd=tmp_path,
+def run(root: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *command],
+        env={**os.environ, "PYTHONPATH": str(root)},
+        cwd=root,
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def test_the_recipe_for_an_access_pattern_works(tmp_path: Path, dynoxide_url: str) -> None:
+    root = copied(tmp_path)
+    assert len({edit.file for edit in edits()}) == 5
+    for edit in edits():
+        apply(edit, root)
+    outcome = run(root, "-m", "tests.integration.edited_comments", dynoxide_url)
     assert (outcome.returncode, outcome.stderr) == (0, "")
     assert outcome.stdout == f"18 lists of {tmp_path / 'dal'} are exact\n"
+
+
+def test_the_recipe_for_a_field_of_comments_is_complete(tmp_path: Path, dynoxide_url: str) -> None:
+    """The trial ``comment_field`` leaves out each step."""
+    recipe = GUIDE.partition("## A field of comments")[2].partition("\n## ")[0]
+    named = set(re.findall(r"`([\w./]+\.\w+)`", recipe)) - {"tests/fixtures/comment_field.toml"}
+    files = {edit.file for edit in edits_of(COMMENT_FIELD)}
+    templates = "pages/templates/"
+    assert {one if "/" in one else templates + one for one in named} == files
+    assert len([one for one in files if not one.startswith("docs/")]) <= 20
+    root = copied(tmp_path)
+    for edit in edits_of(COMMENT_FIELD):
+        apply(edit, root)
+    tests = run(
+        root, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_comment_fields.py"
+    )
+    assert tests.returncode == 0, tests.stdout
+    outcome = run(root, "-m", "tests.integration.recommended_comments", dynoxide_url)
+    assert (outcome.returncode, outcome.stderr) == (0, "")
+    assert outcome.stdout == f"The lists of {tmp_path / 'dal'} are exact\n"

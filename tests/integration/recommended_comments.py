@@ -1,0 +1,72 @@
+"""Reads and writes the field that CONTRIBUTING's recipe adds, with a copy of the code after it."""
+
+import asyncio
+import sys
+import uuid
+from dataclasses import replace
+from pathlib import Path
+
+import dal
+from dal.catalogue import Order
+from dal.dynamodb.table import TableAddress, connect
+from dal.entities import idempotency
+from dal.entities.comment import COMMENT
+from dal.errors import IdempotencyKeyReusedError
+from dal.live.changes import CommentEventKind, EventPosition, change_of, decode, encode, event_for
+from dal.maintenance.tables import create_table
+from dal.model.loaded import LoadedComment
+from dal.query.pagination import Slice
+from dal.repositories.comments import Selection
+from dal.stores import Stores
+from server.importer.column_mapping import make_column_mapping
+from server.importer.file_kinds import COMMENTS
+from tests.oracle import make_comments, newest_first
+
+
+async def main(url: str) -> None:
+    rows = [
+        one if n % 3 else one._replace(recommended=True)  # type: ignore[call-arg]
+        for n, one in enumerate(newest_first(make_comments("42", 60, seed=1)))
+    ]
+    plain, recommended = rows[1], rows[0]
+    wanted = replace(Selection("42"), recommended=True)  # type: ignore[call-arg]
+    async with connect(TableAddress(f"r-{uuid.uuid4().hex}", url, embedded=True)) as table:
+        await create_table(table)
+        comments = Stores(table).comments
+        await comments.put_many(rows)
+        page = await comments.page(wanted, Slice(limit=100))
+        assert list(page.nodes) == rows[::3]
+        assert await comments.total(wanted) is None
+        both = replace(wanted, ratings=frozenset({5}), order=Order.HIGHEST_RATING)
+        page = await comments.page(both, Slice(limit=100))
+        assert list(page.nodes) == [one for one in rows[::3] if one.rating == 5]
+    # Live lists, also by a line of another process.
+    for change, kind in (
+        (change_of(plain, plain._replace(recommended=True)), CommentEventKind.ADDED),  # type: ignore[call-arg]
+        (change_of(recommended, None), CommentEventKind.DELETED),
+        (change_of(plain, plain._replace(title="New")), None),
+    ):
+        event = event_for(wanted, EventPosition(1, 1), decode(*encode(change)))
+        assert (event and event.kind) is kind
+    # Idempotency keys, loads and files.
+    item = COMMENT.encode(recommended) | idempotency.mark(recommended)
+    try:
+        idempotency.check_same(item, recommended._replace(recommended=False))  # type: ignore[call-arg]
+    except IdempotencyKeyReusedError:
+        pass
+    else:
+        raise AssertionError("The digest lacks the field.")
+    stored = LoadedComment(plain).over(recommended, plain.created_at)
+    assert stored.recommended is True  # type: ignore[union-attr]
+    names = [one.name for one in COMMENTS.fields]
+    cells = dict(zip(names, COMMENTS.cells(recommended), strict=True))
+    assert cells["recommended"] is True
+    required = {"id": "1", "product_id": "42", "username": "ann", "rating": 5, "language": "en"}
+    required |= {"text": "Good.", "created_at": "2024-01-01T00:00:00Z"}
+    row = make_column_mapping(COMMENTS, (), ()).make(required | {"recommended": "true"})
+    assert row.given == {"recommended": True}
+    print(f"The lists of {Path(str(dal.__file__)).parent} are exact")  # noqa: T201
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))
