@@ -346,11 +346,8 @@ async def _draw_trend(
 ) -> dict[str, Any] | None:
     """Return the drawing of a product's trend: a line of mean ratings in front of bars of counts.
 
-    Return None if there is no analytics store, if the store fails, or if there are too few
-    comments.
+    Return None if the store fails, or if there are too few comments.
     """
-    if not request.session.context.analytics.available:
-        return None
     try:
         result = await request.run("product.trend", productId=product_id, language=languages)
     except PageFault:

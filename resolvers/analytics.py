@@ -15,6 +15,7 @@ from dal.analytics.questions import (
     Trend,
     TrendQuestion,
 )
+from dal.analytics.service import Analytics
 from dal.model import Product, rules
 from dal.table.errors import InvalidArgumentError
 from resolvers.authorization import require_staff, require_viewer
@@ -48,7 +49,9 @@ async def trend(
     """Return the number of the product's comments in each period, by rating."""
     span = Span.of(interval, _instant("from", from_), _instant("to", to))
     languages = None if language is None else rules.languages("language", language)
-    return await info.context.analytics.trend(TrendQuestion(root.product_id, span, languages))
+    return await info.context.service(Analytics).trend(
+        TrendQuestion(root.product_id, span, languages)
+    )
 
 
 async def movers(
@@ -90,7 +93,7 @@ async def movers(
     ``by`` selects the measure: the mean rating, or the number of new comments.
     """
     require_staff(require_viewer(info.context), "see which products changed most")
-    return await info.context.analytics.movers(
+    return await info.context.service(Analytics).movers(
         MoversQuestion(
             interval,
             by or MovedBy.VOLUME,

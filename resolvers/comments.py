@@ -13,9 +13,11 @@ from strawberry.relay.utils import to_base64
 
 from dal.errors import NotBoughtError
 from dal.live.changes import CommentEvent, CommentEventKind, event_position_of
+from dal.live.log import Log
 from dal.model import Comment, Photo, Product, rules
 from dal.query.pagination import Edge
 from dal.repositories.comments import Selection
+from dal.repositories.photo_uploads import PhotoUploads
 from dal.table.errors import InvalidArgumentError
 from dal.table.key_parts import unescape
 from dal.writes.comments import Written
@@ -26,7 +28,7 @@ from resolvers.authorization import (
     require_merchant,
     require_viewer,
 )
-from resolvers.context import NO_DETAILS, Context, Viewer
+from resolvers.context import NO_DETAILS, Context, ProductReads, Viewer
 from resolvers.mutations import Rule, UserError, changed, checked, checked_each, reported
 from resolvers.node_ids import own_id_of
 from resolvers.selection import Info
@@ -228,7 +230,8 @@ async def _publish(
     ``stated`` is the checked input. ``edited_id`` is the id of the edited comment; None for a new
     comment.
     """
-    uploads, photos = info.context.uploads, stated.get("photos")
+    photos = stated.get("photos")
+    uploads: PhotoUploads | None = info.context.services.get(PhotoUploads)
     if uploads is None or not photos:
         return
     if edited_id is not None:
@@ -246,7 +249,7 @@ def _text_rule(context: Context) -> dict[str, Rule]:
 
 async def _require_known(info: Info, product_id: str) -> None:
     """Raise InvalidArgumentError unless the shop has stored details of the product."""
-    if await info.context.products.details(product_id) == NO_DETAILS:
+    if await info.context.part(ProductReads).details(product_id) == NO_DETAILS:
         raise InvalidArgumentError(
             "productId",
             f"productId {product_id!r} is not a product of this shop. Comment on a listed product.",
@@ -312,8 +315,6 @@ def comment_events(
     after: str | None = None,
 ) -> AsyncIterator[CommentEvent]:
     """Return the events of the list ``Product.comments`` with the same arguments."""
-    broker = info.context.broker
-    assert broker is not None  # noqa: S101 - servers without a broker refuse subscriptions
     selection = Selection(
         rules.identifier("productId", product_id),
         ratings=None if rating is None else rules.ratings("rating", rating),
@@ -323,7 +324,7 @@ def comment_events(
     )
     resumed = info.context.last_event_id or after
     position = event_position_of(resumed) if resumed else None
-    return broker.log.listen(selection, position)
+    return info.context.service(Log).listen(selection, position)
 
 
 def deleted_id(root: strawberry.Parent[CommentEvent]) -> strawberry.ID | None:

@@ -2,23 +2,17 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from strawberry.dataloader import DataLoader
 
-from dal.analytics.service import Analytics
 from dal.counts.counts import CommentStatistics
-from dal.dynamodb.account import MAX_REQUESTS
-from dal.live.log import Broker
-from dal.model import Comment, ProductDetails, ProductGroup
-from dal.model.moderation import Moderation
-from dal.query.errors import TooManySegmentsError
+from dal.model import Comment, ProductDetails
 from dal.query.pagination import Page, Slice
-from dal.repositories.photo_uploads import PhotoUploads
 from dal.stores import Stores
 from dal.table.errors import DalError
 from resolvers.publication import Publication
@@ -26,6 +20,9 @@ from resolvers.publication import Publication
 Read = TypeVar("Read")
 
 Text = TypeVar("Text", str, str | None)
+
+Part = TypeVar("Part")
+Found = TypeVar("Found", bound="Service")
 
 NO_DETAILS = ProductDetails()
 
@@ -92,7 +89,7 @@ class PrefetchedPages:
     ``users`` then takes the page of users and reads nothing.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, _: "Context") -> None:
         self._pages: dict[tuple[int, Slice], tuple[object, Page[Any]]] = {}
 
     def keep(self, owner: object, cut: Slice, page: Page[Any]) -> None:
@@ -113,7 +110,7 @@ class PrefetchedPages:
 class Built:
     """Texts that are built from an object once per request, even if several fields return them."""
 
-    def __init__(self) -> None:
+    def __init__(self, _: "Context") -> None:
         self._texts: dict[int, tuple[object, Any]] = {}
 
     def once(self, source: object, build: Callable[[], Text]) -> Text:
@@ -149,9 +146,9 @@ class ProductReads:
     reads the details of up to 100 products.
     """
 
-    def __init__(self, stores: Stores, cache: RequestCache) -> None:
-        self._stores = stores
-        self._cache = cache
+    def __init__(self, context: "Context") -> None:
+        self._stores = context.stores
+        self._cache = context.cache
         self._details: DataLoader[str, ProductDetails] = DataLoader(self._load, cache=False)
 
     async def statistics(self, product_id: str) -> CommentStatistics | None:
@@ -183,39 +180,15 @@ class ProductReads:
         return await self._cache.read(self._stores.comments.statistics_and_details, product_id)
 
 
-class GroupReads:
-    """Reads groups. One BatchGetItem reads all groups that are requested in a turn of the loop.
+class Service(Protocol):
+    """An object that the requests of a process share. A server can be without it."""
 
-    The comments of a group are read product by product, and so are its statistics. The server
-    predicts the cost of an operation before it knows how many products a group has. So this class
-    counts these reads while the operation runs. Above a limit, a field that would read further
-    products fails.
-    """
+    missing: ClassVar[str]
+    """The message for clients of a server without this object."""
 
-    def __init__(self, stores: Stores) -> None:
-        self._stores = stores
-        self._loader: DataLoader[str, ProductGroup | None] = DataLoader(self._load, cache=False)
-        self._left = MAX_REQUESTS
 
-    async def group(self, group_id: str) -> ProductGroup | None:
-        """Return a group; None if it has no products."""
-        return await self._loader.load(group_id)
-
-    def spend(self, group: ProductGroup) -> None:
-        """Count a read of each product of a group.
-
-        Raise TooManySegmentsError if the request has more than MAX_REQUESTS such reads.
-        """
-        self._left -= len(group.product_ids)
-        if self._left < 0:
-            raise TooManySegmentsError(
-                f"The lists and statistics of groups would read more than {MAX_REQUESTS} "
-                "partitions: select fewer groups at a time."
-            )
-
-    async def _load(self, group_ids: Sequence[str]) -> list[ProductGroup | None]:
-        found = await self._stores.products.groups(group_ids)
-        return [found.get(group_id) for group_id in group_ids]
+class NotAvailableError(DalError):
+    """The server does not offer a feature."""
 
 
 @dataclass(frozen=True)
@@ -233,26 +206,38 @@ class Context:
     """Whether the server refuses comments from users who have not received the product."""
     allow_empty_text: bool = False
     """Whether a comment may have an empty text."""
-    moderation: Moderation = field(default_factory=Moderation)
-    """The server's moderation rule: which comments wait for a moderator."""
     publication: Publication = field(default_factory=Publication)
     """Decides whether new and edited comments are published."""
     cache: RequestCache = field(default_factory=RequestCache)
-    prefetched: PrefetchedPages = field(default_factory=PrefetchedPages)
-    built: Built = field(default_factory=Built)
+    parts: dict[Callable[..., Any], Any] = field(default_factory=dict)
+    """The objects that ``part`` has created."""
+    services: Mapping[type[Any], Any] = field(default_factory=dict)
+    """The objects of the process by type. ``service`` returns them."""
     pace: Pace = field(default_factory=Pace)
-    broker: Broker | None = None
-    """The broker of comment events; None if this server does not offer subscriptions."""
-    analytics: Analytics = field(default_factory=Analytics)
-    uploads: PhotoUploads | None = None
-    """Uploads of photos; None if this server has no bucket."""
     last_event_id: str | None = None
     """The cursor of the last event that the client received. A browser sends this cursor when it
     reopens an event stream:
     https://html.spec.whatwg.org/multipage/server-sent-events.html#the-last-event-id-header"""
-    voted: dict[str, bool] = field(default_factory=dict)
-    """The votes that this request's mutations have changed, by comment id: True for a vote,
-    False for a withdrawn vote. Reads of votes may not return these changes yet."""
+
+    def part(self, kind: Callable[["Context"], Part]) -> Part:
+        """Return this request's object of a kind, such as its data loaders.
+
+        ``kind`` is the object's class. The first call creates the object.
+        """
+        if kind not in self.parts:
+            self.parts[kind] = kind(self)
+        part: Part = self.parts[kind]
+        return part
+
+    def service(self, kind: type[Found]) -> Found:
+        """Return the process's object of a type, such as its analytics.
+
+        Raise NotAvailableError if the server does not have it.
+        """
+        found: Found | None = self.services.get(kind)
+        if found is None:
+            raise NotAvailableError(kind.missing)
+        return found
 
     @cached_property
     def comments(self) -> DataLoader[str, Comment | None]:
@@ -262,32 +247,9 @@ class Context:
         """
         return DataLoader(self._comments, cache=False)
 
-    @cached_property
-    def products(self) -> ProductReads:
-        """Reads statistics and details of products."""
-        return ProductReads(self.stores, self.cache)
-
-    @cached_property
-    def groups(self) -> GroupReads:
-        """Reads groups."""
-        return GroupReads(self.stores)
-
-    @cached_property
-    def votes(self) -> DataLoader[Comment, bool]:
-        """Reads whether the viewer has marked comments as helpful, in one read for a whole page."""
-        return DataLoader(self._votes, cache=False)
-
     async def _comments(self, comment_ids: Sequence[str]) -> list[Comment | None]:
         store = self.stores.comments
         if len(comment_ids) == 1:
             return [await store.get(comment_ids[0])]
         found = await store.get_many(comment_ids)
         return [found.get(comment_id) for comment_id in comment_ids]
-
-    async def _votes(self, comments: Sequence[Comment]) -> list[bool]:
-        assert self.viewer is not None  # noqa: S101 - the field is null without a viewer
-        unknown = {one.comment_id: one for one in comments if one.comment_id not in self.voted}
-        marked: set[str] = set()
-        if unknown:
-            marked = await self.stores.votes.marked(self.viewer.user_id, list(unknown.values()))
-        return [self.voted.get(one.comment_id, one.comment_id in marked) for one in comments]

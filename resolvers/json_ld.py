@@ -17,6 +17,7 @@ import strawberry
 from dal.counts.counts import CommentStatistics
 from dal.model import Comment, ProductDetails
 from dal.query.pagination import Page
+from resolvers.context import Built, ProductReads
 from resolvers.selection import Info
 
 Facts = dict[str, Any]
@@ -37,13 +38,13 @@ async def of_page(root: strawberry.Parent[Page[Comment]], info: Info) -> str | N
     """
     product_ids = {comment.product_id: None for comment in root.nodes}
     products = await asyncio.gather(*(_product(info, product_id) for product_id in product_ids))
-    return info.context.built.once(root, lambda: _of_page(root, info.context.site, products))
+    return info.context.part(Built).once(root, lambda: _of_page(root, info.context.site, products))
 
 
 async def of_comment(root: strawberry.Parent[Comment], info: Info) -> str:
     """Return the JSON-LD of a comment: one Review with its Product."""
     product = await _product(info, root.product_id)
-    return info.context.built.once(
+    return info.context.part(Built).once(
         root, lambda: _script(_review(root, info.context.site) | {"itemReviewed": product})
     )
 
@@ -99,7 +100,7 @@ def _review(comment: Comment, site: str | None) -> Facts:
 
 
 async def _product(info: Info, product_id: str) -> Facts:
-    reads = info.context.products
+    reads = info.context.part(ProductReads)
     statistics, details = await asyncio.gather(
         reads.statistics(product_id), reads.details(product_id)
     )

@@ -8,7 +8,7 @@ from datetime import datetime
 import strawberry
 
 from dal.model import Comment, User, rules
-from dal.model.moderation import QueueKind, ReviewCause, Verdict
+from dal.model.moderation import Moderation, QueueKind, ReviewCause, Verdict
 from dal.model.reports import CommentReports, ReportReason
 from dal.model.submissions import QueueEntry, Submission
 from dal.query.pagination import Edge, Page
@@ -279,7 +279,7 @@ async def report_comment(info: Info, input: ReportCommentInput) -> ReportPayload
         viewer.user_id,
         input.reason,
         text,
-        info.context.moderation.review_at,
+        info.context.service(Moderation).review_at,
         may_write,
     )
     return ReportPayload(input.id)

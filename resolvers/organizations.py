@@ -19,6 +19,7 @@ from resolvers.authorization import (
     sees_organization,
     sees_tickets,
 )
+from resolvers.context import PrefetchedPages
 from resolvers.mutations import Rule, UserError, checked, checked_each, reported
 from resolvers.node_ids import node_id, user_names
 from resolvers.selection import Info, first_slice, slice_of
@@ -159,7 +160,7 @@ async def organization(info: Info, organization_name: str) -> Organization | Non
         return await store.get(name)
     found, page = await store.with_users(name, cut)
     if found is not None:
-        context.prefetched.keep(found, cut, page)
+        context.part(PrefetchedPages).keep(found, cut, page)
     return found
 
 
@@ -186,7 +187,7 @@ async def users(
 ) -> Page[OrganizationUser]:
     """Return a page of an organisation's users, sorted by user name."""
     cut = slice_of(info, first, after, last, before, kind=CursorKind.NAME)
-    page = info.context.prefetched.take(root, cut)
+    page = info.context.part(PrefetchedPages).take(root, cut)
     return page or await info.context.stores.organizations.users(root.name, cut)
 
 
@@ -217,7 +218,7 @@ async def user(
     if cut is not None and await sees_tickets(context, root.name, username):
         found, page = await context.stores.tickets.with_user(root.name, username, cut)
         if found is not None:
-            context.prefetched.keep(found, cut, page)
+            context.part(PrefetchedPages).keep(found, cut, page)
             return found
     return await organization_user(context, root.name, username)
 

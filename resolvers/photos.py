@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import strawberry
 
 from dal.model import rules
-from dal.repositories.photo_uploads import CONTENT_TYPES, NoUploadsError, UploadForm
+from dal.repositories.photo_uploads import CONTENT_TYPES, PhotoUploads, UploadForm
 from dal.table.errors import InvalidArgumentError
 from resolvers.authorization import require_viewer
 from resolvers.mutations import UserError, checked, reported
@@ -60,9 +60,7 @@ async def create_photo_uploads(
     input: CreatePhotoUploadsInput,  # noqa: A002 - Relay's name
 ) -> PhotoUploadsPayload:
     """Return forms with which the viewer's browser uploads photos to the bucket."""
-    viewer, uploads = require_viewer(info.context), info.context.uploads
-    if uploads is None:
-        raise NoUploadsError
+    viewer, uploads = require_viewer(info.context), info.context.service(PhotoUploads)
     content_types = checked(input, _GIVEN)["content_types"]
     return PhotoUploadsPayload(await uploads.forms(viewer.user_id, content_types))
 

@@ -6,6 +6,7 @@ from typing import Annotated, TypeAlias
 
 import strawberry
 
+from dal.live.log import Log
 from dal.model import (
     NEGATIVE,
     POSITIVE,
@@ -21,7 +22,7 @@ from dal.query.pagination import Page
 from dal.query.plan import PlanBasis
 from dal.repositories.comments import Selection
 from resolvers.authorization import require_staff, require_viewer
-from resolvers.context import NO_DETAILS
+from resolvers.context import NO_DETAILS, ProductReads
 from resolvers.groups import load_group, product_ids
 from resolvers.mutations import UserError, changed, reported
 from resolvers.selection import (
@@ -120,11 +121,13 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     cut = slice_of(
         info, first, after, last, before, kind=ordered.kind, order_by=ordered, plan_by=plan_by
     )
-    stores, broker, since = info.context.stores, info.context.broker, None
-    if broker is not None and isinstance(root, Product) and selects(info, "eventCursor"):
+    stores, since = info.context.stores, None
+    live = isinstance(root, Product) and selects(info, "eventCursor")
+    log: Log | None = info.context.services.get(Log) if live else None
+    if log is not None:
         # Take the last position in the log of changes before the rows are read. The events after
         # this position then include the changes that the log receives during the read.
-        since = broker.log.last
+        since = log.last
     if selects(info, "totalCount"):
         page = await stores.comments.counted_page(selection, cut, since)
     else:
@@ -160,7 +163,7 @@ async def is_known(root: strawberry.Parent[Product], info: Info) -> bool:
 
 
 async def _details(product: Product, info: Info) -> ProductDetails:
-    return product.details or await info.context.products.details(product.product_id)
+    return product.details or await info.context.part(ProductReads).details(product.product_id)
 
 
 @strawberry.input(description="Fields to change. An omitted field keeps its value.")

@@ -10,6 +10,7 @@ from dal.model import (
     ProductGroup,
     rules,
 )
+from resolvers.context import ProductReads
 from resolvers.groups import product_ids
 from resolvers.selection import (
     Info,
@@ -21,7 +22,7 @@ async def statistics(
 ) -> CommentStatistics | None:
     """Return the statistics of a product or a group; None until the server has counted comments."""
     languages = None if language is None else rules.languages("language", language)
-    reads = [info.context.products.statistics(one) for one in product_ids(root, info)]
+    reads = [info.context.part(ProductReads).statistics(one) for one in product_ids(root, info)]
     products = await asyncio.gather(*reads)
     counted = [one for one in products if one is not None]
     if len(counted) < len(products):

@@ -18,6 +18,7 @@ from resolvers.authorization import (
     require_viewer,
     sees_tickets,
 )
+from resolvers.context import PrefetchedPages
 from resolvers.mutations import Rule, UserError, checked, new_id, reported
 from resolvers.node_ids import own_id_of
 from resolvers.selection import CreatedBefore, CreatedFrom, DateOrder, Info, OrderBy, slice_of
@@ -112,7 +113,7 @@ async def tickets(  # noqa: PLR0913, PLR0917 - the field's arguments
     filters = _filters(status, created_from, created_before)
     selection = TicketSelection(root.organization, root.username, *filters)
     cut = slice_of(info, first, after, last, before, order_by=order_by)
-    page = info.context.prefetched.take(root, cut) if selection == whole else None
+    page = info.context.part(PrefetchedPages).take(root, cut) if selection == whole else None
     return page or await info.context.stores.tickets.page(selection, cut)
 
 

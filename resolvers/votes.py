@@ -1,17 +1,41 @@
 """Helpful votes: users mark the comments of other users as helpful."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import strawberry
+from strawberry.dataloader import DataLoader
 
 from dal.model import Comment, Product
 from dal.model.votes import Highlights
 from resolvers.authorization import may_vote, require_viewer
+from resolvers.context import Context
 from resolvers.mutations import UserError, checked, reported
 from resolvers.node_ids import own_id_of
 from resolvers.selection import Info
 
 _WHICH = {"id": own_id_of("Comment")}
+
+
+class ViewerVotes:
+    """The viewer's votes in one request. One read returns the votes for a whole page."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.changed: dict[str, bool] = {}
+        """The votes that this request's mutations have changed, by comment id: True for a vote,
+        False for a withdrawn vote. Reads of votes may not return these changes yet."""
+        self.loader: DataLoader[Comment, bool] = DataLoader(self._load, cache=False)
+
+    async def _load(self, comments: Sequence[Comment]) -> list[bool]:
+        viewer = self._context.viewer
+        assert viewer is not None  # noqa: S101 - the field is null without a viewer
+        unknown = {one.comment_id: one for one in comments if one.comment_id not in self.changed}
+        marked: set[str] = set()
+        if unknown:
+            votes = self._context.stores.votes
+            marked = await votes.marked(viewer.user_id, list(unknown.values()))
+        return [self.changed.get(one.comment_id, one.comment_id in marked) for one in comments]
 
 
 @strawberry.input(description="The comment that you find helpful.")
@@ -50,7 +74,7 @@ async def _set_vote(info: Info, given: MarkHelpfulInput, *, helpful: bool) -> Vo
     viewer, comment_id = require_viewer(info.context), checked(given, _WHICH)["id"]
     votes = info.context.stores.votes
     comment = await votes.mark(comment_id, viewer.user_id, may_vote, helpful=helpful)
-    info.context.voted[comment_id] = helpful
+    info.context.part(ViewerVotes).changed[comment_id] = helpful
     return VotePayload(comment)
 
 
@@ -58,7 +82,7 @@ async def viewer_found_helpful(root: strawberry.Parent[Comment], info: Info) -> 
     """Return whether the viewer has marked a comment as helpful; None without a viewer."""
     if info.context.viewer is None:
         return None
-    return await info.context.votes.load(root)
+    return await info.context.part(ViewerVotes).loader.load(root)
 
 
 async def highlights(root: strawberry.Parent[Product], info: Info) -> Highlights:

@@ -4,7 +4,7 @@ import asyncio
 import gc
 import logging
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable
 from contextlib import suppress
 from functools import cache
 
@@ -14,18 +14,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from dal.analytics.service import Analytics
-from dal.dynamodb.table import Table
-from dal.live.log import Broker, InProcessBroker
-from dal.repositories.photo_uploads import PhotoUploads
-from dal.stores import Stores
-from schema.build import build_schema
-from schema.execution.executable_schema import ExecutableSchema
-from schema.execution.trusted_documents import TrustedDocuments
-from server.analytics import analytics_of
-from server.auth.authenticator import DEMO_USER, Authenticator, DemoAccount, SignInCode
+from server.auth.authenticator import DEMO_USER, DemoAccount
 from server.auth.sign_in import SignIn
-from server.errors import CommandError
 from server.health import health_routes
 from server.http.admission import Admission, Clients, RateLimitMiddleware
 from server.http.connections import (
@@ -36,7 +26,7 @@ from server.http.connections import (
     raise_descriptor_limit,
 )
 from server.http.errors import http_failure
-from server.http.graphql import GraphQLView, SharedCaching
+from server.http.graphql import GraphQLView
 from server.http.middleware import (
     AllowedHosts,
     CompressionMiddleware,
@@ -49,9 +39,7 @@ from server.http.middleware import (
 from server.http.request import PersistedDocuments, wants_events
 from server.http.subscriptions import EventStreamView, SubscriberLimit
 from server.http.websocket import WebSocketView
-from server.local_engine.data_directory import DataDirectory
-from server.manifests import read_manifests
-from server.observability.signals import OFF, Signals
+from server.services import Services
 from server.settings import NO_RATE_LIMIT, Settings
 
 _GRAPHQL = "/graphql"
@@ -66,70 +54,36 @@ request."""
 logger = logging.getLogger(__name__)
 
 
-def create_app(  # noqa: PLR0913 - all parts of a server
-    settings: Settings,
-    *,
-    table: Table,
-    authenticator: Authenticator,
-    directory: DataDirectory | None = None,
-    documents: Mapping[str, str] | None = None,
-    broker: Broker | None = None,
-    stores: Stores | None = None,
-    signals: Signals = OFF,
-    analytics: Analytics | None = None,
-    uploads: PhotoUploads | None = None,
-    loading: Callable[[], tuple[int, int] | None] | None = None,
-    code: SignInCode | None = None,
-) -> ASGIApp:
-    """Return the HTTP application, which serves the data of an open table.
+def create_app(settings: Settings, services: Services) -> ASGIApp:
+    """Return the HTTP application.
 
-    Args:
-        settings: The settings of the server.
-        table: The open table.
-        authenticator: Verifies JWTs.
-        directory: The embedded engine's data directory. Readiness checks that its data files exist.
-        documents: The texts, by id, of the trusted (registered) documents in the table.
-        broker: Delivers the writes of all processes to subscribers. By default, this function
-            creates a broker for the writes of this process.
-        stores: The repositories of the table. By default, this function creates them.
-        signals: Metrics, traces and the access log.
-        analytics: The service for trends and movers (the products that changed most). By default,
-            this function creates it. If the caller passes a service, the caller must close it.
-        uploads: Signs the forms by which browsers upload photos to a bucket. None without a bucket.
-        loading: Returns the number of loaded demo comments and the number of all demo comments, or
-            None if no load is running.
-        code: The code with which a visitor signs in to the demo.
-
-    Raises CommandError for an invalid setting.
+    The caller opens and closes the services.
     """
-    broker = broker or InProcessBroker()
-    schema = build_schema(
-        introspection=settings.introspection,
-        federation=settings.federation,
-        explain=settings.plans,
-        compiles=settings.compiles,
-        kind=signals.schema,
-    )
-    stores = stores or Stores(table, broker)
+    documents, stores = services.documents, services.stores
+    # Trust this document, too: the product page sends its id to subscribe to comments.
+    if settings.documents_only:
+        from pages.page_documents import DOCUMENTS  # noqa: PLC0415 - as in _pages
+
+        documents.add("product.live", DOCUMENTS["product.live"])
     view = GraphQLView(
-        schema,
+        services.schema,
+        settings=settings,
         stores=stores,
         documents=PersistedDocuments(
-            trusted_documents(settings, schema, documents or {}),
+            documents,
             stores.documents,
             trusted_only=settings.documents_only,
             automatic=settings.apq,
         ),
-        authenticator=authenticator,
-        caching=SharedCaching(settings.s_maxage, settings.stale_while_revalidate),
-        settings=settings,
-        broker=broker,
-        analytics=analytics or analytics_of(settings),
-        uploads=uploads,
+        authenticator=services.authenticator,
+        services=services.for_requests(settings),
     )
 
     others = Starlette(
-        routes=[Route(_GRAPHQL, view, methods=["GET", "POST"]), *health_routes(table, directory)],
+        routes=[
+            Route(_GRAPHQL, view, methods=["GET", "POST"]),
+            *health_routes(services.table, services.directory),
+        ],
         exception_handlers={HTTPException: http_failure},
     )
     # Do not let Starlette redirect /graphql/ to /graphql. The redirect would go to the host in the
@@ -138,14 +92,14 @@ def create_app(  # noqa: PLR0913 - all parts of a server
     # The pages are the router's default application, which gets only the paths without a route. A
     # Mount would also get a request with a wrong method, such as PUT /graphql, and the client would
     # get status 404 instead of 405.
-    others.router.default = _pages(view, settings, authenticator, loading, code)
+    others.router.default = _pages(view, settings, services)
     app: ASGIApp = CompressionMiddleware(_Shortcut(view, _live(settings, view), others))
     app = DeadlineMiddleware(app, seconds=settings.deadline)
     if settings.rate_limit != NO_RATE_LIMIT:
         app = RateLimitMiddleware(app, settings.rate_limit, settings.trusted_proxies)
     app = HostMiddleware(FailureMiddleware(app), AllowedHosts(settings))
     app = CrossOriginMiddleware(app, origins=settings.cors_origins, local=settings.demo)
-    return signals.around(RequestIdMiddleware(app), wants_events)
+    return services.signals.around(RequestIdMiddleware(app), wants_events)
 
 
 class Served:
@@ -188,29 +142,6 @@ class Served:
             await receive()
 
 
-def trusted_documents(
-    settings: Settings, schema: ExecutableSchema, kept: Mapping[str, str]
-) -> TrustedDocuments:
-    """Return the trusted documents: those of the manifests in the settings, and ``kept``.
-
-    ``kept`` are the texts of the documents in the table, by id. If one of them does not fit this
-    version of the schema, the server logs an error and does not use the document. Raises
-    CommandError if documents of the manifests are invalid. The message lists all of them.
-    """
-    trusted = TrustedDocuments(schema.documents)
-    broken = trusted.add_all(read_manifests(settings.documents))
-    if broken:
-        raise CommandError(" ".join(broken))
-    for sentence in trusted.add_all(kept):
-        logger.error("%s", sentence)
-    # Trust this document, too: the product page sends its id to subscribe to comments.
-    if settings.documents_only:
-        from pages.page_documents import DOCUMENTS  # noqa: PLC0415 - as in _pages
-
-        trusted.add("product.live", DOCUMENTS["product.live"])
-    return trusted
-
-
 def _live(settings: Settings, view: GraphQLView) -> ASGIApp:
     """Return the application for subscriptions over WebSocket or as server-sent events."""
     sockets = WebSocketView(view, settings.cors_origins, settings.demo, settings.deadline)
@@ -222,13 +153,7 @@ def _live(settings: Settings, view: GraphQLView) -> ASGIApp:
     return SubscriberLimit(live, Clients(settings.trusted_proxies).at)
 
 
-def _pages(
-    view: GraphQLView,
-    settings: Settings,
-    authenticator: Authenticator,
-    loading: Callable[[], tuple[int, int] | None] | None,
-    code: SignInCode | None,
-) -> ASGIApp:
+def _pages(view: GraphQLView, settings: Settings, services: Services) -> ASGIApp:
     """Return an application that imports the pages and Jinja when the first page is requested.
 
     The import takes a tenth of the time of a server's start. Many storefronts need no pages,
@@ -239,7 +164,8 @@ def _pages(
     def app() -> ASGIApp:
         from pages.routes import pages_app  # noqa: PLC0415 - see the docstring
 
-        demo = DemoAccount(DEMO_USER, authenticator, code) if settings.demo else None
+        authenticator = services.authenticator
+        demo = DemoAccount(DEMO_USER, authenticator, services.code) if settings.demo else None
         provider = None
         if settings.sign_in_client_id is not None and authenticator.issuer is not None:
             provider = SignIn(
@@ -248,7 +174,7 @@ def _pages(
                 settings.sign_in_client_id,
                 settings.sign_in_client_secret or "",
             )
-        return pages_app(view, settings, demo, provider, loading)
+        return pages_app(view, settings, demo, provider, services.loading)
 
     async def pages(scope: Scope, receive: Receive, send: Send) -> None:
         await app()(scope, receive, send)

@@ -14,12 +14,10 @@ from dal.dynamodb import admin
 from dal.dynamodb.errors import NoTableError
 from dal.dynamodb.table import Table
 from dal.entities import INDEXES
-from dal.stores import Stores
+from dal.repositories.documents import DocumentRepository
 from dal.table.definition import differences, listed
 from dal.table.errors import DalError
-from schema.build import build_schema
 from server.analytics import open_analytics
-from server.app import trusted_documents
 from server.auth.issuer import Issuer, KeysUnavailableError
 from server.auth.secret import FILE_NAME, secret_source
 from server.errors import CommandError, installing
@@ -27,6 +25,7 @@ from server.http.middleware import is_loopback
 from server.local_engine.data_directory import DataDirectory
 from server.local_engine.storage import open_store
 from server.moderation import moderation_of
+from server.services import schema_of, trusted_documents
 from server.settings import Settings
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -175,13 +174,8 @@ def words(settings: Settings) -> Finding:
 
 def manifests(settings: Settings) -> Finding:
     """Check that the manifests can be read, and that their documents are valid in the schema."""
-    schema = build_schema(
-        introspection=settings.introspection,
-        federation=settings.federation,
-        explain=settings.plans,
-    )
     try:
-        trusted_documents(settings, schema, {})
+        trusted_documents(settings, schema_of(settings), {})
     except CommandError as error:
         return danger("manifests", " ".join(str(error).split()))
     return ok("manifests", "their documents can be executed.")
@@ -320,7 +314,7 @@ async def documents(settings: Settings, table: Table) -> Finding:
             "documents",
             "the server executes all documents, also documents that are not registered.",
         )
-    if not settings.documents and not await Stores(table).documents.all():
+    if not settings.documents and not await DocumentRepository(table).all():
         return danger(
             "documents",
             "no document is registered, but --documents-only allows only registered documents: add "

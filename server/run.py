@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import uvloop
 
-from dal.stores import Stores
-from schema.build import build_schema
-from server.app import trusted_documents
+from dal.repositories.documents import DocumentRepository
 from server.auth.authenticator import (
     CODE_SECONDS,
     DEMO_LIFETIME,
@@ -29,9 +27,9 @@ from server.http.middleware import AllowedHosts
 from server.local_engine.storage import Store, open_store
 from server.logs import set_up_logs
 from server.loop_watchdog import watched
-from server.moderation import moderation_of
 from server.observability.exposition import check_packages, exposed
-from server.serving import HttpServer, check_broker, duplicates, open_application
+from server.services import check_broker, check_files
+from server.serving import HttpServer, duplicates, open_application
 from server.settings import Settings
 from server.workers import Supervisor
 
@@ -124,7 +122,7 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
 async def _check_documents(settings: Settings, store: Store) -> None:
     """Raise CommandError if ``--documents-only`` is set, but no document is registered."""
     given = settings.documents or not settings.documents_only
-    if not given and not await Stores(store.table).documents.all():
+    if not given and not await DocumentRepository(store.table).all():
         raise CommandError(
             "--documents-only allows only registered documents, but no document is registered: "
             "name a manifest with --documents, or run `marginalia documents add` first."
@@ -136,14 +134,7 @@ async def _serve_by_workers(
 ) -> None:
     # Check the files that the settings name before workers start. If a file is invalid, this raises
     # one error. Otherwise every worker would log the error and end.
-    moderation_of(settings)
-    if settings.documents:
-        schema = build_schema(
-            introspection=settings.introspection,
-            federation=settings.federation,
-            explain=settings.plans,
-        )
-        trusted_documents(settings, schema, {})
+    check_files(settings)
     if settings.demo:
         # Load the demo data before workers start, because their pages cannot show the progress.
         async with _demo(store).in_background() as loading:

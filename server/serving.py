@@ -8,26 +8,16 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from importlib.util import find_spec
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from dal.dynamodb.table import Table
-from dal.live import erasures
-from dal.live.log import Broker, InProcessBroker
-from dal.repositories.photo_uploads import PhotoUploads
-from dal.stores import Stores
-from server.analytics import analytics_of
 from server.app import Served, create_app
-from server.auth.authenticator import Authenticator, SignInCode
-from server.auth.claims import ClaimRules
-from server.auth.issuer import Issuer
-from server.errors import CommandError, installing
+from server.auth.authenticator import SignInCode
 from server.http.connections import Connection
 from server.http.websocket import PING_EVERY, WebSocketProtocol
-from server.local_engine.data_directory import DataDirectory
-from server.observability.signals import open_signals
+from server.services import Loading, open_services
 from server.settings import Settings
 
 MAX_SOCKET_MESSAGE = 131_072
@@ -48,123 +38,19 @@ connection per socket. On a busy server, a turn can take tens of milliseconds, s
 new connections would wait too long."""
 
 
-def authenticator_of(settings: Settings, secret: Callable[[], str | None]) -> Authenticator:
-    """Return the object that verifies JWTs by the rules of the settings."""
-    issuer = None
-    if settings.jwt_issuer is not None or settings.jwks_url is not None:
-        issuer = Issuer(settings.jwt_issuer, settings.jwks_url)
-    role_names: dict[str, frozenset[str]] = {}
-    for theirs, ours in (role.rsplit("=", 1) for role in settings.jwt_roles):
-        role_names[theirs] = role_names.get(theirs, frozenset()) | {ours}
-    rules = ClaimRules(
-        issuer=settings.jwt_issuer,
-        audience=settings.jwt_audience,
-        names=settings.jwt_name_claims,
-        roles=settings.jwt_roles_claim,
-        role_names=role_names,
-    )
-    return Authenticator(secret=secret, issuer=issuer, rules=rules)
-
-
 @asynccontextmanager
 async def open_application(
     settings: Settings,
     table: Table,
     secret: Callable[[], str | None],
-    loading: Callable[[], tuple[int, int] | None] | None = None,
+    loading: Loading | None = None,
     code: SignInCode | None = None,
 ) -> AsyncIterator[Served]:
-    """Yield the application for an open table, with its broker, metrics, traces and access log.
-
-    ``secret`` returns the secret that verifies JWTs. ``loading`` and ``code`` are passed to
-    ``create_app``.
-    """
-    authenticator = authenticator_of(settings, secret)
-    analytics = analytics_of(settings)
-    async with (
-        open_signals(settings) as signals,
-        _open_broker(settings) as broker,
-        _open_uploads(settings) as uploads,
-    ):
-        stores = Stores(table, broker)
-        for work in stores.background:
-            work.start()
-        app = create_app(
-            settings,
-            table=table,
-            authenticator=authenticator,
-            directory=DataDirectory(settings.data_dir) if settings.embedded else None,
-            broker=broker,
-            stores=stores,
-            documents=await stores.documents.all(),
-            signals=signals,
-            analytics=analytics,
-            uploads=uploads,
-            loading=loading,
-            code=code,
-        )
-        served = Served(app, settings)
-        watching = asyncio.create_task(erasures.watch(table, broker))
-        warning = None
-        if authenticator.issuer is not None:
-            warning = asyncio.create_task(authenticator.issuer.warn_if_unavailable())
-        analytics.start()
-        try:
-            async with signals.sampling(table, served.admission):
-                yield served
-        finally:
-            watching.cancel()
-            if warning is not None:
-                warning.cancel()
-            await analytics.close()
-
-
-def check_broker(settings: Settings) -> None:
-    """Raise CommandError if the broker's settings are invalid. Warn if live comments are off."""
-    if not settings.live:
-        logger.warning(
-            "Live comments are off, because several workers need Redis to send changes to each "
-            "other: add --redis-url."
-        )
-    if settings.redis_url is None:
-        return
-    if find_spec("redis") is None:
-        raise CommandError(
-            f"--redis-url needs a Python package that is not installed: run {installing('redis')}."
-        )
-    from dal.live.redis_stream import client_of  # noqa: PLC0415 - an extra
-
-    try:
-        client_of(settings.redis_url)
-    except (TypeError, ValueError) as error:
-        raise CommandError(f"--redis-url has an invalid option: {error}.") from error
-
-
-@asynccontextmanager
-async def _open_broker(settings: Settings) -> AsyncIterator[Broker]:
-    """Yield a broker that uses Redis. Without ``redis_url``, the broker serves only this process.
-
-    A broker that uses Redis is closed at the end of the ``with`` block.
-    """
-    if settings.redis_url is not None:
-        from dal.live import redis_stream  # noqa: PLC0415 - an extra
-
-        async with redis_stream.joined(settings.redis_url, settings.table) as broker:
-            yield broker
-    else:
-        yield InProcessBroker()
-
-
-@asynccontextmanager
-async def _open_uploads(settings: Settings) -> AsyncIterator[PhotoUploads | None]:
-    """Yield the object that signs upload forms for the bucket of the settings, or None."""
-    if settings.upload_bucket is None:
-        yield None
-        return
-    from dal.dynamodb.sdk import open_s3  # noqa: PLC0415 - imports the AWS SDK
-
-    async with open_s3(settings.upload_bucket) as store:
-        yield await PhotoUploads.open(store, settings.upload_url)
+    """Yield the application for an open table. For the arguments, see ``open_services``."""
+    async with open_services(settings, table, secret, loading, code) as services:
+        served = Served(create_app(settings, services), settings)
+        async with services.signals.sampling(table, served.admission):
+            yield served
 
 
 def http_config(

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from cachetools import LRUCache
 
@@ -67,17 +67,14 @@ class Analytics:
     exists, the store fails or is too slow, or too many questions are running.
     """
 
-    def __init__(self, open_store: OpenStore | None = None) -> None:
+    missing: ClassVar[str] = NOT_SET_UP
+
+    def __init__(self, open_store: OpenStore) -> None:
         self._open = open_store
         self._opening: asyncio.Task[AnalyticsStore] | None = None
         self._running = 0
         self._kept: LRUCache[object, Any] = LRUCache(KEPT)
         self._shared = SharedReads[Any]()
-
-    @property
-    def available(self) -> bool:
-        """Whether a store is set up."""
-        return self._open is not None
 
     async def trend(self, question: TrendQuestion) -> Trend:
         """Return a product's comments over time, with a point for each period.
@@ -100,8 +97,7 @@ class Analytics:
 
     def start(self) -> None:
         """Begin to open the store, so that the first question does not have to wait."""
-        if self._open is not None:
-            self._begin_to_open(self._open)
+        self._begin_to_open()
 
     async def close(self) -> None:
         """Close the store."""
@@ -113,13 +109,11 @@ class Analytics:
     async def _answer(
         self, question: Asked, ask: Callable[[Asked, AnalyticsStore, Export], Awaitable[Answer]]
     ) -> Answer:
-        if self._open is None:
-            raise AnalyticsMissingError(NOT_SET_UP)
         try:
             async with asyncio.timeout(DEADLINE):
                 # Other questions can wait for the same task, so a cancelled question must not
                 # cancel this task.
-                store = await asyncio.shield(self._begin_to_open(self._open))
+                store = await asyncio.shield(self._begin_to_open())
                 export: Export | None = await self._shared.read(None, store.export)
                 if export is None:
                     raise AnalyticsMissingError(NOT_FILLED)
@@ -131,11 +125,11 @@ class Analytics:
         except TimeoutError:
             raise AnalyticsUnavailableError(SLOW) from None
 
-    def _begin_to_open(self, open_store: OpenStore) -> "asyncio.Task[AnalyticsStore]":
+    def _begin_to_open(self) -> "asyncio.Task[AnalyticsStore]":
         """Return the task that opens the store. If an earlier attempt failed, start a new one."""
         opening = self._opening
         if opening is None or (opening.done() and (opening.cancelled() or opening.exception())):
-            opening = self._opening = asyncio.create_task(open_store())
+            opening = self._opening = asyncio.create_task(self._open())
         return opening
 
     async def _run(

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 from dal.live.changes import (
     Change,
@@ -162,6 +163,8 @@ class Log:
 
     The log has only the newest text of each comment. A change removes the comment's older texts.
     """
+
+    missing: ClassVar[str] = "This server has no subscriptions: query the list again instead."
 
     def __init__(self, *, kept: int = MAX_KEPT, kept_bytes: int = MAX_KEPT_BYTES) -> None:
         self._kept = kept

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from typing import ClassVar
 
 from dal.model.folding import fold
 
@@ -54,6 +55,8 @@ class Moderation:
     All texts wait if ``before_publishing`` is true. Otherwise only texts that contain a word or
     phrase of ``words`` wait.
     """
+
+    missing: ClassVar[str] = "This server has no moderation."
 
     before_publishing: bool = False
     words: "WordList | None" = None

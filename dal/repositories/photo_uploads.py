@@ -13,12 +13,12 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import ClassVar, Protocol
 from urllib.parse import unquote, urlsplit
 
 from dal.dynamodb.concurrency import in_parallel
 from dal.model import Photo
-from dal.table.errors import DalError, InvalidArgumentError, StoreRefusedError
+from dal.table.errors import InvalidArgumentError, StoreRefusedError
 
 MAX_UPLOAD = 10_000_000
 """Maximum bytes of an uploaded photo. Phones make photos of 2 to 6 MB."""
@@ -40,13 +40,6 @@ _UPLOAD = re.compile(
     rf"uploads/([0-9a-f]{{32}})/([0-9a-f]{{32}})\.({'|'.join(CONTENT_TYPES.values())})"
 )
 """The key of an upload: ``uploads/<user>/<id>.<ext>``."""
-
-
-class NoUploadsError(DalError):
-    """The server has no bucket for uploads."""
-
-    def __init__(self) -> None:
-        super().__init__("This server does not accept uploads: send the URLs of photos instead.")
 
 
 class FileStore(Protocol):
@@ -85,6 +78,8 @@ def _folder_of(user_id: str) -> str:
 
 class PhotoUploads:
     """Signs upload forms, and copies uploaded photos to their public addresses."""
+
+    missing: ClassVar[str] = "This server does not accept uploads: send the URLs of photos instead."
 
     def __init__(self, store: FileStore, url: str, form_url: str) -> None:
         self._store = store

@@ -30,9 +30,9 @@ from dal.dynamodb.errors import (
 from dal.errors import NotFoundError
 from dal.live.log import SlowListenerError
 from dal.query.errors import InvalidCursorError, NoIndexError, TooManySegmentsError
-from dal.repositories.photo_uploads import NoUploadsError
 from dal.table.errors import InvalidArgumentError
 from resolvers.authorization import ForbiddenError, UnauthenticatedError
+from resolvers.context import NotAvailableError
 
 MAX_ERRORS = 20
 MAX_MESSAGE = 300
@@ -85,7 +85,7 @@ CODES: dict[type[Exception], ErrorCode] = {
     AnalyticsUnavailableError: ErrorCode.UNAVAILABLE,
     AnalyticsMissingError: ErrorCode.NOT_AVAILABLE,
     AnalyticsFailedError: ErrorCode.UNAVAILABLE,
-    NoUploadsError: ErrorCode.NOT_AVAILABLE,
+    NotAvailableError: ErrorCode.NOT_AVAILABLE,
 }
 
 STORE_FAULTS = (

@@ -6,7 +6,7 @@ registered it. The specification of GraphQL over HTTP is
 https://graphql.github.io/graphql-over-http/draft/
 """
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -21,8 +21,8 @@ from strawberry.schema.exceptions import InvalidOperationTypeError
 from strawberry.types import ExecutionResult
 from strawberry.types.graphql import OperationType
 
-from dal.analytics.service import Analytics
-from dal.live.log import Broker
+from dal.live.log import Log
+from dal.model.moderation import Moderation
 from dal.repositories.photo_uploads import PhotoUploads
 from dal.stores import Stores
 from resolvers.context import Context, Pace
@@ -51,7 +51,6 @@ from server.http.request import (
     preferred,
     read_request,
 )
-from server.moderation import moderation_of
 from server.observability.observation import note_errors
 from server.settings import Settings
 
@@ -192,27 +191,23 @@ class GraphQLView:
     pages. Otherwise another site could make a visitor's browser write in the visitor's name (CSRF).
     """
 
-    def __init__(  # noqa: PLR0913 - all parts of a server
+    def __init__(
         self,
         schema: ExecutableSchema,
         *,
+        settings: Settings,
         stores: Stores,
         documents: PersistedDocuments,
         authenticator: Authenticator,
-        caching: SharedCaching,
-        settings: Settings,
-        broker: Broker,
-        analytics: Analytics,
-        uploads: PhotoUploads | None = None,
+        services: Mapping[type[Any], Any],
     ) -> None:
         self.schema = schema
-        self.uploads = uploads
+        self.uploads: PhotoUploads | None = services.get(PhotoUploads)
         self._documents = documents
-        self._caching = caching
+        self._caching = SharedCaching(settings.s_maxage, settings.stale_while_revalidate)
         self._authenticator = authenticator
         self._explain = settings.plans
         self._site = settings.public_url
-        rule = moderation_of(settings)
         self._context = partial(
             Context,
             stores=stores,
@@ -220,11 +215,8 @@ class GraphQLView:
             known_products_only=settings.known_products_only,
             buyers_only=settings.buyers_only,
             allow_empty_text=settings.allow_empty_text,
-            moderation=rule,
-            publication=ModeratedPublication(rule),
-            broker=broker if settings.live else None,
-            analytics=analytics,
-            uploads=uploads,
+            publication=ModeratedPublication(services[Moderation]),
+            services=services,
             pace=Pace(),
         )
 
@@ -303,9 +295,8 @@ class GraphQLView:
         The server has ``seconds`` to compute each result. Raises RefusedSubscriptionError if the
         subscription cannot begin.
         """
-        if context.broker is None:
-            message = "This server has no subscriptions: query the list again instead."
-            refused = GraphQLError(message, extensions={"code": "NOT_AVAILABLE"})
+        if Log not in context.services:
+            refused = GraphQLError(Log.missing, extensions={"code": "NOT_AVAILABLE"})
             raise RefusedSubscriptionError([refused])
         try:
             document = await self._documents.find(request)

@@ -25,6 +25,7 @@ from pages.addresses import comment_path
 from schema.build import build_schema
 from server.app import create_app
 from server.auth.authenticator import Authenticator
+from server.services import services_of
 from server.settings import Settings
 from tests import oracle
 from tests.dal.repositories.test_comments import (  # noqa: F401 - run here, too
@@ -134,7 +135,9 @@ async def test_statistics_are_null_and_pages_leave_them_out(each_table: Table) -
 
 def _app(table: Table, *, explain: bool = False) -> ASGIApp:
     authenticator = Authenticator(secret=lambda: SECRET)
-    return create_app(Settings(explain=explain), table=table, authenticator=authenticator)
+    return create_app(
+        Settings(explain=explain), services_of(Settings(explain=explain), table, authenticator)
+    )
 
 
 async def test_an_operation_that_needs_transactions_is_refused_before_it_changes_anything(

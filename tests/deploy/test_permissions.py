@@ -23,6 +23,7 @@ from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.cli.main import build
 from server.local_engine.storage import open_store, open_table
+from server.services import services_of
 from server.settings import Settings
 from tests import oracle
 from tests.conftest import Clients, fresh_table
@@ -124,7 +125,9 @@ async def test_a_server_works_with_the_serve_policy_alone(
     asked.clear()
     async with open_table(settings, share=False) as opened:
         stores = Stores(opened)
-        app = create_app(settings, table=opened, authenticator=Authenticator(secret=lambda: None))
+        app = create_app(
+            settings, services_of(settings, opened, Authenticator(secret=lambda: None))
+        )
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             assert (await client.get("/health/ready")).status_code == 200

@@ -32,7 +32,7 @@ from strawberry.relay.utils import to_base64
 from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.errors import NotFoundError
-from dal.live.log import InProcessBroker
+from dal.live.log import InProcessBroker, Log
 from dal.maintenance.export import export_pages
 from dal.model import ProductDetails
 from dal.model.moderation import ReviewCause
@@ -254,7 +254,7 @@ class World:
         return {state: await self.put(state, product, rating) for state in STATES}
 
     def context(self, viewer: Viewer | None) -> Context:
-        return Context(viewer, self.stores, broker=self.broker)
+        return Context(viewer, self.stores, services={Log: self.broker.log})
 
     async def run(self, operation: str, viewer: Viewer | None) -> str:
         """Return the response with its errors, as text."""

@@ -195,7 +195,7 @@ class Shop:
         context = Context(
             BOB,
             self._stores,
-            moderation=self._moderation,
+            services={Moderation: self._moderation},
             publication=ModeratedPublication(self._moderation),
         )
         answer = await SCHEMA.execute(text, context_value=context)

@@ -43,7 +43,7 @@ class Shop:
 
     async def run(self, document: str, user: str | None = "ana", **variables: Any) -> Any:
         viewer = None if user is None else Viewer(user)
-        context = Context(viewer, self.stores, uploads=self.uploads)
+        context = Context(viewer, self.stores, services={PhotoUploads: self.uploads})
         return await self.schema.execute(document, variables, context)
 
     async def forms(self, *types: str, user: str = "ana") -> list[dict[str, Any]]:

@@ -36,7 +36,10 @@ class Client:
 
     async def send(self, operation: str, **given: object) -> Any:
         context = Context(
-            ANN, self.stores, moderation=self.rule, publication=ModeratedPublication(self.rule)
+            ANN,
+            self.stores,
+            services={Moderation: self.rule},
+            publication=ModeratedPublication(self.rule),
         )
         result = await self._schema.execute(operation, {"input": given}, context_value=context)
         assert not result.errors

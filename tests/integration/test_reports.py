@@ -409,7 +409,7 @@ class Asking:
         self.schema, self.stores = schema, Stores(table)
 
     async def ask(self, operation: str, viewer: Viewer, **given: object) -> Any:
-        context = Context(viewer, self.stores, moderation=Moderation(review_at=3))
+        context = Context(viewer, self.stores, services={Moderation: Moderation(review_at=3)})
         variables = {"input": given} if given else {}
         result = await self.schema.execute(operation, variables, context_value=context)
         assert not result.errors
@@ -491,7 +491,7 @@ async def test_a_user_cannot_report_while_their_data_is_erased(client: Asking) -
     await client.stores.comments.add(ONE)
     await client.stores.standings.rewrite("bob", lambda one: replace(one, erasing={}))
     given = {"id": to_base64("Comment", "one"), "reason": "SPAM"}
-    context = Context(BOB, client.stores)
+    context = Context(BOB, client.stores, services={Moderation: Moderation()})
     refused = await client.schema.execute(REPORT, {"input": given}, context_value=context)
     assert "being erased" in str(refused.errors)
     assert await reports_in(client.stores.comments._table) == []

@@ -196,7 +196,10 @@ class Client:
 
     async def send(self, operation: str, viewer: Viewer, **given: object) -> dict[str, Any]:
         context = Context(
-            viewer, self.stores, moderation=self.rule, publication=ModeratedPublication(self.rule)
+            viewer,
+            self.stores,
+            services={Moderation: self.rule},
+            publication=ModeratedPublication(self.rule),
         )
         result = await self.schema.execute(operation, {"input": given}, context_value=context)
         assert not result.errors

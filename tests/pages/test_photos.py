@@ -1,6 +1,7 @@
 """Photos on pages: strips, links, and fields of the form."""
 
 import json
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -13,6 +14,7 @@ from dal.repositories.photo_uploads import MAX_UPLOAD, PhotoUploads
 from dal.stores import Stores
 from server.app import create_app
 from server.auth.authenticator import Authenticator
+from server.services import services_of
 from server.settings import Settings
 from tests.pages.conftest import COMMENT, SECRET, Parsed, client_of, jwt_of, opened
 from tests.server.applications import app_of
@@ -119,12 +121,9 @@ async def test_scripts_receive_forms_for_uploads(table: Table) -> None:
     Its policy allows connections to the API and the bucket.
     """
     uploads = await PhotoUploads.open(Bucket(), "https://photos.example/shop")
-    app = create_app(
-        Settings(),
-        table=table,
-        authenticator=Authenticator(secret=lambda: SECRET),
-        uploads=uploads,
-    )
+    settings = Settings()
+    services = services_of(settings, table, Authenticator(secret=lambda: SECRET))
+    app = create_app(settings, replace(services, uploads=uploads))
     async with client_of(app, jwt_of("ann")) as client:
         page = await opened(client, "/products/uploading")
         (field,) = [given for _, given in page.elements if "data-uploads" in given]

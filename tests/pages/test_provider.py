@@ -15,7 +15,7 @@ import pytest
 from dal.dynamodb.table import Table
 from server.auth.issuer import Issuer
 from server.auth.sign_in import SignIn
-from server.serving import authenticator_of
+from server.services import authenticator_of
 from server.settings import Settings
 from tests.pages.conftest import SITE, client_of, flags, opened
 from tests.server.applications import SECRET, app_of

@@ -2,6 +2,7 @@
 
 import base64
 import time
+from dataclasses import replace
 from http.cookies import SimpleCookie
 
 import httpx
@@ -13,6 +14,7 @@ from pages.addresses import product_path
 from pages.sessions import pasted_jwt
 from server.app import create_app
 from server.auth.authenticator import Authenticator, SignInCode
+from server.services import services_of
 from server.settings import Settings
 from tests.pages.conftest import SECRET, SITE, Parsed, client_of, flags, jwt_of, opened
 from tests.server.applications import app_of
@@ -221,7 +223,9 @@ async def test_the_link_that_a_demo_prints_signs_in_once_and_expires_after_minut
     authenticator = Authenticator(secret=lambda: SECRET)
     code, late = SignInCode(), SignInCode()
     link = f"/sign-in?code={code.text}"
-    app = create_app(Settings(demo=True), table=table, authenticator=authenticator, code=code)
+    settings = Settings(demo=True)
+    services = replace(services_of(settings, table, authenticator), code=code)
+    app = create_app(settings, services)
     async with client_of(app) as visitor:
         for wrong in ("", "x", "é", late.text):
             answer = await visitor.get("/sign-in", params={"code": wrong})

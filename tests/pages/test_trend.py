@@ -15,6 +15,7 @@ from dal.dynamodb.table import Table
 from dal.model import Comment
 from server.app import create_app
 from server.auth.authenticator import Authenticator
+from server.services import services_of
 from server.settings import Settings
 from tests.dal.analytics.oracle import write_export
 from tests.pages.conftest import COMMENT, SECRET, Parsed, client_of, invalid_html, stored
@@ -40,7 +41,7 @@ async def page(
 ) -> httpx.Response:
     await stored(table, COMMENTS)
     settings = Settings(data_dir=folder, table=table.name, analytics_url=url)
-    app = create_app(settings, table=table, authenticator=Authenticator(secret=lambda: SECRET))
+    app = create_app(settings, services_of(settings, table, Authenticator(secret=lambda: SECRET)))
     async with client_of(app) as client:
         return await client.get(f"/products/trend{query}")
 

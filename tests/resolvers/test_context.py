@@ -7,8 +7,10 @@ from dal.dynamodb.errors import ThrottledError
 from dal.model import Organization
 from dal.query.pagination import Page, PageInfo, Slice
 from dal.query.trace import ExecutionStatistics
-from resolvers.context import PrefetchedPages, RequestCache
+from resolvers.context import Context, PrefetchedPages, RequestCache
+from tests.resolvers.recording import STORES
 
+CONTEXT = Context(None, STORES)
 PAGE: Page[str] = Page([], PageInfo(None, None, None, None), ExecutionStatistics("T1"))
 
 
@@ -99,7 +101,7 @@ async def test_a_read_without_waiting_fields_is_cancelled() -> None:
 
 
 def test_a_prefetched_page_is_used_once_and_only_for_its_slice() -> None:
-    prefetched = PrefetchedPages()
+    prefetched = PrefetchedPages(CONTEXT)
     prefetched.keep("acme", Slice(20, next_page=True), PAGE)
     assert prefetched.take("acme", Slice(20)) is None
     assert prefetched.take("other", Slice(20, next_page=True)) is None
@@ -110,7 +112,7 @@ def test_a_prefetched_page_is_used_once_and_only_for_its_slice() -> None:
 def test_two_equal_owners_have_separate_pages() -> None:
     """Two fields of a request may read the same organisation."""
     prefetched, owners = (
-        PrefetchedPages(),
+        PrefetchedPages(CONTEXT),
         (Organization("acme", "free"), Organization("acme", "free")),
     )
     pages = replace(PAGE), replace(PAGE)

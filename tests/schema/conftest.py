@@ -8,6 +8,7 @@ import pytest
 from strawberry import Schema
 
 from dal.dynamodb.table import Table
+from dal.model.moderation import Moderation
 from dal.stores import Stores
 from resolvers.authorization import is_staff
 from resolvers.context import Context, Viewer
@@ -55,7 +56,8 @@ async def looks_missing(
 
     async def answer(text: str) -> tuple[object, ...]:
         calls.clear()
-        context = Context(viewer, Stores(noted), explain=True)
+        services = {Moderation: Moderation()}
+        context = Context(viewer, Stores(noted), explain=True, services=services)
         found = await schema.execute(
             text, context_value=context, operation_extensions={"cost": True}
         )
@@ -85,7 +87,7 @@ def runner(schema: Schema, stores: Stores) -> Run:
         explain: bool = False,
         **variables: object,
     ) -> Answer:
-        context = Context(viewer, stores, explain)
+        context = Context(viewer, stores, explain, services={Moderation: Moderation()})
         served = explaining() if explain else schema
         result = await served.execute(operation, variables, context_value=context)
         errors = [error.formatted for error in result.errors or []]

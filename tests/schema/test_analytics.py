@@ -65,9 +65,9 @@ def ask(schema: Schema, stores: Stores, store: DuckDBStore) -> Ask:
     return asking(schema, stores, Analytics(open_filled))
 
 
-def asking(schema: Schema, stores: Stores, analytics: Analytics) -> Ask:
+def asking(schema: Schema, stores: Stores, analytics: Analytics | None) -> Ask:
     async def ask(text: str, viewer: Viewer | None = None) -> Answer:
-        context = Context(viewer, stores, analytics=analytics)
+        context = Context(viewer, stores, services={Analytics: analytics})
         result = await schema.execute(text, context_value=context)
         return {"data": result.data, "errors": [one.formatted for one in result.errors or []]}
 
@@ -95,7 +95,7 @@ async def test_an_unavailable_analytics_store_does_not_fail_other_fields(
     async def away() -> AnalyticsStore:
         return await open_store(tmp_path, "t", "http://127.0.0.1:1")
 
-    for analytics, code in ((Analytics(), "NOT_AVAILABLE"), (Analytics(away), "UNAVAILABLE")):
+    for analytics, code in ((None, "NOT_AVAILABLE"), (Analytics(away), "UNAVAILABLE")):
         answer = await asking(schema, stores, analytics)(BOTH)
         assert answer["data"]["product"] == {"statistics": {"total": 6}, "trend": None}
         (error,) = answer["errors"]

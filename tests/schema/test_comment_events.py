@@ -11,7 +11,7 @@ import pytest
 
 from dal.dynamodb.table import Table
 from dal.entities.comment import ALL
-from dal.live.log import Broker, InProcessBroker
+from dal.live.log import Broker, InProcessBroker, Log
 from dal.live.redis_stream import joined
 from dal.model import Photo
 from dal.model.loaded import LoadedComment
@@ -49,7 +49,7 @@ class Api:
         self.broker = broker or InProcessBroker()
         self.schema = build_schema()
         self.context = partial(
-            Context, Viewer("ann"), Stores(table, self.broker), broker=self.broker
+            Context, Viewer("ann"), Stores(table, self.broker), services={Log: self.broker.log}
         )
 
     async def run(self, document: str, **variables: Any) -> Any:

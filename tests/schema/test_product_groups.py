@@ -7,7 +7,7 @@ from strawberry import Schema
 from strawberry.relay.utils import to_base64
 
 from dal.dynamodb.table import Table
-from dal.live.log import InProcessBroker
+from dal.live.log import Log
 from dal.model import ProductDetails
 from dal.stores import Stores
 from resolvers.context import Context
@@ -100,7 +100,7 @@ async def test_a_group_is_a_node_and_an_unknown_group_is_null(run: Run) -> None:
 
 
 async def test_a_groups_list_has_no_event_cursor(table: Table, schema: Schema) -> None:
-    context = Context(None, Stores(table), broker=InProcessBroker())
+    context = Context(None, Stores(table), services={Log: Log()})
     text = OF_GROUP % "comments { eventCursor }"
     result = await schema.execute(text, context_value=context)
     assert (result.errors, result.data) == (

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp
 from dal.dynamodb.table import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
+from server.services import services_of
 from server.settings import Settings
 
 SECRET = "a secret of thirty-two bytes, or more"
@@ -23,9 +24,8 @@ def app_of(
 ) -> ASGIApp:
     """Return the application with these settings. It accepts JWTs signed with ``SECRET``."""
     authenticator = authenticator or Authenticator(secret=lambda: SECRET)
-    return create_app(
-        Settings(**settings), table=table, authenticator=authenticator, documents=documents
-    )
+    chosen = Settings(**settings)
+    return create_app(chosen, services_of(chosen, table, authenticator, documents=documents))
 
 
 @asynccontextmanager

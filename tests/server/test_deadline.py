@@ -11,9 +11,6 @@ import pytest
 
 from dal.dynamodb import gate, retries
 from dal.dynamodb.table import Table
-from server.app import create_app
-from server.auth.authenticator import Authenticator
-from server.settings import Settings
 from tests.conftest import Clients, fresh_table
 from tests.proxy import (
     Fault,
@@ -28,8 +25,9 @@ from tests.proxy import (
     slow,
     through_proxy,
 )
+from tests.server.applications import app_of
 from tests.server.http.listening import listening
-from tests.server.serving import ADD, PAGE, SECRET, add_comment, all_comments, bearer
+from tests.server.serving import ADD, PAGE, add_comment, all_comments, bearer
 
 DEADLINE = 1.2
 
@@ -81,11 +79,7 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
 @asynccontextmanager
 async def serving(beyond: tuple[Table, Proxy], deadline: float) -> AsyncIterator[httpx.AsyncClient]:
     opened, _ = beyond
-    app = create_app(
-        Settings(deadline=deadline),
-        table=Table(opened.service, opened.name),
-        authenticator=Authenticator(secret=lambda: SECRET),
-    )
+    app = app_of(Table(opened.service, opened.name), deadline=deadline)
     async with (
         listening(app) as port,
         httpx.AsyncClient(

@@ -4,6 +4,7 @@ import asyncio
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from server.auth.authenticator import Authenticator
 from server.local_engine.data_directory import DataDirectory
 from server.local_engine.engine import embedded_engine
 from server.local_engine.storage import open_store
+from server.services import services_of
 from server.settings import Settings
 from tests.conftest import Clients
 from tests.fakes import FaultyClient, client_error, refuse
@@ -32,7 +34,9 @@ async def client_of(
     table: Table, directory: DataDirectory | None = None
 ) -> AsyncIterator[httpx.AsyncClient]:
     authenticator = Authenticator(secret=lambda: None)
-    app = create_app(Settings(), table=table, directory=directory, authenticator=authenticator)
+    settings = Settings()
+    services = replace(services_of(settings, table, authenticator), directory=directory)
+    app = create_app(settings, services)
     transport = httpx.ASGITransport(app=app)
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         yield client

@@ -15,6 +15,7 @@ import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from random import Random
@@ -44,6 +45,7 @@ from schema.execution.compiled.operation import CompiledOperation
 from schema.execution.selections import operations_of
 from server.app import create_app
 from server.auth.authenticator import Authenticator
+from server.services import services_of
 from server.settings import NO_RATE_LIMIT, Settings
 from tests import bulk, organizations
 from tests.dal.analytics.oracle import write_export
@@ -165,14 +167,10 @@ async def compared(count: int, directory: Path, *tables: Table) -> tuple[Counter
             broker = InProcessBroker()
             broker.log.begin(epoch=1, number=0)
             settings = Settings(explain=True, compiles=compiles, rate_limit=NO_RATE_LIMIT)
-            app = create_app(
-                settings,
-                table=table,
-                broker=broker,
-                stores=await fill(table, broker),
-                authenticator=Authenticator(secret=lambda: SECRET),
-                analytics=analytics,
-            )
+            authenticator = Authenticator(secret=lambda: SECRET)
+            services = services_of(settings, table, authenticator, broker=broker)
+            services = replace(services, stores=await fill(table, broker), analytics=analytics)
+            app = create_app(settings, services)
             port = await stack.enter_async_context(listening(app, settings))
             client = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60)
             clients.append(await stack.enter_async_context(client))

@@ -15,7 +15,7 @@ from dal.analytics import sql
 from dal.analytics.duckdb_store import DuckDBStore
 from dal.analytics.errors import AnalyticsUnavailableError
 from dal.analytics.questions import Interval, Span, TrendQuestion
-from dal.analytics.service import MAX_WAITING_QUESTIONS, Analytics, open_store
+from dal.analytics.service import MAX_WAITING_QUESTIONS, open_store
 from dal.analytics.store import AnalyticsStore, Export, Question, Result
 from dal.model import Comment
 from tests.dal.analytics import oracle
@@ -68,8 +68,6 @@ async def test_an_empty_or_missing_store_says_how_to_fill_or_install_it(
 ) -> None:
     with pytest.raises(AnalyticsUnavailableError, match=r"run `marginalia analytics refresh`"):
         await counts(duckdb_store)
-    with pytest.raises(AnalyticsUnavailableError, match="does not offer analytics"):
-        await Analytics().trend(ASKED)
     for module in ("dal.analytics.duckdb_store", "dal.analytics.clickhouse_store"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, "duckdb", None)

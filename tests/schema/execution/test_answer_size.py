@@ -17,7 +17,7 @@ import pytest
 from graphql import get_nullable_type, is_list_type, is_object_type
 
 from dal.counts.counts import MAX_LANGUAGES
-from dal.live.log import InProcessBroker
+from dal.live.log import InProcessBroker, Log
 from dal.model import Photo, ProductDetails, Reply
 from dal.model.rules import MAX_PHOTOS
 from dal.stores import Stores
@@ -229,7 +229,7 @@ async def test_an_operation_ends_when_its_result_has_too_many_values(
 
 async def test_an_event_ends_when_its_result_is_too_large(hurtful: Stores) -> None:
     broker = InProcessBroker()
-    context = partial(Context, None, hurtful, broker=broker)
+    context = partial(Context, None, hurtful, services={Log: broker.log})
     of_product = f"commentEdge {{ node {{ product {{ {TEXTS} }} }} }}"
     text = f'subscription {{ commentEvents(productId: "g1") {{ kind {of_product} }} }}'
     events = await SCHEMAS["compiled"].listen(text, {}, None, context=context, seconds=60.0)
@@ -254,7 +254,7 @@ async def test_the_results_of_one_change_are_completed_one_after_another(hurtful
         assert (await anext(listener)).result.errors is None
         arrived.append(turn)
 
-    context = partial(Context, None, hurtful, broker=broker, pace=Pace())
+    context = partial(Context, None, hurtful, services={Log: broker.log}, pace=Pace())
     text = 'subscription { commentEvents(productId: "g0") { commentEdge { node { text } } } }'
     listeners = [
         await SCHEMAS["compiled"].listen(text, {}, None, context=context, seconds=60.0)

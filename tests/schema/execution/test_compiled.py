@@ -16,7 +16,7 @@ from strawberry.relay.utils import to_base64
 
 from dal.analytics.service import Analytics
 from dal.dynamodb.table import Table
-from dal.live.log import InProcessBroker
+from dal.live.log import InProcessBroker, Log
 from dal.stores import Stores
 from resolvers.context import Context, Viewer
 from schema.execution.compiled.operation import CompiledOperation
@@ -179,7 +179,7 @@ async def test_all_fields_have_equal_results_compiled_and_by_graphql_core(
     broker = InProcessBroker()
 
     def context() -> Context:
-        return Context(viewer, full, explain=True, analytics=asked, broker=broker)
+        return Context(viewer, full, explain=True, services={Analytics: asked, Log: broker.log})
 
     for text in (*operations(schema).values(), *FAULTS):
         compiled = compiled_once(schema, text)

@@ -13,7 +13,7 @@ from resolvers.context import Viewer
 from server.auth.authenticator import Authenticator, make_token
 from server.auth.claims import InvalidTokenError
 from server.errors import CommandError
-from server.serving import authenticator_of
+from server.services import authenticator_of
 from server.settings import Settings
 
 SECRET = "a secret of thirty-two bytes, or more"

@@ -17,6 +17,7 @@ from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.http import admission
 from server.http.admission import TOO_MANY_MESSAGES, RateLimitMiddleware
+from server.services import services_of
 from server.settings import Settings
 from tests.schema.documents import chain
 from tests.server.http.listening import Echo, listening
@@ -172,7 +173,7 @@ def whole(table: Table) -> ASGIApp:
     """Return the whole application, with a rate of 100 requests per hour for each client."""
     # In a slow test, the rate must not allow further requests.
     settings = Settings(rate_limit="100/hour")
-    return create_app(settings, table=table, authenticator=Authenticator(secret=lambda: SECRET))
+    return create_app(settings, services_of(settings, table, Authenticator(secret=lambda: SECRET)))
 
 
 def stranger(app: ASGIApp, address: str) -> httpx.AsyncClient:

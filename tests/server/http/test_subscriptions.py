@@ -24,6 +24,7 @@ from server.app import create_app
 from server.auth import authenticator
 from server.auth.authenticator import Authenticator, make_token
 from server.http import connections, subscriptions, websocket
+from server.services import services_of
 from server.settings import Settings
 from tests.calls import calls_of
 from tests.conftest import Clients, fresh_table
@@ -67,7 +68,7 @@ def settings() -> Settings:
 @pytest.fixture
 async def url(table: Table, broker: InProcessBroker, settings: Settings) -> AsyncIterator[str]:
     authenticator = Authenticator(secret=lambda: SECRET)
-    app = create_app(settings, table=table, authenticator=authenticator, broker=broker)
+    app = create_app(settings, services_of(settings, table, authenticator, broker=broker))
     async with listening(app, settings) as port:
         yield f"http://127.0.0.1:{port}"
 
@@ -142,7 +143,7 @@ async def test_a_subscription_continues_after_the_page_of_a_query(
     noted = Table(table.service, table.name)
     calls = calls_of(noted)
     authenticator = Authenticator(secret=lambda: SECRET)
-    app = create_app(settings, table=noted, authenticator=authenticator, broker=broker)
+    app = create_app(settings, services_of(settings, noted, authenticator, broker=broker))
     async with listening(app, settings) as port, httpx.AsyncClient(timeout=60) as client:
         client.base_url = httpx.URL(f"http://127.0.0.1:{port}")
         page = (await client.get("/products/42", headers={"Accept": "text/html"})).text

@@ -18,6 +18,7 @@ from server.auth.authenticator import Authenticator
 from server.observability.metrics import Metrics
 from server.observability.signals import Signals
 from server.observability.tracing import Tracing
+from server.services import services_of
 from server.settings import Settings
 from tests.server.serving import SECRET
 
@@ -41,12 +42,9 @@ async def client_of(
     headers: dict[str, str] | None = None,
 ) -> AsyncIterator[httpx.AsyncClient]:
     """Yield a client of an application over ``table`` that reports to ``signals``."""
-    app = create_app(
-        settings or Settings(),
-        table=table,
-        authenticator=Authenticator(secret=lambda: SECRET),
-        signals=signals,
-    )
+    settings = settings or Settings()
+    authenticator = Authenticator(secret=lambda: SECRET)
+    app = create_app(settings, services_of(settings, table, authenticator, signals=signals))
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(app), base_url="http://localhost", headers=headers
     ) as client:

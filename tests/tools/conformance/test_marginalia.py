@@ -10,13 +10,13 @@ import pytest
 
 from dal.model import OrderStatus, Organization, OrganizationUser, Roster
 from dal.stores import Stores
-from server.app import create_app
-from server.auth.authenticator import Authenticator, make_token
-from server.settings import NO_RATE_LIMIT, Settings
+from server.auth.authenticator import make_token
+from server.settings import NO_RATE_LIMIT
 from tests import organizations
 from tests.conftest import Clients, fresh_table
 from tests.oracle import make_comments
 from tests.organizations import ACME, MEMBER
+from tests.server.applications import app_of
 from tests.server.serving import SECRET
 from tests.strategies import TIES, order
 from tools.conformance.check import Check
@@ -58,12 +58,7 @@ LISTS = {
 async def transport(clients: Clients, dynoxide_url: str) -> httpx.AsyncBaseTransport:
     table = await fresh_table(clients, dynoxide_url)
     await _fill(Stores(table))
-    app = create_app(
-        Settings(rate_limit=NO_RATE_LIMIT),
-        table=table,
-        authenticator=Authenticator(secret=lambda: SECRET),
-    )
-    return httpx.ASGITransport(app)
+    return httpx.ASGITransport(app_of(table, rate_limit=NO_RATE_LIMIT))
 
 
 async def _fill(stores: Stores) -> None:

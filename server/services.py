@@ -1,0 +1,249 @@
+"""Builds the objects that the requests of a process share.
+
+Servers, workers and ``serve --check`` build them by the functions of this module.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import Any, TypeAlias
+
+from dal.analytics.service import Analytics
+from dal.dynamodb.table import Table
+from dal.live import erasures
+from dal.live.log import Broker, InProcessBroker, Log
+from dal.model.moderation import Moderation
+from dal.repositories.documents import DocumentRepository
+from dal.repositories.photo_uploads import PhotoUploads
+from dal.stores import Stores
+from schema.build import build_schema
+from schema.execution.executable_schema import ExecutableSchema
+from schema.execution.trusted_documents import TrustedDocuments
+from server.analytics import analytics_of
+from server.auth.authenticator import Authenticator, SignInCode
+from server.auth.claims import ClaimRules
+from server.auth.issuer import Issuer
+from server.errors import CommandError, installing
+from server.local_engine.data_directory import DataDirectory
+from server.manifests import read_manifests
+from server.moderation import moderation_of
+from server.observability.signals import OFF, Signals, open_signals
+from server.settings import Settings
+
+Loading: TypeAlias = Callable[[], tuple[int, int] | None]
+"""Returns the number of loaded demo comments and the number of all demo comments, or None if no
+load is running."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """The objects that the requests of a process share."""
+
+    stores: Stores
+    table: Table
+    schema: ExecutableSchema
+    documents: TrustedDocuments
+    authenticator: Authenticator
+    broker: Broker
+    """Delivers the writes of all processes to subscribers."""
+    analytics: Analytics
+    moderation: Moderation
+    uploads: PhotoUploads | None = None
+    """Signs the forms by which browsers upload photos to a bucket. None without a bucket."""
+    signals: Signals = OFF
+    directory: DataDirectory | None = None
+    """The embedded engine's data directory. Readiness checks that its data files exist."""
+    loading: Loading | None = None
+    """The progress of loading the demo data."""
+    code: SignInCode | None = None
+    """The code with which a visitor signs in to the demo."""
+
+    def for_requests(self, settings: Settings) -> Mapping[type[Any], Any]:
+        """Return the objects that resolvers find in ``Context.services``, by type."""
+        found: dict[type[Any], Any] = {Analytics: self.analytics, Moderation: self.moderation}
+        if self.uploads is not None:
+            found[PhotoUploads] = self.uploads
+        if settings.live:
+            found[Log] = self.broker.log
+        return found
+
+
+def services_of(
+    settings: Settings,
+    table: Table,
+    authenticator: Authenticator,
+    *,
+    broker: Broker | None = None,
+    documents: Mapping[str, str] | None = None,
+    signals: Signals = OFF,
+) -> Services:
+    """Return the services that need no connection besides the table's.
+
+    ``broker`` is by default a broker for the writes of this process. ``documents`` are the texts
+    of the documents in the table, by id. Raises CommandError if a file that the settings name is
+    invalid.
+    """
+    broker = broker or InProcessBroker()
+    schema = schema_of(settings, signals.schema)
+    return Services(
+        stores=Stores(table, broker),
+        table=table,
+        schema=schema,
+        documents=trusted_documents(settings, schema, documents or {}),
+        authenticator=authenticator,
+        broker=broker,
+        analytics=analytics_of(settings),
+        moderation=moderation_of(settings),
+        signals=signals,
+    )
+
+
+@asynccontextmanager
+async def open_services(
+    settings: Settings,
+    table: Table,
+    secret: Callable[[], str | None],
+    loading: Loading | None = None,
+    code: SignInCode | None = None,
+) -> AsyncIterator[Services]:
+    """Yield the services of a process, with their connections and background tasks.
+
+    ``secret`` returns the secret that verifies JWTs.
+    """
+    authenticator = authenticator_of(settings, secret)
+    async with (
+        open_signals(settings) as signals,
+        _open_broker(settings) as broker,
+        _open_uploads(settings) as uploads,
+    ):
+        documents = await DocumentRepository(table).all()
+        services = replace(
+            services_of(
+                settings, table, authenticator, broker=broker, documents=documents, signals=signals
+            ),
+            uploads=uploads,
+            directory=DataDirectory(settings.data_dir) if settings.embedded else None,
+            loading=loading,
+            code=code,
+        )
+        for work in services.stores.background:
+            work.start()
+        watching = [asyncio.create_task(erasures.watch(table, broker))]
+        if authenticator.issuer is not None:
+            watching.append(asyncio.create_task(authenticator.issuer.warn_if_unavailable()))
+        services.analytics.start()
+        try:
+            yield services
+        finally:
+            for task in watching:
+                task.cancel()
+            await services.analytics.close()
+
+
+def schema_of(
+    settings: Settings, kind: type[ExecutableSchema] = ExecutableSchema
+) -> ExecutableSchema:
+    """Return the GraphQL schema that a server with these settings has."""
+    return build_schema(
+        introspection=settings.introspection,
+        federation=settings.federation,
+        explain=settings.plans,
+        compiles=settings.compiles,
+        kind=kind,
+    )
+
+
+def trusted_documents(
+    settings: Settings, schema: ExecutableSchema, stored: Mapping[str, str]
+) -> TrustedDocuments:
+    """Return the trusted documents: those of the manifests in the settings, and ``stored``.
+
+    ``stored`` are the texts of the documents in the table, by id. If one of them does not fit this
+    version of the schema, the server logs an error and does not use the document. Raises
+    CommandError if documents of the manifests are invalid. The message lists all of them.
+    """
+    trusted = TrustedDocuments(schema.documents)
+    broken = trusted.add_all(read_manifests(settings.documents))
+    if broken:
+        raise CommandError(" ".join(broken))
+    for sentence in trusted.add_all(stored):
+        logger.error("%s", sentence)
+    return trusted
+
+
+def check_files(settings: Settings) -> None:
+    """Raise CommandError if a file that the settings name is invalid."""
+    moderation_of(settings)
+    if settings.documents:
+        trusted_documents(settings, schema_of(settings), {})
+
+
+def authenticator_of(settings: Settings, secret: Callable[[], str | None]) -> Authenticator:
+    """Return the object that verifies JWTs by the rules of the settings."""
+    issuer = None
+    if settings.jwt_issuer is not None or settings.jwks_url is not None:
+        issuer = Issuer(settings.jwt_issuer, settings.jwks_url)
+    role_names: dict[str, frozenset[str]] = {}
+    for theirs, ours in (role.rsplit("=", 1) for role in settings.jwt_roles):
+        role_names[theirs] = role_names.get(theirs, frozenset()) | {ours}
+    rules = ClaimRules(
+        issuer=settings.jwt_issuer,
+        audience=settings.jwt_audience,
+        names=settings.jwt_name_claims,
+        roles=settings.jwt_roles_claim,
+        role_names=role_names,
+    )
+    return Authenticator(secret=secret, issuer=issuer, rules=rules)
+
+
+def check_broker(settings: Settings) -> None:
+    """Raise CommandError if the broker's settings are invalid. Warn if live comments are off."""
+    if not settings.live:
+        logger.warning(
+            "Live comments are off, because several workers need Redis to send changes to each "
+            "other: add --redis-url."
+        )
+    if settings.redis_url is None:
+        return
+    if find_spec("redis") is None:
+        raise CommandError(
+            f"--redis-url needs a Python package that is not installed: run {installing('redis')}."
+        )
+    from dal.live.redis_stream import client_of  # noqa: PLC0415 - an extra
+
+    try:
+        client_of(settings.redis_url)
+    except (TypeError, ValueError) as error:
+        raise CommandError(f"--redis-url has an invalid option: {error}.") from error
+
+
+@asynccontextmanager
+async def _open_broker(settings: Settings) -> AsyncIterator[Broker]:
+    """Yield a broker that uses Redis. Without ``redis_url``, the broker serves only this process.
+
+    A broker that uses Redis is closed at the end of the ``with`` block.
+    """
+    if settings.redis_url is not None:
+        from dal.live import redis_stream  # noqa: PLC0415 - an extra
+
+        async with redis_stream.joined(settings.redis_url, settings.table) as broker:
+            yield broker
+    else:
+        yield InProcessBroker()
+
+
+@asynccontextmanager
+async def _open_uploads(settings: Settings) -> AsyncIterator[PhotoUploads | None]:
+    """Yield the object that signs upload forms for the bucket of the settings, or None."""
+    if settings.upload_bucket is None:
+        yield None
+        return
+    from dal.dynamodb.sdk import open_s3  # noqa: PLC0415 - imports the AWS SDK
+
+    async with open_s3(settings.upload_bucket) as store:
+        yield await PhotoUploads.open(store, settings.upload_url)
