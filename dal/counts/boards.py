@@ -15,7 +15,7 @@ If a process is killed before a move, the next process that reads the product's 
 product.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from dal.counts import counter_items
@@ -25,6 +25,7 @@ from dal.counts.deferred import DeferredWork
 from dal.dynamodb.errors import ConditionFailedError
 from dal.dynamodb.table import Table
 from dal.entities.product import LEADERS
+from dal.model import Comment
 from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import Item, key_of, unchanged
 
@@ -99,3 +100,33 @@ class Boards(DeferredWork, CounterRule):
                 await self._table.update(update)
                 self.moved += 1
         return len(wrong)
+
+
+class BoardCorrection:
+    """Moves products to their places on the leaderboards."""
+
+    def __init__(self, table: Table) -> None:
+        self.boards = Boards(table)
+        self._stored: dict[str, list[StoredCounts]] = {}
+
+    def scanned(self, items: Sequence[Item], comments: Sequence[Comment]) -> None:
+        """Keep the statistics items."""
+        del comments
+        for one in stored_in(items):
+            self._stored.setdefault(one.key.product_id, []).append(one)
+
+    def suspects(self) -> Collection[str]:
+        """Return no comments, because this correction is about products."""
+        return ()
+
+    async def correct(self, suspects: Collection[str]) -> None:
+        """Move the products that have a wrong place."""
+        del suspects
+        moving = (one for one, stored in self._stored.items() if any(misplaced(one, stored)))
+        await self.boards.correct(moving)
+
+    def report(self) -> str:
+        """Return how many ranks were wrong."""
+        moved = self.boards.moved
+        sentences = f"{moved:,} ranks on leaderboards were out of date. They are correct now."
+        return sentences if moved else ""

@@ -123,7 +123,23 @@ class Names:
         self.added = 0
         self.removed = 0
 
-    async def correct(self) -> None:
+    def scanned(self, items: Sequence[Item], comments: Sequence[Comment]) -> None:
+        """Keep nothing, because ``correct`` scans again."""
+
+    def suspects(self) -> Collection[str]:
+        """Return no comments."""
+        return ()
+
+    def report(self) -> str:
+        """Return how many reservations were missing or left over."""
+        if not (self.added or self.removed):
+            return ""
+        return (
+            f"One comment per person: {self.added:,} comments were not recorded. They are "
+            f"recorded now. {self.removed:,} records of deleted comments are removed."
+        )
+
+    async def correct(self, suspects: Collection[str]) -> None:
         """Write missing reservations, and remove reservations of deleted comments.
 
         A comment that exceeds the limit, because its write arrived late, is added to the comments
@@ -131,6 +147,7 @@ class Names:
 
         If the limit is off or is being turned on, this method changes nothing.
         """
+        del suspects
         if (await MaintenanceStore(self._table).read()).one_per_person is not OnePerPerson.ON:
             return
         further: set[str] = set()

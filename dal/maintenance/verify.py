@@ -5,33 +5,20 @@ comments do not include, or the reverse. The amount of a real error (the stored 
 right number) stays the same during concurrent writes. So if counts differ, verification scans the
 table again. Verification reports only differences that have the same amount in every scan.
 
-Verification also corrects data that a killed process has left incomplete or wrong:
-
-* It moves products to their places on the leaderboards. Normally, products move some seconds after
-  the counts change.
-* It opens and closes the cases of reported comments (see ``dal.entities.case``).
-* It stores the numbers of helpful votes in comments.
-* It removes the cases, reports and votes of deleted comments.
-* If the table allows only one comment per user and product, further scans correct the reservations
-  (see ``dal.entities.commented``).
+Verification also corrects data that a killed process has left incomplete or wrong, by the
+corrections that its caller passes (see ``dal.composition``).
 """
 
 import asyncio
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dal.counts.boards import Boards, misplaced
 from dal.counts.counter_items import StoredCounts, stored_in
 from dal.counts.counts import RatingCounts, StatisticsKey, deltas, summed
-from dal.counts.helpful import HelpfulFolds
 from dal.dynamodb.scan import Progress, scan_all
 from dal.dynamodb.table import Table
-from dal.entities.case import commented_id
-from dal.entities.comment import BY_AUTHOR, comment_in
-from dal.entities.vote import is_counted, is_vote, vote_position, voted_id
-from dal.maintenance.commented_marking import Names
-from dal.repositories.cases import Cases
+from dal.entities.comment import comment_in
+from dal.kinds.correction import Correction
 from dal.table.items import Item
 
 PASSES = 3
@@ -49,40 +36,18 @@ class ScannedCounts:
     stored: dict[StatisticsKey, StoredCounts] = field(default_factory=dict)
     """The statistics items. A product's item of all languages together has leaderboard keys but no
     counts."""
-    reported: set[str] = field(default_factory=set)
-    """The ids of comments that have a case or reports."""
-    votes: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Maps a comment's id, and the key of a vote for it in ``byAuthor``, to a difference: the
-    number of the comment's vote items with this key, minus the number of votes that the comment's
-    own item stores."""
+    corrections: Sequence[Correction] = ()
+    """The corrections that also receive the scanned items."""
 
     def add(self, items: Sequence[Item]) -> None:
         """Add one page of a scan."""
         comments = [comment for item in items if (comment := comment_in(item)) is not None]
         found = summed(deltas(None, comment) for comment in comments)
-        voted = [one for one in comments if one.votes]
-        self.votes.subtract(
-            {
-                (one.comment_id, vote_position(one.product_id, one.comment_id)): one.votes
-                for one in voted
-            }
-        )
         for key, counts in found.items():
             self.counts[key] = self.counts.get(key, RatingCounts()) + counts
         self.stored |= {one.key: one for one in stored_in(items)}
-        self.reported |= {one for item in items if (one := commented_id(item)) is not None}
-        self.votes.update(
-            (voted_id(item), item.get(BY_AUTHOR.sort_key, {}).get("S", ""))
-            for item in items
-            if is_vote(item) and is_counted(item)
-        )
-
-    def misplaced(self) -> Iterator[str]:
-        """Yield the products that have a wrong place on a leaderboard."""
-        products: dict[str, list[StoredCounts]] = {}
-        for key, one in self.stored.items():
-            products.setdefault(key.product_id, []).append(one)
-        return (one for one, stored in products.items() if any(misplaced(one, stored)))
+        for one in self.corrections:
+            one.scanned(items, comments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,34 +68,27 @@ class Difference:
         return self.stored - self.expected
 
 
-async def count_comments(table: Table, seen: Progress) -> ScannedCounts:
+async def count_comments(
+    table: Table, seen: Progress, corrections: Sequence[Correction] = ()
+) -> ScannedCounts:
     """Scan the table once, and return the counts of its comments and its statistics items."""
-    scanned = ScannedCounts()
+    scanned = ScannedCounts(corrections=corrections)
     await scan_all(table, seen, scanned.add)
     return scanned
 
 
 async def verify(
-    table: Table,
-    seen: Progress,
-    boards: Boards | None = None,
-    cases: Cases | None = None,
-    folds: HelpfulFolds | None = None,
-    names: Names | None = None,
+    table: Table, seen: Progress, corrections: Sequence[Correction]
 ) -> list[Difference]:
     """Return the differences between the stored statistics and the comments, sorted by product.
 
-    Each difference had the same amount in three scans, so concurrent writes are not its cause. This
-    function also corrects other data. ``boards`` corrects the places on leaderboards, and ``cases``
-    the cases of reported comments. ``folds`` corrects the numbers of helpful votes, and ``names``
-    the reservations of products. A caller can pass these objects to read their results afterwards.
+    Each difference had the same amount in three scans, so concurrent writes are not its cause. The
+    corrections run after the first scan.
     """
-    scanned = await count_comments(table, seen)
-    await (boards or Boards(table)).correct(scanned.misplaced())
-    unfolded = {comment_id for (comment_id, _), left in scanned.votes.items() if left}
-    await (cases or Cases(table)).correct(scanned.reported | unfolded)
-    await (folds or HelpfulFolds(table)).correct(unfolded)
-    await (names or Names(table)).correct()
+    scanned = await count_comments(table, seen, corrections)
+    suspects = {comment_id for one in corrections for comment_id in one.suspects()}
+    for one in corrections:
+        await one.correct(suspects)
     found = differences(scanned)
     for _ in range(PASSES - 1):
         if not found:

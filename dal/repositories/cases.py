@@ -3,7 +3,7 @@
 The case also stores the moderators' latest decision on the comment.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -21,11 +21,13 @@ from dal.entities.case import (
     case_in,
     case_key,
     case_partition,
+    commented_id,
     decode_report,
     is_report,
 )
 from dal.entities.comment import comment_in, comment_key, is_tombstone
 from dal.entities.submission import stored
+from dal.model import Comment
 from dal.model.reports import MOST_READ, Report
 from dal.table.entity import UNREADABLE
 from dal.table.index import TABLE, QueryRequest
@@ -158,14 +160,35 @@ class Cases:
         self.opened = 0
         self.closed = 0
         self.removed = 0
+        self._reported: set[str] = set()
 
-    async def correct(self, comment_ids: Iterable[str]) -> None:
+    def scanned(self, items: Sequence[Item], comments: Sequence[Comment]) -> None:
+        """Keep the ids of comments that have a case or reports."""
+        del comments
+        self._reported |= {one for item in items if (one := commented_id(item)) is not None}
+
+    def suspects(self) -> Collection[str]:
+        """Return the ids of comments that have a case or reports."""
+        return self._reported
+
+    def report(self) -> str:
+        """Return how many cases were wrong."""
+        if not (self.opened or self.closed or self.removed):
+            return ""
+        return (
+            f"{self.opened:,} reported comments were missing from the queue. They are listed now. "
+            f"{self.closed:,} comments in the queue were not published or had no open report. "
+            f"They are not listed now. Reports and votes of {self.removed:,} deleted comments are "
+            "removed."
+        )
+
+    async def correct(self, suspects: Collection[str]) -> None:
         """Correct the cases of these comments.
 
-        ``comment_ids`` must include each comment that has a report or a decision, and each deleted
+        ``suspects`` must include each comment that has a report or a decision, and each deleted
         comment that still has votes.
         """
-        for some in batched(sorted(comment_ids), _AT_ONCE):
+        for some in batched(sorted(suspects), _AT_ONCE):
             items = await self._table.get_many([comment_key(one) for one in some])
             there = {item["PK"]["S"]: item for item in items}
             for comment_id in some:

@@ -7,7 +7,6 @@ import pytest
 from dal.dynamodb.errors import ThrottledError
 from dal.dynamodb.table import Table
 from dal.entities.comment import ALL
-from dal.maintenance.verify import verify
 from dal.repositories.comments import Selection
 from dal.stores import Stores
 from dal.table.index import QueryRequest, query_arguments
@@ -15,6 +14,7 @@ from dal.table.items import primary_key
 from tests import oracle, recount
 from tests.amazon import Amazon
 from tests.strategies import comment
+from tests.verifying import verify
 from tests.writers import ignore
 
 

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from dal.dynamodb import retries
 from dal.dynamodb.table import Table
-from dal.maintenance.verify import verify
 from dal.model import RATINGS, Comment
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository
@@ -26,6 +25,7 @@ from tests.edges import edge_of
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, Fault, FaultyClient, Operation, client_error, lose_answer, refuse
 from tests.strategies import FEW
+from tests.verifying import verify
 from tests.writers import Writers, ignore
 
 IDS = range(6)

@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal.dynamodb.table import Table
-from dal.maintenance.verify import verify
 from dal.model import RATINGS, Comment
 from dal.query.cursors import decode_cursor
 from dal.query.pagination import Slice
@@ -27,6 +26,7 @@ from tests.amazon import Amazon, settle
 from tests.amazon.clock import Clock
 from tests.edges import edge_of
 from tests.strategies import FEW
+from tests.verifying import verify
 from tests.writers import ignore
 
 LAG = 10.0

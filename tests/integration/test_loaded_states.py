@@ -10,7 +10,6 @@ import pytest
 
 from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
-from dal.maintenance.verify import verify
 from dal.model import Comment, Photo, Reply
 from dal.model.loaded import CommentState, LoadedComment, state_of
 from dal.model.moderation import ReviewCause
@@ -32,6 +31,7 @@ from tests.fakes import Answer, FaultyClient, Operation, anybody
 from tests.moderating import held_for
 from tests.server.importer.reading import jsonl, row, source
 from tests.strategies import comment
+from tests.verifying import verify
 from tests.writers import ignore
 
 PUBLISHED, PENDING, REJECTED = CommentState

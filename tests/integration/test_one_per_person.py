@@ -21,7 +21,6 @@ from dal.entities.submission import encode, stored
 from dal.errors import AlreadyCommentedError
 from dal.maintenance import commented_marking
 from dal.maintenance.commented_marking import Names, switch_off, switch_on
-from dal.maintenance.verify import verify
 from dal.model.moderation import ReviewCause
 from dal.model.submissions import Submission, pending
 from dal.repositories.one_per_person import named, others_of
@@ -38,6 +37,7 @@ from tests.moderating import edit_for, held_for
 from tests.recount import comments_of
 from tests.schema.conftest import ANN, runner
 from tests.strategies import comment
+from tests.verifying import verify
 from tests.writers import ROWS, Engine, Killed, Writers, at_once, ignore
 
 
@@ -132,7 +132,7 @@ async def test_verify_corrects_records_that_another_program_has_changed(
     await each_table.write([{"Delete": {"Key": commented_key(other)}}])
     await switched(each_table, to)
     corrected = Names(each_table)
-    assert await verify(each_table, ignore, names=corrected) == []
+    assert await verify(each_table, ignore, corrected) == []
     if to is not OnePerPerson.ON:
         assert (corrected.added, corrected.removed) == (0, 0)
         return
@@ -192,7 +192,7 @@ async def test_verify_lists_a_second_comment_that_arrived_late(table: Table) -> 
     await table.put_many([COMMENT.encode(SECOND)])
     for added in (1, 0):
         corrected = Names(table)
-        await corrected.correct()
+        await corrected.correct(())
         assert corrected.added == added
     newest, older = SECOND, FIRST  # of equal dates, the higher id counts as newer
     assert await names(table) == {("ann", "42"): newest.comment_id}

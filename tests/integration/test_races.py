@@ -20,7 +20,6 @@ from dal.entities.vote import all_votes
 from dal.maintenance import erasure
 from dal.maintenance import verify as verification
 from dal.maintenance.erasure import Choices, CommentFate, Erasure
-from dal.maintenance.verify import verify
 from dal.model import Comment
 from dal.model.loaded import CommentState, LoadedComment
 from dal.model.moderation import QueueKind, ReviewCause
@@ -37,6 +36,7 @@ from tests.fakes import anybody
 from tests.integration.test_reports import everything, in_mode
 from tests.moderating import edit_for, held_for
 from tests.strategies import comment
+from tests.verifying import verify
 from tests.writers import at_once, ignore
 
 Wait = Callable[[], Awaitable[None]]

@@ -17,7 +17,6 @@ from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
 from dal.errors import NotFoundError
 from dal.live.log import InProcessBroker
-from dal.maintenance.verify import verify
 from dal.model.moderation import ReviewCause
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
@@ -33,6 +32,7 @@ from tests.fakes import anybody
 from tests.moderating import edit_for, held_for
 from tests.schema.conftest import ANN, MERCHANT, MODERATOR, STAFF, Run, looks_missing, runner
 from tests.strategies import FEW, comment
+from tests.verifying import verify
 from tests.writers import ignore
 
 ONE = comment("one", username="ann")

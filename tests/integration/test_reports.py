@@ -22,7 +22,6 @@ from dal.entities.case import commented_id, encode_report, is_report
 from dal.entities.comment import comment_in
 from dal.errors import NotFoundError
 from dal.maintenance.personal_data import scan
-from dal.maintenance.verify import verify
 from dal.model.loaded import CommentState, LoadedComment
 from dal.model.moderation import Moderation, QueueKind, ReviewCause
 from dal.model.reports import Report, ReportReason
@@ -44,6 +43,7 @@ from tests.fakes import anybody
 from tests.moderating import edit_for, held_for
 from tests.schema.conftest import ANN, BOB, MODERATOR
 from tests.strategies import comment
+from tests.verifying import verify
 from tests.writers import ERASED, KINDS, ROWS, Engine, Killed, Writers, erase, ignore
 
 ONE = comment("one", username="ann")
@@ -309,7 +309,7 @@ async def test_verify_removes_reports_of_a_deleted_comment(table: Table) -> None
     late = [Report(one, "42", "bob", SPAM, "", now) for one in ("one", "gone", "a/b#")]
     await table.put_many([encode_report(report) for report in late])
     cases = Cases(table)
-    assert await verify(table, ignore, cases=cases) == []
+    assert await verify(table, ignore, cases) == []
     assert (cases.opened, cases.removed) == (1, 2)
     await check_cases(table)
 

@@ -15,7 +15,6 @@ from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_position
 from dal.live.log import InProcessBroker
-from dal.maintenance.verify import verify
 from dal.model import Comment
 from dal.model.moderation import Moderation, QueueKind, ReviewCause, WordList
 from dal.model.submissions import Submission, SubmissionState
@@ -40,6 +39,7 @@ from tests.recount import comments_of
 from tests.schema.conftest import ANN, MODERATOR
 from tests.schema.ordering import codes
 from tests.strategies import comment
+from tests.verifying import verify
 from tests.writers import PRODUCTS, Writers, ignore
 
 ADD = """mutation Add($input: AddCommentInput!) { addComment(input: $input) {

@@ -21,7 +21,6 @@ from dal.maintenance.export import export_pages
 from dal.maintenance.rebuild import rebuild
 from dal.maintenance.stream_rebuild import Replay
 from dal.maintenance.tables import upgrade
-from dal.maintenance.verify import verify
 from dal.model import Comment
 from dal.model.loaded import CommentState
 from dal.model.moderation import ReviewCause
@@ -39,6 +38,7 @@ from tests.dal.repositories.test_observer import Recorder
 from tests.fakes import anybody
 from tests.moderating import held_for
 from tests.strategies import comment
+from tests.verifying import verify
 
 SHOWN, HELD = comment("shown", text="shown"), comment("held", text="secret")
 CAUSE = ReviewCause.SETTING

@@ -13,18 +13,15 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table as Grid
 
-from dal.counts.boards import Boards
-from dal.counts.helpful import HelpfulFolds
+from dal.composition import CORRECTIONS
 from dal.counts.mode import MaintenanceMode, MaintenanceStore
 from dal.dynamodb import admin
 from dal.dynamodb.concurrency import Pace
 from dal.dynamodb.streams import latest_stream
 from dal.dynamodb.table import connect_streams
-from dal.maintenance.commented_marking import Names
 from dal.maintenance.rebuild import rebuild as rebuild_transactional
 from dal.maintenance.verify import Difference
 from dal.maintenance.verify import verify as verify_table
-from dal.repositories.cases import Cases
 from server.cli.console import console
 from server.cli.long_running import ReadUnits, long_running, scanning, writers_settled
 from server.cli.options import STORE, takes
@@ -104,31 +101,11 @@ async def verify(*, read_units: ReadUnits = None, settings: Settings) -> None:
     async with open_store(settings, share=True) as store:
         store.table.read_pace = Pace(read_units, reads=True)
         mode = (await MaintenanceStore(store.table).read()).mode
-        boards, cases, names = Boards(store.table), Cases(store.table), Names(store.table)
-        folds = HelpfulFolds(store.table)
+        corrections = [made(store.table) for made in CORRECTIONS]
         async with scanning(store) as (_, seen):
-            found = await verify_table(store.table, seen, boards, cases, folds, names)
-    if boards.moved:
-        typer.echo(
-            f"{boards.moved:,} ranks on leaderboards were out of date. They are correct now."
-        )
-    if cases.opened or cases.closed or cases.removed:
-        typer.echo(
-            f"{cases.opened:,} reported comments were missing from the queue. They are listed now. "
-            f"{cases.closed:,} comments in the queue were not published or had no open report. "
-            f"They are not listed now. Reports and votes of {cases.removed:,} deleted comments are "
-            "removed."
-        )
-    if folds.folded:
-        typer.echo(
-            f"{folds.folded:,} comments showed a wrong number of helpful votes. "
-            "The numbers are correct now."
-        )
-    if names.added or names.removed:
-        typer.echo(
-            f"One comment per person: {names.added:,} comments were not recorded. They are "
-            f"recorded now. {names.removed:,} records of deleted comments are removed."
-        )
+            found = await verify_table(store.table, seen, corrections)
+    for sentences in filter(None, (one.report() for one in corrections)):
+        typer.echo(sentences)
     if not found:
         typer.echo(f"Table {settings.table}: the statistics equal a recount.")
         return

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from dal.counts import deferred
-from dal.counts.helpful import VOTES_A_SECOND, HelpfulFolds
+from dal.counts.helpful import VOTES_A_SECOND, HelpfulFolds, VoteCorrection
 from dal.counts.mode import MaintenanceMode
 from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.streams import Streams
@@ -19,7 +19,6 @@ from dal.errors import NotFoundError
 from dal.live.changes import version
 from dal.maintenance import stream_rebuild
 from dal.maintenance.rebuild import rebuild
-from dal.maintenance.verify import verify
 from dal.model.votes import Vote
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
@@ -40,6 +39,7 @@ from tests.fakes import (
     refuse,
 )
 from tests.strategies import comment
+from tests.verifying import verify
 from tests.writers import ignore
 
 
@@ -278,8 +278,9 @@ async def test_verify_corrects_the_votes_that_a_killed_process_left(
             await stores.votes.mark("1", "bob", helpful=False)
         case "the comment":
             await table.write([{"Delete": {"Key": comment_key("1")}}])
-    folds = HelpfulFolds(table)
-    await verify(table, ignore, folds=folds)
+    correction = VoteCorrection(table)
+    folds = correction.folds
+    await verify(table, ignore, correction)
     items = (await table.scan(0, 1, None)).items
     votes = [item for item in items if is_vote(item) and is_counted(item)]
     assert len(votes) == (2 if lost == "a vote" else 1)

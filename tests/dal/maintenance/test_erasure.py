@@ -21,7 +21,6 @@ from dal.maintenance import erasure
 from dal.maintenance.commented_marking import switch_on
 from dal.maintenance.erasure import Choices, Erased, Erasure
 from dal.maintenance.personal_data import Kind, exported, find, kind_in, scan
-from dal.maintenance.verify import verify
 from dal.model.reports import ReportReason
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, Selection
@@ -48,6 +47,7 @@ from tests.fakes import FaultyClient
 from tests.schema.conftest import runner
 from tests.schema.ordering import codes
 from tests.strategies import comment
+from tests.verifying import verify
 from tests.writers import Killed, ignore
 
 DELETE_ALL = Choices("delete", "delete", "delete")

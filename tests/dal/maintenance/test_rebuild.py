@@ -16,11 +16,11 @@ from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
 from dal.errors import NotFoundError
 from dal.maintenance.rebuild import RESUMED_SECONDS, counter_keys, cut_over, rebuild
-from dal.maintenance.verify import verify
 from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
 from tests import recount
 from tests.engines import SECOND_IN_SOAK
+from tests.verifying import verify
 from tests.writers import PRODUCTS, ROWS, Engine, Killed, Writers, at_once, ignore, spoil
 
 SOAK = [pytest.param(seed, marks=pytest.mark.soak) for seed in range(1, 9)]

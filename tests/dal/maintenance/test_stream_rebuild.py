@@ -30,7 +30,6 @@ from dal.maintenance.stream_rebuild import (
     is_canary,
     rebuild,
 )
-from dal.maintenance.verify import verify
 from dal.stores import Stores
 from dal.stream.applier import Record, changes_of, sequence_of
 from dal.stream.checkpoints import Checkpoint
@@ -53,6 +52,7 @@ from tests.dal.stream.histories import (
 from tests.dal.stream.test_lambda_handler import delivered
 from tests.engines import SECOND_IN_SOAK
 from tests.strategies import ORDINARY, comment
+from tests.verifying import verify
 from tests.writers import ROWS, Engine, Killed, Writers, at_once, ignore, spoil
 
 

@@ -27,7 +27,6 @@ from dal.entities.ticket import TICKET, TICKETS_OF_ORGANIZATION
 from dal.maintenance import tables
 from dal.maintenance.rebuild import rebuild
 from dal.maintenance.tables import Upgraded, upgrade
-from dal.maintenance.verify import verify
 from dal.model import OrderStatus, ProductDetails
 from dal.repositories.comments import Selection
 from dal.stores import Stores
@@ -40,6 +39,7 @@ from tests.dal.maintenance import first_release
 from tests.fakes import Answer, FaultyClient, Operation, client_error
 from tests.organizations import ROSTERS, ticket
 from tests.strategies import order
+from tests.verifying import verify
 from tests.writers import Engine, Killed, ignore
 
 COMMENTS = oracle.make_comments("4/2", 90, seed=5)

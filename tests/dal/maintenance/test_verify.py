@@ -6,16 +6,17 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from dal.counts.boards import Boards
+from dal.counts.boards import BoardCorrection
 from dal.counts.counter_items import encode, item_key
 from dal.counts.counts import RatingCounts, StatisticsKey
 from dal.dynamodb.scan import scan_pages
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key
-from dal.maintenance.verify import Difference, verify
+from dal.maintenance.verify import Difference
 from dal.stores import Stores
 from dal.table.items import Item
 from tests import oracle
+from tests.verifying import verify
 from tests.writers import ignore
 
 ROWS = oracle.make_comments("42", 90, seed=1) + oracle.make_comments("4/2", 40, seed=2)
@@ -88,9 +89,9 @@ async def test_a_wrong_rank_on_a_leaderboard_is_corrected_and_counted(
     await store.boards.finish()
     item = await table.get(item_key(key)) or {}
     await table.put_many([change(item)])
-    boards = Boards(table)
-    assert await verify(table, ignore, boards) == []
-    assert boards.moved == 1
+    correction = BoardCorrection(table)
+    assert await verify(table, ignore, correction) == []
+    assert correction.boards.moved == 1
     assert await table.get(item_key(key)) == item
 
 

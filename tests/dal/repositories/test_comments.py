@@ -13,7 +13,6 @@ from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key, comment_position
 from dal.errors import IdempotencyKeyReusedError, NotFoundError
 from dal.maintenance.export import export_pages
-from dal.maintenance.verify import verify
 from dal.model import Comment
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
@@ -23,6 +22,7 @@ from tests import oracle, recount
 from tests.calls import calls_of
 from tests.edges import edge_of
 from tests.fakes import anybody
+from tests.verifying import verify
 
 ONE = oracle.make_comments("42", 1, seed=1)[0]
 

@@ -1,12 +1,12 @@
 import asyncio
 
 from dal.dynamodb.table import Table
-from dal.maintenance.verify import verify
 from dal.model import ProductDetails
 from dal.stores import Stores
 from dal.table.items import primary_key
 from tests.calls import calls_of
 from tests.strategies import comment
+from tests.verifying import verify
 
 
 async def test_details_are_created_and_changed_field_by_field(each_table: Table) -> None:

@@ -7,13 +7,13 @@ from strawberry import Schema
 
 from dal.dynamodb.table import Table
 from dal.live.log import InProcessBroker
-from dal.maintenance.verify import verify
 from dal.repositories.comments import Selection
 from dal.stores import Stores
 from tests.dal.live.listening import waiting
 from tests.proxy import Choose, Fault, answer, error_body, refuse, reset_after, through_proxy
 from tests.schema.conftest import MODERATOR, STAFF, Run, runner
 from tests.schema.ordering import LINES, PLACE, SET
+from tests.verifying import verify
 
 _FAILED = [{"Code": "ConditionalCheckFailed", "Message": "The conditional request failed"}]
 _CANCELLED = error_body("TransactionCanceledException", CancellationReasons=_FAILED)

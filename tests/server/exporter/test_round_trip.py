@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from dal.dynamodb.table import Table
 from dal.entities.case import commented_id
 from dal.maintenance.erasure import Choices, Erasure
-from dal.maintenance.verify import verify
 from dal.model.moderation import QueueKind
 from dal.model.reports import ReportReason
 from dal.query.pagination import Slice
@@ -30,6 +29,7 @@ from tests.conftest import Tables
 from tests.server.exporter.objects import Stock, everything, stocks
 from tests.server.serving import AWS, called
 from tests.strategies import comment
+from tests.verifying import verify
 
 KINDS: Sequence[FileKindName] = list(FILE_KINDS)
 
@@ -125,7 +125,7 @@ async def test_the_queue_of_reported_comments_is_exported_and_loaded(
         pair = [await one.reports.reports(f"c{number}") for one in (stores, there)]
         assert pair[0] == pair[1]
     cases = Cases(second)
-    assert await verify(second, lambda _: None, cases=cases) == []
+    assert await verify(second, lambda _: None, cases) == []
     assert (cases.opened, cases.removed) == (0, 0)
     before, after = [
         {key: item for key, item in (await everything(table)).items() if commented_id(item)}

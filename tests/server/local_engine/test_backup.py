@@ -15,7 +15,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dal.maintenance.verify import verify
 from dal.stores import Stores
 from server.local_engine.data_directory import DataDirectory, EngineRecord
 from server.local_engine.storage import open_table
@@ -30,6 +29,7 @@ from tests.server.serving import (
     environment,
     served,
 )
+from tests.verifying import verify
 
 COMMENTS = 400
 """The minimum number of comments. Clients write until the backup has ended."""

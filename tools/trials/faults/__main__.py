@@ -22,13 +22,13 @@ import psutil
 
 from dal.dynamodb.table import Table, TableAddress, connect
 from dal.maintenance.tables import create_table
-from dal.maintenance.verify import verify
 from dal.model import Comment
 from dal.stores import Stores
 from tests import oracle
 from tests.engines import ROOT, dynoxide
 from tests.proxy import Proxy, nothing, proxy_of
 from tests.server.serving import bearer
+from tests.verifying import verify
 from tools.trials.faults.cases import READS, WRITES, Case, cases
 from tools.trials.faults.clients import (
     FIXED,

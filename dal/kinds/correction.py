@@ -1,0 +1,26 @@
+"""Corrections: what ``stats verify`` corrects after its scan."""
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from dal.model import Comment
+from dal.table.items import Item
+
+
+class Correction(Protocol):
+    """Corrects data that a killed process has left incomplete or wrong.
+
+    A scan of the table passes all items. Then all corrections run, one after another.
+    """
+
+    def scanned(self, items: Sequence[Item], comments: Sequence[Comment]) -> None:
+        """Add a page of the scan. ``comments`` are the published comments in ``items``."""
+
+    def suspects(self) -> Collection[str]:
+        """Return the ids of comments for which the scan has found items that may be wrong."""
+
+    async def correct(self, suspects: Collection[str]) -> None:
+        """Correct the data. ``suspects`` are the suspects of all corrections. Raises DalError."""
+
+    def report(self) -> str:
+        """Return sentences for the operator; an empty text if nothing has changed."""
