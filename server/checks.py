@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from dal.counts.mode import MaintenanceMode, MaintenanceStore
+from dal.counts.mode import MaintenanceStore
 from dal.dynamodb import admin
 from dal.dynamodb.errors import NoTableError
 from dal.dynamodb.table import Table
@@ -293,7 +293,7 @@ async def counts(table: Table) -> Finding:
             "counts",
             "a rebuild or an upgrade is not finished: wait until it ends, or run it again.",
         )
-    if state.mode is MaintenanceMode.STREAM:
+    if not state.counts_in_writes:
         if not state.counted:
             return warning(
                 "counts", "there are no counts: run `marginalia stats rebuild --mode stream`."

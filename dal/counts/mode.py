@@ -103,6 +103,11 @@ class Maintenance:
         return self.counted_table != "" and not self.complete
 
     @property
+    def counts_in_writes(self) -> bool:
+        """Whether each write changes the counters in its own transaction."""
+        return self.mode is MaintenanceMode.TRANSACTIONAL
+
+    @property
     def dual_writes(self) -> bool:
         """Whether writes must also change the counters of a running rebuild."""
         return self.rebuilding and self.mode is MaintenanceMode.TRANSACTIONAL

@@ -200,7 +200,7 @@ async def upgrade(
         await store.announce(state, upgrading=True)
     completed = await _complete_items(table, wait_for_writers, scan_progress)
     state = await store.announce(await store.read(), upgrading=False)
-    counted = state.complete or state.mode is MaintenanceMode.STREAM
+    counted = state.complete or not state.counts_in_writes
     return Upgraded(found.lacking, expiry, completed, uncounted=not counted)
 
 
@@ -271,7 +271,7 @@ async def _complete_items(
             if not announced:
                 store = MaintenanceStore(table)
                 state = await store.read()
-                if state.mode is MaintenanceMode.TRANSACTIONAL and state.complete:
+                if state.counts_in_writes and state.complete:
                     await store.announce(state, complete=False)
                     await wait_for_writers()
                 announced = True

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import orjson
 
 from dal.counts.counts import Deltas, StatisticsKey, deltas, in_generation, summed
-from dal.counts.mode import Maintenance, MaintenanceMode
+from dal.counts.mode import Maintenance
 from dal.dynamodb.errors import ConditionFailedError
 from dal.entities.comment import COMMENT, COUNTED, comment_in, comment_key
 from dal.model import Comment
@@ -173,9 +173,9 @@ class CommentChange:
         self.extend(rules, maintenance)
         own, changes = (self._next or self.prepare())[0], self.changes
         self._next = ()
-        if maintenance.mode is MaintenanceMode.STREAM:
+        if not maintenance.counts_in_writes:
             changes = {}
-        elif maintenance.dual_writes:
+        elif maintenance.rebuilding:
             generation = maintenance.generation
             marked = self.old is not None and generation_of(self.old) == generation
             counted = deltas(self.before if marked else None, self.after)

@@ -18,7 +18,7 @@ from operator import attrgetter
 
 from dal.counts import counter_items
 from dal.counts.counts import CounterRule, RatingCounts, in_generation
-from dal.counts.mode import Maintenance, MaintenanceMode, MaintenanceStore
+from dal.counts.mode import Maintenance, MaintenanceStore
 from dal.dynamodb import retries
 from dal.dynamodb.concurrency import KeyedLocks, in_parallel
 from dal.dynamodb.deadline import current_deadline, deadline, time_left
@@ -88,12 +88,13 @@ class CounterTransactions:
         # order. They also allow one write at a time of each other item, because parallel
         # transactions on the same item would conflict. The partition keys name the locks.
         latest = self._maintenance.latest
+        grouped = latest is None or latest.counts_in_writes
         change.extend(self._rules.actions, latest or Maintenance())
         async with self._comments.hold(dict(change.keys), deadline=retries.DEADLINE):
             # A change without counters needs no group. ``latest`` may be out of date: the mode may
             # have changed from stream to transactional. In this case the transaction changes
             # counters without a group, and is retried after a conflict.
-            if not change.changes or (latest and latest.mode is MaintenanceMode.STREAM):
+            if not change.changes or not grouped:
                 await self._write([change], change.products)
             else:
                 await self._write_in_group(change)
@@ -138,7 +139,7 @@ class CounterTransactions:
         ``write``, except ConditionFailedError.
         """
         products = frozenset[str]().union(*(change.products for change in changes))
-        if await self._in_stream_mode():
+        if not (await self._maintenance.current()).counts_in_writes:
             gate = asyncio.Semaphore(AT_ONCE)
 
             async def written(change: CommentChange) -> bool:
@@ -162,9 +163,6 @@ class CounterTransactions:
             first = await self.write_many(changes[:middle])
             return [*first, *await self.write_many(changes[middle:])]
         return changes
-
-    async def _in_stream_mode(self) -> bool:
-        return (await self._maintenance.current()).mode is MaintenanceMode.STREAM
 
     async def _write_next_group(self, products: frozenset[str]) -> None:
         """Write, in one transaction, as many waiting changes of exactly ``products`` as fit."""
@@ -199,7 +197,7 @@ class CounterTransactions:
         try:
             # The maintenance mode may have changed since ``write`` chose to group the changes. In
             # the mode ``stream``, each change is written separately.
-            if len(group) > 1 and await self._in_stream_mode():
+            if len(group) > 1 and not (await self._maintenance.current()).counts_in_writes:
                 await in_parallel([self._write_group([pending]) for pending in group])
                 return
             await self._write([pending.change for pending in group], group[0].products)
