@@ -2,10 +2,10 @@
 
 from dal.model.moderation import MAX_PHRASE, Moderation, WordList
 from server.errors import CommandError
-from server.settings import Settings
+from server.feature_settings import ModerationSettings
 
 
-def moderation_of(settings: Settings) -> Moderation:
+def moderation_of(settings: ModerationSettings) -> Moderation:
     """Return the moderation rule. Raise CommandError if the file of words cannot be used.
 
     Each line of the file is a word or a phrase. Empty lines and lines that begin with ``#`` are

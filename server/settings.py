@@ -1,92 +1,41 @@
 """The settings of servers and commands.
 
 Each field of ``Settings`` declares one setting with its default, option name, help text and check.
+``Settings`` inherits the settings of features from ``server.feature_settings``.
 ``server.cli.options`` makes command-line options and environment variables from the fields. This
 module does not import Typer, because workers import this module, and Typer's import takes 44 ms.
 """
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import Field, dataclass, field, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from server.errors import CommandError
+from server.feature_settings import (
+    AnalyticsSettings,
+    DemoSettings,
+    DocumentSettings,
+    FederationSettings,
+    LiveSettings,
+    ModerationSettings,
+    PhotoSettings,
+    PlanSettings,
+)
 from server.logs import LogFormat
-
-ModerationRule: TypeAlias = Literal["off", "before-publishing", "words"]
+from server.option import Option, is_url, option_name, setting
 
 ANY_ORIGIN = "*"
 NO_RATE_LIMIT, RATE_LIMIT = "off", "100/s"
 
-_BUCKET_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _HOST_NAME = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?")
-
-Check = tuple[Callable[[str], bool], str]
-"""A function that returns whether a value is valid, and the end of the message for an invalid
-value. The message begins with the option and the value. If the value is secret, the message begins
-with only the option."""
-
-
-class Option(NamedTuple):
-    """Describes the command-line option of a setting."""
-
-    help: str
-    panel: str | None = None
-    """The heading above the option in ``--help``. If it is None, the option is below the general
-    heading Options."""
-    name: str | None = None
-    """The option's name without dashes, if it differs from the field's name."""
-    off: str | None = None
-    """The name of the option that switches a flag off. None means ``no-`` and the flag's name. If
-    ``off`` is an empty text, no option switches the flag off."""
-    bounds: tuple[float | None, float | None] = (None, None)
-    """The minimum and the maximum of a number. None means no limit."""
-    check: Check | None = None
-    """The check of the value, or of each value of a repeatable option."""
-    secret: bool = False
-    """Whether the value must not appear in messages."""
-
-
-def option_name(setting: Field[Any]) -> str:
-    """Return the name of a setting's command-line option, with its dashes."""
-    option: Option = setting.metadata["option"]
-    return f"--{option.name or setting.name.replace('_', '-')}"
-
-
-def _setting(default: Any, help: str, **metadata: Any) -> Any:  # noqa: A002 - Typer's name
-    option = Option(help, **metadata)
-    return field(default=default, repr=not option.secret, metadata={"option": option})
-
-
-def _split(url: str) -> SplitResult:
-    """Return the parts of a URL. All parts are empty if the text is not a URL or its port is 0."""
-    try:
-        parts = urlsplit(url)
-        return urlsplit("") if parts.port == 0 else parts
-    except ValueError:  # For example, the port is above 65535.
-        return urlsplit("")
-
-
-def _is_url(text: str) -> bool:
-    parts = _split(text)
-    return parts.scheme in {"http", "https"} and bool(parts.hostname)
-
-
-def _is_redis_url(text: str) -> bool:
-    parts = _split(text)
-    path = parts.path.strip("/")
-    if parts.scheme == "unix":
-        return bool(path)
-    database = not path or path.isdecimal()
-    return parts.scheme in {"redis", "rediss"} and bool(parts.hostname) and database
 
 
 def _is_origin(text: str) -> bool:
-    return _is_url(text) and text == "{0.scheme}://{0.netloc}".format(urlsplit(text))
+    return is_url(text) and text == "{0.scheme}://{0.netloc}".format(urlsplit(text))
 
 
 def _is_network(text: str) -> bool:
@@ -119,12 +68,7 @@ def _is_rate(text: str) -> bool:
         return False
 
 
-_URL = (_is_url, "is not a URL such as http://127.0.0.1:8001.")
-_CLICKHOUSE_URL = (_is_url, "is not a URL such as http://user:password@127.0.0.1:8123.")
-_REDIS_URL = (
-    _is_redis_url,
-    "is not a URL such as redis://127.0.0.1:6379/0, rediss://host:6379 or unix:///run/redis.sock.",
-)
+_URL = (is_url, "is not a URL such as http://127.0.0.1:8001.")
 _PUBLIC_URL = (
     _is_origin,
     "is not an address such as https://shop.example: write only scheme, host and port.",
@@ -141,14 +85,6 @@ _PICTURE_ORIGIN = (
     lambda text: _is_origin(text) and text.startswith("https:"),
     "is not an origin such as https://cdn.shop.example.",
 )
-_BUCKET = (
-    lambda text: _BUCKET_NAME.fullmatch(text) is not None,
-    "is not the name of a bucket such as shop-photos.",
-)
-_HTTPS_URL = (
-    lambda text: _is_url(text) and text.startswith("https:") and not _split(text).query,
-    "is not an address such as https://photos.shop.example.",
-)
 _PROXY = (_is_network, "is not an IP address, or a network such as 10.0.0.0/8.")
 _OUR_ROLES = ("staff", "moderator", "merchant")
 _ROLE = (
@@ -157,15 +93,82 @@ _ROLE = (
 )
 _RATE = (_is_rate, "is not a rate such as 100/s or 600/min, or 'off'.")
 
-_documents = partial(_setting, panel="Documents")
-_store = partial(_setting, panel="Store")
-_authentication = partial(_setting, panel="Authentication")
-_observability = partial(_setting, panel="Observability")
-_limits = partial(_setting, panel="Processes and limits")
+_store = partial(setting, panel="Store")
+_authentication = partial(setting, panel="Authentication")
+_observability = partial(setting, panel="Observability")
+_limits = partial(setting, panel="Processes and limits")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+ORDER = (
+    "host",
+    "port",
+    "public_url",
+    "allowed_hosts",
+    "demo",
+    "explain",
+    "introspection",
+    "federation",
+    "known_products_only",
+    "buyers_only",
+    "allow_empty_text",
+    "moderation",
+    "moderation_words",
+    "review_at",
+    "cors_origins",
+    "picture_origins",
+    "upload_bucket",
+    "upload_url",
+    "deadline",
+    "log_format",
+    "documents",
+    "documents_only",
+    "apq",
+    "s_maxage",
+    "stale_while_revalidate",
+    "data_dir",
+    "endpoint_url",
+    "aws",
+    "table",
+    "redis_url",
+    "analytics_url",
+    "jwt_secret",
+    "jwt_issuer",
+    "jwks_url",
+    "jwt_audience",
+    "jwt_name_claims",
+    "jwt_roles_claim",
+    "jwt_roles",
+    "sign_in_client_id",
+    "sign_in_client_secret",
+    "access_log",
+    "metrics_port",
+    "metrics_host",
+    "trace_url",
+    "trace_sample",
+    "keep_alive",
+    "request_timeout",
+    "workers",
+    "exit_when_blocked",
+    "compiles",
+    "max_connections",
+    "max_concurrency",
+    "rate_limit",
+    "trusted_proxies",
+)
+"""The names of all settings, in the order of options in ``--help``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(
+    DemoSettings,
+    PlanSettings,
+    FederationSettings,
+    ModerationSettings,
+    PhotoSettings,
+    DocumentSettings,
+    LiveSettings,
+    AnalyticsSettings,
+):
     """The settings of a server or command.
 
     By default, the store is the embedded engine with its file in ``data_dir``. Instead,
@@ -173,15 +176,15 @@ class Settings:
     CommandError if a value is invalid, or if two settings cannot be used together.
     """
 
-    host: str = _setting("127.0.0.1", "Address to listen on.")
-    port: int = _setting(8000, "Port to listen on. 0 means any free port.", bounds=(0, 65535))
-    public_url: str | None = _setting(
+    host: str = setting("127.0.0.1", "Address to listen on.")
+    port: int = setting(8000, "Port to listen on. 0 means any free port.", bounds=(0, 65535))
+    public_url: str | None = setting(
         None,
         "Address of the server in browsers: scheme, host and port, such as https://shop.example. "
         "Canonical links, the sitemap, robots.txt and JSON-LD use it. Default: the request's host.",
         check=_PUBLIC_URL,
     )
-    allowed_hosts: Sequence[str] = _setting(
+    allowed_hosts: Sequence[str] = setting(
         (),
         "Host name that requests may use: shop.example, *.shop.example for all its subdomains, or "
         "'*' for any host. Requests for other hosts get status 421, except health checks. "
@@ -190,114 +193,46 @@ class Settings:
         name="allowed-host",
         check=_HOST,
     )
-    demo: bool = _setting(
-        False,
-        "Load demo data once, and let every visitor write as the user demo. Visitors use the JWT "
-        "that the server prints, or sign in on the pages with one click.",
-    )
-    explain: bool | None = _setting(
-        None,
-        "Add the field 'plan' to the API. It shows how the rows of a list were read, and the cost. "
-        "Default: on with --demo, otherwise off.",
-    )
-    introspection: bool = _setting(
+    introspection: bool = setting(
         True,
         "Let clients query the schema. If off, error messages contain no names of the schema "
         "either.",
     )
-    federation: bool = _setting(
-        False,
-        "Serve the schema as a subgraph of Apollo Federation 2, with '_service', '_entities' and "
-        "the keys of products, comments and authors.",
-    )
-    known_products_only: bool = _setting(
+    known_products_only: bool = setting(
         False,
         "Refuse comments on a product without stored details (title, picture, URL or group).",
         off="any-product",
     )
-    buyers_only: bool = _setting(
+    buyers_only: bool = setting(
         False,
         "Refuse comments from users without a delivered order that contains the product.",
         off="anybody",
     )
-    allow_empty_text: bool = _setting(
+    allow_empty_text: bool = setting(
         False, "Accept comments with a rating but without a text.", off="require-text"
     )
-    moderation: ModerationRule = _setting(
-        "off",
-        "Which new and edited comments wait for a moderator. off: none. before-publishing: all. "
-        "words: comments with a word of --moderation-words.",
-    )
-    moderation_words: Path | None = _setting(
-        None,
-        "UTF-8 file with the words for '--moderation words'. Each line is a word or a phrase. "
-        "Lines that begin with '#' are ignored.",
-    )
-    review_at: int = _setting(
-        5,
-        "Number of reports after which a published comment waits for a moderator.",
-        bounds=(1, 100),
-    )
-    cors_origins: Sequence[str] = _setting(
+    cors_origins: Sequence[str] = setting(
         (),
         "Origin of web pages that may call the API from a browser, such as https://shop.example, "
         "or '*' for any origin. Repeatable. --demo also allows pages from this machine.",
         name="cors-origin",
         check=_CORS_ORIGIN,
     )
-    picture_origins: Sequence[str] = _setting(
+    picture_origins: Sequence[str] = setting(
         (),
         "Origin from which the pages show product pictures, such as https://cdn.shop.example. This "
         "host can see who views the pictures. Repeatable.",
         name="picture-origin",
         check=_PICTURE_ORIGIN,
     )
-    upload_bucket: str | None = _setting(
-        None,
-        "Bucket of Amazon S3 to which browsers upload photos of comments. The server uses the AWS "
-        "credentials and region of the environment. The pages show the photos from the bucket.",
-        check=_BUCKET,
-    )
-    upload_url: str | None = _setting(
-        None,
-        "Address at which browsers read the files of --upload-bucket, such as "
-        "https://photos.shop.example. Default: the bucket's own address.",
-        check=_HTTPS_URL,
-    )
-    deadline: float = _setting(
+    deadline: float = setting(
         10.0,
         "Maximum seconds for processing a request, including all calls to the store. A request "
         "that takes longer fails with the code UNAVAILABLE. The time in which a request arrives or "
         "waits for its turn does not count.",
         bounds=(1, None),
     )
-    log_format: LogFormat = _setting("text", "Format of the log on standard error.")
-
-    documents: Sequence[Path] = _documents(
-        (),
-        "Manifest of documents that clients request by id: Relay's persisted queries or Apollo's "
-        "manifest. Repeatable. To store documents in the table, use 'marginalia documents add'.",
-    )
-    documents_only: bool = _documents(
-        False, "Execute only registered documents, and refuse all others."
-    )
-    apq: bool = _documents(
-        False,
-        "Automatic persisted queries: clients such as Apollo and urql send a document's text once, "
-        "and later only its hash. Each process keeps up to 16 MB of texts in memory.",
-    )
-    s_maxage: int = _documents(
-        10,
-        "Seconds for which a CDN may store the public response to a GET with a registered "
-        "document's id. 0: a CDN must not store responses.",
-        bounds=(0, None),
-    )
-    stale_while_revalidate: int = _documents(
-        30,
-        "Seconds after --s-maxage in which a CDN may send the old response while it fetches a new "
-        "response.",
-        bounds=(0, None),
-    )
+    log_format: LogFormat = setting("text", "Format of the log on standard error.")
 
     data_dir: Path = _store(
         Path("data"),
@@ -316,23 +251,6 @@ class Settings:
         off="",
     )
     table: str = _store("marginalia", "Name of the table.")
-    redis_url: str | None = _store(
-        None,
-        "URL of Redis, such as redis://127.0.0.1:6379/0. All workers and servers of a table use it "
-        "to send changes to subscribers. Without Redis, a server with several workers refuses "
-        "subscriptions. If the URL has a password, set the environment variable instead, because "
-        "other users of the machine can see options.",
-        check=_REDIS_URL,
-        secret=True,
-    )
-    analytics_url: str | None = _store(
-        None,
-        "URL of ClickHouse's HTTP interface, such as http://127.0.0.1:8123. ClickHouse then "
-        "computes trends and movers. By default, DuckDB computes them from files in the data "
-        "directory.",
-        check=_CLICKHOUSE_URL,
-        secret=True,
-    )
 
     jwt_secret: str | None = _authentication(
         None,
@@ -484,12 +402,8 @@ class Settings:
             "--aws and --endpoint-url cannot be used together: remove one of them.": (
                 self.aws and self.endpoint_url is not None
             ),
-            "--apq and --documents-only cannot be used together: remove one of them.": (
-                self.apq and self.documents_only
-            ),
-            "--moderation words and --moderation-words FILE need each other: set both or none.": (
-                (self.moderation == "words") != (self.moderation_words is not None)
-            ),
+            **DocumentSettings.conflicts(self),
+            **ModerationSettings.conflicts(self),
             "--federation and --documents-only cannot be used together, because a gateway writes "
             "its own documents: remove one of them.": self.federation and self.documents_only,
             "--jwt-issuer needs --jwt-audience: set it to the API or client that JWTs are for.": (
@@ -508,16 +422,17 @@ class Settings:
         for message, wrong in conflicts.items():
             if wrong:
                 raise CommandError(message)
-        for setting in fields(self):
-            option: Option = setting.metadata["option"]
-            given = getattr(self, setting.name)
+        by_name = {one.name: one for one in fields(self)}
+        for name in ORDER:
+            option: Option = by_name[name].metadata["option"]
+            given = getattr(self, name)
             if option.check is None or given is None:
                 continue
             accepts, message = option.check
             for value in [given] if isinstance(given, str) else given:
                 if not accepts(value):
                     shown = "" if option.secret else f" {value}"
-                    raise CommandError(f"{option_name(setting)}{shown} {message}")
+                    raise CommandError(f"{option_name(by_name[name])}{shown} {message}")
 
     @property
     def live(self) -> bool:

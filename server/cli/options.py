@@ -9,9 +9,9 @@ from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hin
 
 import typer
 
-from server.settings import Option, Settings, option_name
+from server.option import Option, option_name
+from server.settings import Settings
 
-ALL = tuple(setting.name for setting in fields(Settings))
 STORE = ("data_dir", "endpoint_url", "aws", "table")
 """The names of the settings that select the table and its store."""
 

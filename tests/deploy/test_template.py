@@ -14,7 +14,8 @@ from dal.entities.order import order_key
 from dal.table.definition import table_definition
 from dal.table.index import EXPIRES
 from dal.table.items import Item
-from server.settings import Option, Settings, option_name
+from server.option import Option, option_name
+from server.settings import Settings
 from tests.deploy.template import of_type, policies, resources, sums_up, template
 from tests.docs.test_reference import variables
 from tests.engines import ROOT

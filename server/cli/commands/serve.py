@@ -8,13 +8,13 @@ import typer
 from schema.build import build_schema
 from schema.federation import subgraph_sdl
 from server.checks import Level, findings
-from server.cli.options import ALL, takes
+from server.cli.options import takes
 from server.errors import DIFFERS
 from server.run import run
-from server.settings import Settings
+from server.settings import ORDER, Settings
 
 
-@takes(*ALL)
+@takes(*ORDER)
 def serve(
     *,
     check: Annotated[

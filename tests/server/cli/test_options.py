@@ -10,8 +10,9 @@ import typer
 from typer.testing import CliRunner
 
 from server.cli.main import ListedCommand
-from server.cli.options import ALL, takes
-from server.settings import Settings, option_name
+from server.cli.options import takes
+from server.option import option_name
+from server.settings import ORDER, Settings
 
 TEXTS = {
     "public_url": ("https://shop.example", "https://shop.example"),
@@ -51,7 +52,7 @@ def settings_of(arguments: Sequence[str] = (), **variables: str) -> Settings:
     app, found = typer.Typer(), []
 
     @app.command(cls=ListedCommand)
-    @takes(*ALL)
+    @takes(*ORDER)
     def command(settings: Settings) -> None:
         found.append(settings)
 

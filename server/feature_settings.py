@@ -1,0 +1,192 @@
+"""The settings of features. ``server.settings.Settings`` inherits them.
+
+The classes have no slots, because a class cannot inherit several classes with slots.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from server.option import is_url, setting, split
+
+ModerationRule: TypeAlias = Literal["off", "before-publishing", "words"]
+
+_BUCKET_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+
+
+def _is_redis_url(text: str) -> bool:
+    parts = split(text)
+    path = parts.path.strip("/")
+    if parts.scheme == "unix":
+        return bool(path)
+    database = not path or path.isdecimal()
+    return parts.scheme in {"redis", "rediss"} and bool(parts.hostname) and database
+
+
+_CLICKHOUSE_URL = (is_url, "is not a URL such as http://user:password@127.0.0.1:8123.")
+_REDIS_URL = (
+    _is_redis_url,
+    "is not a URL such as redis://127.0.0.1:6379/0, rediss://host:6379 or unix:///run/redis.sock.",
+)
+_BUCKET = (
+    lambda text: _BUCKET_NAME.fullmatch(text) is not None,
+    "is not the name of a bucket such as shop-photos.",
+)
+_HTTPS_URL = (
+    lambda text: is_url(text) and text.startswith("https:") and not split(text).query,
+    "is not an address such as https://photos.shop.example.",
+)
+
+_documents = partial(setting, panel="Documents")
+_store = partial(setting, panel="Store")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoSettings:
+    """The settings of the demo data."""
+
+    demo: bool = setting(
+        False,
+        "Load demo data once, and let every visitor write as the user demo. Visitors use the JWT "
+        "that the server prints, or sign in on the pages with one click.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanSettings:
+    """The settings of the plans of reads."""
+
+    explain: bool | None = setting(
+        None,
+        "Add the field 'plan' to the API. It shows how the rows of a list were read, and the cost. "
+        "Default: on with --demo, otherwise off.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FederationSettings:
+    """The settings of the subgraph of Apollo Federation."""
+
+    federation: bool = setting(
+        False,
+        "Serve the schema as a subgraph of Apollo Federation 2, with '_service', '_entities' and "
+        "the keys of products, comments and authors.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModerationSettings:
+    """The settings of moderation."""
+
+    moderation: ModerationRule = setting(
+        "off",
+        "Which new and edited comments wait for a moderator. off: none. before-publishing: all. "
+        "words: comments with a word of --moderation-words.",
+    )
+    moderation_words: Path | None = setting(
+        None,
+        "UTF-8 file with the words for '--moderation words'. Each line is a word or a phrase. "
+        "Lines that begin with '#' are ignored.",
+    )
+    review_at: int = setting(
+        5,
+        "Number of reports after which a published comment waits for a moderator.",
+        bounds=(1, 100),
+    )
+
+    def conflicts(self) -> dict[str, bool]:
+        """Return, for each message about contradicting settings, whether the message applies."""
+        return {
+            "--moderation words and --moderation-words FILE need each other: set both or none.": (
+                (self.moderation == "words") != (self.moderation_words is not None)
+            )
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhotoSettings:
+    """The settings of uploads of photos."""
+
+    upload_bucket: str | None = setting(
+        None,
+        "Bucket of Amazon S3 to which browsers upload photos of comments. The server uses the AWS "
+        "credentials and region of the environment. The pages show the photos from the bucket.",
+        check=_BUCKET,
+    )
+    upload_url: str | None = setting(
+        None,
+        "Address at which browsers read the files of --upload-bucket, such as "
+        "https://photos.shop.example. Default: the bucket's own address.",
+        check=_HTTPS_URL,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DocumentSettings:
+    """The settings of documents that clients request by id."""
+
+    documents: Sequence[Path] = _documents(
+        (),
+        "Manifest of documents that clients request by id: Relay's persisted queries or Apollo's "
+        "manifest. Repeatable. To store documents in the table, use 'marginalia documents add'.",
+    )
+    documents_only: bool = _documents(
+        False, "Execute only registered documents, and refuse all others."
+    )
+    apq: bool = _documents(
+        False,
+        "Automatic persisted queries: clients such as Apollo and urql send a document's text once, "
+        "and later only its hash. Each process keeps up to 16 MB of texts in memory.",
+    )
+    s_maxage: int = _documents(
+        10,
+        "Seconds for which a CDN may store the public response to a GET with a registered "
+        "document's id. 0: a CDN must not store responses.",
+        bounds=(0, None),
+    )
+    stale_while_revalidate: int = _documents(
+        30,
+        "Seconds after --s-maxage in which a CDN may send the old response while it fetches a new "
+        "response.",
+        bounds=(0, None),
+    )
+
+    def conflicts(self) -> dict[str, bool]:
+        """Return, for each message about contradicting settings, whether the message applies."""
+        return {
+            "--apq and --documents-only cannot be used together: remove one of them.": (
+                self.apq and self.documents_only
+            )
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveSettings:
+    """The settings of events for subscribers."""
+
+    redis_url: str | None = _store(
+        None,
+        "URL of Redis, such as redis://127.0.0.1:6379/0. All workers and servers of a table use it "
+        "to send changes to subscribers. Without Redis, a server with several workers refuses "
+        "subscriptions. If the URL has a password, set the environment variable instead, because "
+        "other users of the machine can see options.",
+        check=_REDIS_URL,
+        secret=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalyticsSettings:
+    """The settings of trends and movers."""
+
+    analytics_url: str | None = _store(
+        None,
+        "URL of ClickHouse's HTTP interface, such as http://127.0.0.1:8123. ClickHouse then "
+        "computes trends and movers. By default, DuckDB computes them from files in the data "
+        "directory.",
+        check=_CLICKHOUSE_URL,
+        secret=True,
+    )
