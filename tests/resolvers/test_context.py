@@ -4,10 +4,12 @@ from dataclasses import replace
 import pytest
 
 from dal.dynamodb.errors import ThrottledError
+from dal.live.log import Log
 from dal.model import Organization
 from dal.query.pagination import Page, PageInfo, Slice
 from dal.query.trace import ExecutionStatistics
-from resolvers.context import Context, PrefetchedPages, RequestCache
+from dal.repositories.photo_uploads import PhotoUploads
+from resolvers.context import Built, Context, NotAvailableError, PrefetchedPages, RequestCache
 from tests.resolvers.recording import STORES
 
 CONTEXT = Context(None, STORES)
@@ -120,3 +122,19 @@ def test_two_equal_owners_have_separate_pages() -> None:
         prefetched.keep(owner, Slice(20), page)
     assert prefetched.take(owners[0], Slice(20)) is pages[0]
     assert prefetched.take(owners[1], Slice(20)) is pages[1]
+
+
+def test_a_request_has_one_object_of_each_kind_of_part() -> None:
+    first, second = Context(None, STORES), Context(None, STORES)
+    pages = first.part(PrefetchedPages)
+    assert first.part(PrefetchedPages) is pages
+    assert isinstance(first.part(Built), Built)
+    assert second.part(PrefetchedPages) is not pages
+
+
+def test_a_service_that_the_server_lacks_is_not_available() -> None:
+    log = Log()
+    context = Context(None, STORES, services={Log: log})
+    assert context.service(Log) is log
+    with pytest.raises(NotAvailableError, match=PhotoUploads.missing):
+        context.service(PhotoUploads)
