@@ -17,7 +17,7 @@ from starlette.routing import Route
 from dal.dynamodb.deadline import Deadline, deadline
 from dal.dynamodb.errors import ThrottledError
 from dal.dynamodb.table import Table
-from dal.stores import Stores
+from dal.repositories.documents import MarkerRepository
 from dal.table.errors import DalError
 from server.errors import CommandError
 from server.http.errors import failure
@@ -96,7 +96,7 @@ class Readiness:
             limit = Deadline()
             limit.restart(DEADLINE)
             with deadline(limit):
-                await Stores(self.table).markers.marked(_MARKER)
+                await MarkerRepository(self.table).marked(_MARKER)
         except ThrottledError:  # The store works, and limits the rate of requests.
             return None
         except (CommandError, DalError) as error:

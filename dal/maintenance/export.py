@@ -22,7 +22,6 @@ from dal.model import OrganizationUser, Roster
 from dal.query.pagination import Slice
 from dal.repositories.organizations import OrganizationRepository
 from dal.repositories.users import decode_profile, is_profile
-from dal.stores import Stores
 from dal.table.entity import UNREADABLE
 from dal.table.items import Item
 
@@ -80,7 +79,7 @@ async def export_pages(
     comments) are exported too. For each organisation that the scan finds, the organisation's users
     are read too.
     """
-    organizations = Stores(table).organizations
+    organizations = OrganizationRepository(table)
     known = _ALL_STATES if all_states else _KINDS
     async for items, _ in scan_pages(table, segment):
         left_out = 0 if all_states else sum(map(_is_held, items))

@@ -31,6 +31,11 @@ from dal.model.moderation import ReviewCause, Verdict
 from dal.model.owners import imported_owner
 from dal.model.reports import Report, ReportReason
 from dal.model.votes import Vote
+from dal.repositories.orders import OrderRepository
+from dal.repositories.organizations import OrganizationRepository
+from dal.repositories.products import ProductRepository
+from dal.repositories.tickets import TicketRepository
+from dal.repositories.users import UserRepository
 from dal.stores import Stores
 from dal.table.errors import InvalidArgumentError
 from dal.table.key_parts import escape
@@ -291,7 +296,7 @@ ORDERS = FileKind(
     make=_owned(Order, "order_id", "customer_name"),
     cells=_order_cells,
     identity=lambda order: order.order_id,
-    put=lambda table: Stores(table).orders.put_many,
+    put=lambda table: OrderRepository(table).put_many,
 )
 
 
@@ -316,7 +321,7 @@ ORGANIZATIONS = FileKind(
     make=_roster,
     cells=_roster_cells,
     identity=lambda roster: roster.organization.name,
-    put=lambda table: Stores(table).organizations.put_many,
+    put=lambda table: OrganizationRepository(table).put_many,
 )
 
 
@@ -340,12 +345,12 @@ TICKETS = FileKind(
     make=_owned(Ticket, "ticket_id", "author_name"),
     cells=_ticket_cells,
     identity=lambda ticket: ticket.ticket_id,
-    put=lambda table: Stores(table).tickets.put_many,
+    put=lambda table: TicketRepository(table).put_many,
 )
 
 
 def _put_profiles(table: Table) -> Put[tuple[str, Profile]]:
-    users = Stores(table).users
+    users = UserRepository(table)
     return lambda profiles: users.put_profiles(dict(profiles))
 
 
@@ -364,7 +369,7 @@ PROFILES = FileKind(
 
 
 def _put_products(table: Table) -> Put[tuple[str, ProductDetails]]:
-    products = Stores(table).products
+    products = ProductRepository(table)
     return lambda details: products.put_many(dict(details))
 
 

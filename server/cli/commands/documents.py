@@ -8,7 +8,7 @@ import typer
 from graphql import parse
 from rich.table import Table as Grid
 
-from dal.stores import Stores
+from dal.repositories.documents import DocumentRepository
 from schema.build import build_schema
 from schema.execution.selections import operations_of
 from schema.execution.trusted_documents import TrustedDocuments
@@ -41,7 +41,7 @@ async def add(
     """
     texts = read_manifests(files)
     async with open_table(settings, share=True) as table:
-        documents = Stores(table).documents
+        documents = DocumentRepository(table)
         kept = await documents.all()
         trusted = TrustedDocuments(build_schema().documents)
         trusted.add_all(kept)
@@ -58,7 +58,7 @@ async def add(
 async def list_(*, settings: Settings) -> None:
     """List the documents in the table."""
     async with open_table(settings, share=True) as table:
-        texts = await Stores(table).documents.all()
+        texts = await DocumentRepository(table).all()
     console().print(_grid(texts))
 
 

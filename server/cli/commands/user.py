@@ -10,7 +10,6 @@ from dal.model import rules
 from dal.model.standings import Block
 from dal.query.pagination import Slice
 from dal.repositories.standings import StandingRepository
-from dal.stores import Stores
 from server.cli.commands.personal_data import Name, erase, export
 from server.cli.console import console
 from server.cli.options import STORE, takes
@@ -41,7 +40,7 @@ async def block(
     """
     name, reason = rules.account("NAME", name), rules.stated_title("--reason", reason)
     async with open_table(settings, share=True) as table:
-        await Stores(table).standings.block(name, reason, by=None)
+        await StandingRepository(table).block(name, reason, by=None)
     typer.echo(f"User {name} is blocked: new comments and edits wait for a moderator.")
 
 
@@ -50,7 +49,7 @@ async def unblock(name: Name, *, settings: Settings) -> None:
     """Unblock a user. Comments that already wait for a moderator stay in the queue."""
     name = rules.account("NAME", name)
     async with open_table(settings, share=True) as table:
-        await Stores(table).standings.unblock(name)
+        await StandingRepository(table).unblock(name)
     typer.echo(f"User {name} is not blocked.")
 
 
@@ -58,7 +57,7 @@ async def unblock(name: Name, *, settings: Settings) -> None:
 async def blocked(*, settings: Settings) -> None:
     """List the blocked users. The latest block is first."""
     async with open_table(settings, share=True) as table:
-        found = [one async for one in _all(Stores(table).standings)]
+        found = [one async for one in _all(StandingRepository(table))]
     grid = Grid(title=counted(len(found), "blocked user"), title_justify="left")
     for heading in ("User", "Since (UTC)", "By", "Reason"):
         grid.add_column(heading, overflow="fold")
