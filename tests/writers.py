@@ -10,6 +10,7 @@ from collections import Counter
 from contextlib import suppress
 from typing import Any, Self
 
+from dal.composition import KINDS
 from dal.counts.counter_items import encode, item_key
 from dal.counts.counts import RatingCounts, StatisticsKey
 from dal.dynamodb.errors import AlreadyExistsError, ConflictError
@@ -74,7 +75,7 @@ _EXPECTED = (
 """The expected errors of writes."""
 
 
-KINDS = (
+WRITES = (
     *("add", "update", "text", "delete", "put_many"),
     *("hold", "review", "decide", "report", "reply", "load", "vote"),
 )
@@ -149,7 +150,7 @@ class Writers:
     async def _send(self, stores: Stores) -> None:  # noqa: C901, PLR0912 - a case each
         chance, store, standings = self._chance, stores.comments, stores.standings
         row = self._changed(chance.choice(ROWS))
-        kind = "erase" if chance.random() < self._erases else chance.choice(KINDS)
+        kind = "erase" if chance.random() < self._erases else chance.choice(WRITES)
         self.kinds[kind] += 1
         with suppress(*_EXPECTED):
             match kind:
@@ -239,7 +240,7 @@ ERASED = [*AUTHORS, *PEOPLE, MODERATOR]
 async def erase(table: Table, name: str) -> None:
     """Erase a user. Delete the comments of every second author, and rename those of others."""
     fate: CommentFate = "delete" if ERASED.index(name) % 2 else "anonymize"
-    await Erasure(table, name, Choices(fate)).run(at_once, ignore, ignore)
+    await Erasure(table, name, Choices(fate), KINDS).run(at_once, ignore, ignore)
 
 
 async def at_once() -> None:

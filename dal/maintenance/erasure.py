@@ -32,19 +32,17 @@ from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.scan import Progress
 from dal.dynamodb.table import Table
 from dal.entities import idempotency
-from dal.entities.case import commented_id
 from dal.entities.comment import BY_AUTHOR
 from dal.entities.order import ORDER
 from dal.entities.standing import Standing, standing_key
 from dal.entities.submission import encode
 from dal.entities.ticket import TICKET
-from dal.entities.vote import voted_id
 from dal.errors import NotFoundError
+from dal.kinds.item_kind import COMMENTS, ORDERS, STANDING, TICKETS, ItemKind
 from dal.live import erasures
-from dal.maintenance.personal_data import NAMED_IN_DATA, Kind, find, kind_in, scan
+from dal.maintenance.personal_data import NAMED_IN_DATA, find, kind_in, scan
 from dal.model import Comment
 from dal.model.owners import erased_owner
-from dal.repositories.cases import correct_case
 from dal.stores import Stores
 from dal.table.entity import UNREADABLE, packed, unpacked
 from dal.table.errors import StoreRefusedError
@@ -86,10 +84,10 @@ class Choices:
     orders: Fate = "keep"
     tickets: Fate = "rename"
 
-    def keeps(self, kind: Kind) -> bool:
-        """Return whether items of a kind keep the user's name."""
-        return (kind is Kind.ORDER and self.orders == "keep") or (
-            kind is Kind.TICKET and self.tickets == "keep"
+    def keeps(self, kind: str) -> bool:
+        """Return whether items of the kind with this name keep the user's name."""
+        return (kind == ORDERS and self.orders == "keep") or (
+            kind == TICKETS and self.tickets == "keep"
         )
 
 
@@ -97,8 +95,8 @@ class Choices:
 class Erased:
     """For each kind, the number of erased items, and of items that keep the name by choice."""
 
-    erased: Counter[Kind] = field(default_factory=Counter)
-    kept: Counter[Kind] = field(default_factory=Counter)
+    erased: Counter[str] = field(default_factory=Counter)
+    kept: Counter[str] = field(default_factory=Counter)
 
 
 class Erasure:
@@ -107,13 +105,14 @@ class Erasure:
     ``run`` also continues an interrupted erasure.
     """
 
-    def __init__(self, table: Table, name: str, choices: Choices) -> None:
+    def __init__(
+        self, table: Table, name: str, choices: Choices, kinds: Sequence[ItemKind]
+    ) -> None:
         self._table = table
         self._name = name
         self._choices = choices
-        stores = Stores(table)
-        self._comments, self._standings = stores.comments, stores.standings
-        self._folds = stores.folds
+        self._kinds = kinds
+        self._stores = Stores(table)
         self._done = Erased()
         self._progress: Progress = lambda _: None
 
@@ -142,7 +141,7 @@ class Erasure:
             await self._erase_found()
             if seen is not None:
                 self._done.kept.clear()
-                named = self._to_erase(await scan(self._table, self._name, seen))
+                named = self._to_erase(await scan(self._table, self._name, seen, self._kinds))
                 await self._erase(named)
                 left = len(named)
             else:
@@ -152,12 +151,12 @@ class Erasure:
                 break
         else:
             raise self._conflict()
-        if self._done.erased[Kind.COMMENT]:
+        if self._done.erased[COMMENTS]:
             await erasures.announce(self._table, record)
             await wait_for_writers()
         at, scanned = format_instant(datetime.now(UTC)), seen is not None
         about = {"at": at, **asdict(self._choices), "scan": scanned}
-        counts = {"erased": _plain(self._done.erased), "kept": _plain(self._done.kept)}
+        counts = {"erased": dict(self._done.erased), "kept": dict(self._done.kept)}
         stored = primary_key(f"ERASURE#{record}") | packed(about | counts)
         # A transaction, because the network could delay a single deletion until after a new block.
         await self._table.write(
@@ -169,7 +168,7 @@ class Erasure:
         """Announce a new erasure, or continue an interrupted one. Return the id of its record."""
         # Before the first write, ``find`` must read all items, because it raises StoreRefusedError
         # if an item of an unknown kind may name the user.
-        async for _ in find(self._table, self._name):
+        async for _ in find(self._table, self._name, self._kinds):
             pass
         wanted = asdict(self._choices)
         fresh = {**wanted, "record": secrets.token_hex(8), "erased": {}}
@@ -177,7 +176,7 @@ class Erasure:
         def announced(standing: Standing) -> Standing:
             return standing if standing.erasing else replace(standing, erasing=fresh)
 
-        standing = await self._standings.rewrite(self._name, announced)
+        standing = await self._stores.standings.rewrite(self._name, announced)
         state = (standing and standing.erasing) or fresh
         begun = {choice: state[choice] for choice in wanted}
         if begun != wanted:
@@ -186,7 +185,7 @@ class Erasure:
                 f"An unfinished erasure of {self._name} has other choices: run this command again "
                 f"with {options}."
             )
-        self._done.erased = Counter({Kind(one): count for one, count in state["erased"].items()})
+        self._done.erased = Counter(state["erased"])
         return str(state["record"])
 
     async def _erase_found(self) -> None:
@@ -200,9 +199,9 @@ class Erasure:
         """Query the user's items once and erase them. Return how many items had to be erased."""
         found, kind, batch = 0, None, list[Item]()
         self._done.kept.clear()
-        async for item in find(self._table, self._name):
+        async for item in find(self._table, self._name, self._kinds):
             for one in self._to_erase([item]):
-                previous, kind = kind, kind_in(one, self._name)
+                previous, kind = kind, kind_in(one, self._name, self._kinds)
                 # The items of a batch are erased in parallel. A membership must be erased after the
                 # tickets of its organisation. Otherwise an erasure that is interrupted between them
                 # could not find the tickets when it continues. So a batch has items of one kind
@@ -219,10 +218,10 @@ class Erasure:
         """Return the items to erase. Count the items that keep the name."""
         left = []
         for item in items:
-            kind = kind_in(item, self._name)
-            if kind is not None and self._choices.keeps(kind):
-                self._done.kept[kind] += 1
-            elif kind is not Kind.STANDING:
+            kind = kind_in(item, self._name, self._kinds)
+            if kind is not None and self._choices.keeps(kind.name):
+                self._done.kept[kind.name] += 1
+            elif kind is None or kind.name != STANDING:
                 left.append(item)
         return left
 
@@ -232,10 +231,10 @@ class Erasure:
         def saved(standing: Standing) -> Standing | None:
             if standing.erasing is None:  # another run has completed the erasure
                 return None
-            erasing = {**standing.erasing, "erased": _plain(self._done.erased)}
+            erasing = {**standing.erasing, "erased": dict(self._done.erased)}
             return replace(standing, erasing=erasing)
 
-        await self._standings.rewrite(self._name, saved)
+        await self._stores.standings.rewrite(self._name, saved)
 
     async def _erase(self, items: Sequence[Item]) -> None:
         for batch in batched(items, _AT_ONCE):
@@ -246,31 +245,29 @@ class Erasure:
 
     async def _erase_item(self, item: Item) -> None:
         """Erase one item. If the item has changed meanwhile, the next round erases it."""
-        kind = kind_in(item, self._name)
+        kind = kind_in(item, self._name, self._kinds)
         assert kind is not None  # noqa: S101 - the item names the user
         try:
-            if kind is Kind.COMMENT:
-                await self._erase_comment(item)
+            if kind.name == COMMENTS:
+                await self._erase_comment(kind, item)
             else:
                 await self._table.write(self._actions(kind, item))
-                if kind is Kind.VOTE:
-                    self._folds.note(voted_id(item))
-            if kind is Kind.REPORT and (comment_id := commented_id(item)) is not None:
-                await correct_case(self._table, comment_id)
+            if kind.erased is not None:
+                await kind.erased(self._stores, self._table, item)
         except ConditionFailedError:
             return
-        self._done.erased[kind] += 1
+        self._done.erased[kind.name] += 1
 
-    def _actions(self, kind: Kind, item: Item) -> list[Action]:
+    def _actions(self, kind: ItemKind, item: Item) -> list[Action]:
         as_read = unchanged(item, tuple({**item, VERSION: None}))
         delete = {"Delete": {"Key": key_of(item), **as_read}}
-        if kind in {Kind.DECISION, Kind.BLOCK}:
+        if kind.renamed:
             return [{"Put": {"Item": self._nameless(item), **as_read}}]
         with suppress(*UNREADABLE):  # delete such an item: it cannot be kept without the name
-            if kind is Kind.TICKET and self._choices.tickets == "rename":
+            if kind.name == TICKETS and self._choices.tickets == "rename":
                 ticket = replace(TICKET.decode(item), username=erased_owner(), name=None)
                 return [{"Put": {"Item": TICKET.encode(ticket), **as_read}}]
-            if kind is Kind.ORDER and self._choices.orders == "rename":
+            if kind.name == ORDERS and self._choices.orders == "rename":
                 order = replace(ORDER.decode(item), username=erased_owner(), name=None)
                 return [{"Put": {"Item": ORDER.encode(order), **ABSENT}}, delete]
         return [delete]
@@ -292,7 +289,7 @@ class Erasure:
 
         return kept | packed(without_name(unpacked(item)))
 
-    async def _erase_comment(self, item: Item) -> None:
+    async def _erase_comment(self, kind: ItemKind, item: Item) -> None:
         """Delete a comment or a submission, or replace its author's name by a random name.
 
         An anonymous comment has no photos, because photos and their URLs can show who the author
@@ -317,9 +314,9 @@ class Erasure:
         if deletes:
             await remove_reactions(self._table, comment_id)
         try:
-            await self._comments.rewrite(comment_id, step)
+            await self._stores.comments.rewrite(comment_id, step)
         except NotFoundError:  # the item cannot be decoded: no counter includes it, only delete it
-            await self._table.write(self._actions(Kind.COMMENT, item))
+            await self._table.write(self._actions(kind, item))
         if deletes:
             await remove_reactions(self._table, comment_id)
 
@@ -328,7 +325,3 @@ class Erasure:
             f"Other programs keep writing data of {self._name}: stop the loads of this data, "
             "end the user's sessions, then run the same command again."
         )
-
-
-def _plain(counts: Counter[Kind]) -> dict[str, int]:
-    return {kind.value: count for kind, count in counts.items()}

@@ -4,57 +4,20 @@ Reads are strongly consistent. An object that exists during the whole scan is ex
 is when the scan reads it. An object that is added or deleted during the scan may be missing.
 """
 
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dal.dynamodb.scan import scan_pages
 from dal.dynamodb.table import Table
-from dal.entities.case import case_in, decode_report, is_case, is_report
-from dal.entities.comment import STATE, comment_in, is_comment, is_tombstone
-from dal.entities.order import ORDER, is_order
-from dal.entities.organization import decode_organization, is_organization
-from dal.entities.product import PRODUCT_DETAILS, is_details
-from dal.entities.submission import stored
-from dal.entities.ticket import TICKET, is_ticket
-from dal.entities.vote import decode_vote, is_counted, is_vote
-from dal.model import OrganizationUser, Roster
+from dal.kinds.item_kind import FileItems
+from dal.model import Organization, OrganizationUser, Roster
 from dal.query.pagination import Slice
 from dal.repositories.organizations import OrganizationRepository
-from dal.repositories.users import decode_profile, is_profile
 from dal.table.entity import UNREADABLE
 from dal.table.items import Item
 
 _USERS_AT_ONCE = 1_000
-
-
-def _is_published(item: Item) -> bool:
-    return is_comment(item) and STATE not in item and not is_tombstone(item)
-
-
-def _is_held(item: Item) -> bool:
-    return is_comment(item) and STATE in item
-
-
-_KINDS: Mapping[str, tuple[Callable[[Item], bool], Callable[[Item], Any]]] = {
-    "comments": (_is_published, comment_in),
-    "orders": (is_order, ORDER.decode),
-    "organizations": (is_organization, decode_organization),
-    "tickets": (is_ticket, TICKET.decode),
-    "profiles": (is_profile, decode_profile),
-    "products": (is_details, PRODUCT_DETAILS.decode),
-    "reports": (is_report, decode_report),
-    "cases": (is_case, case_in),
-    "votes": (lambda item: is_vote(item) and is_counted(item), decode_vote),
-}
-"""Two functions for each kind of object. The first returns whether an item is of this kind. The
-second decodes the item, and returns None for a comment that cannot be decoded."""
-
-_ALL_STATES = {
-    **_KINDS,
-    "comments": (lambda item: _is_published(item) or _is_held(item), stored),
-}
-"""``_KINDS``, but ``comments`` also include unpublished comments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +34,7 @@ class ExportPage:
 
 
 async def export_pages(
-    table: Table, segment: int, kinds: Collection[str], *, all_states: bool = False
+    table: Table, segment: int, kinds: Sequence[FileItems], *, all_states: bool = False
 ) -> AsyncIterator[ExportPage]:
     """Yield the objects of ``kinds`` for each page of one scan segment. Raises DalError.
 
@@ -79,27 +42,37 @@ async def export_pages(
     comments) are exported too. For each organisation that the scan finds, the organisation's users
     are read too.
     """
-    organizations = OrganizationRepository(table)
-    known = _ALL_STATES if all_states else _KINDS
     async for items, _ in scan_pages(table, segment):
-        left_out = 0 if all_states else sum(map(_is_held, items))
-        none = dict.fromkeys(kinds, 0)
-        page = ExportPage({kind: [] for kind in kinds}, none, left_out, len(items))
+        left_out = 0
+        if not all_states:
+            left_out = sum(kind.unpublished(item) for kind in kinds for item in items)
+        objects: dict[str, list[Any]] = {kind.name: [] for kind in kinds}
+        page = ExportPage(objects, dict.fromkeys(objects, 0), left_out, len(items))
         for item in items:
-            kind = next((kind for kind in page.objects if known[kind][0](item)), None)
+            kind = next((one for one in kinds if _contains(one, item, all_states)), None)
             if kind is None:
                 continue
             try:
-                decoded = known[kind][1](item)
-                if kind == "organizations":
-                    decoded = Roster(decoded, await _users(organizations, decoded.name))
+                decoded = kind.decode(item)
+                if kind.complete is not None:
+                    decoded = await kind.complete(table, decoded)
             except UNREADABLE:
                 decoded = None
             if decoded is None:
-                page.unreadable[kind] += 1
+                page.unreadable[kind.name] += 1
             else:
-                page.objects[kind].append(decoded)
+                page.objects[kind.name].append(decoded)
         yield page
+
+
+def _contains(kind: FileItems, item: Item, all_states: bool) -> bool:  # noqa: FBT001 - called here only
+    return kind.holds(item) or (all_states and kind.unpublished(item))
+
+
+async def with_users(table: Table, organization: Organization) -> Roster:
+    """Return an organisation with its users."""
+    users = await _users(OrganizationRepository(table), organization.name)
+    return Roster(organization, users)
 
 
 async def _users(

@@ -18,6 +18,7 @@ from typing import BinaryIO, TypeAlias
 
 import orjson
 
+from dal.composition import KINDS
 from dal.dynamodb.concurrency import in_parallel
 from dal.dynamodb.scan import SCAN_SEGMENTS, Progress
 from dal.dynamodb.table import Table
@@ -213,10 +214,11 @@ async def _scan(
 ) -> None:
     """Scan the segments of the table in parallel, write the rows, and count them in ``files``."""
     items = 0
+    kinds = [one.file for one in KINDS if one.file is not None and one.file.name in files]
 
     async def scan(segment: int) -> None:
         nonlocal items
-        async for page in export_pages(table, segment, files, all_states=layout.all_states):
+        async for page in export_pages(table, segment, kinds, all_states=layout.all_states):
             for kind, file in files.items():
                 objects = page.objects[kind]
                 await write(kind, layout.encode(kind, objects))

@@ -1,13 +1,13 @@
 """The kinds of files: comments, orders, tickets and others, with the fields of each kind.
 
 ``load`` uses these declarations to parse rows, and ``export`` uses them to write rows. A new kind
-needs an entry in ``FILE_KINDS`` and in ``FileKindName``.
+needs an entry in ``FILE_KINDS``, and its items in ``dal.composition.KINDS``.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from dal.dynamodb.table import Table
 from dal.entities.case import Case, Decision
@@ -43,6 +43,9 @@ from dal.writes.overwrite import Outcome
 from server.importer import field_parsers
 
 Thing = TypeVar("Thing")
+
+FileKindName: TypeAlias = str
+"""The name of a kind of file, such as ``comments``. ``FILE_KINDS`` has all names."""
 
 Put = Callable[[Sequence[Thing]], Awaitable[Outcome]]
 """A function that stores objects with distinct ids. An object replaces the stored object with the
@@ -80,7 +83,7 @@ class Field:
 class FileKind(Generic[Thing]):
     """One kind of file, for example a file of comments. Each row becomes one object."""
 
-    name: "FileKindName"
+    name: FileKindName
     fields: tuple[Field, ...]
     make: Callable[[Mapping[str, Any]], Thing]
     """Makes an object from the values of a row, by field name."""
@@ -502,18 +505,6 @@ VOTES = FileKind(
     identity=lambda one: f"{escape(one.comment_id)}#{escape(one.username)}",
     put=lambda table: Stores(table).votes.put_many,
 )
-
-FileKindName = Literal[
-    "comments",
-    "orders",
-    "organizations",
-    "tickets",
-    "profiles",
-    "products",
-    "reports",
-    "cases",
-    "votes",
-]
 
 FILE_KINDS: Mapping[FileKindName, FileKind[Any]] = {
     "comments": COMMENTS,

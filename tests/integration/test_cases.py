@@ -8,6 +8,7 @@ from unittest.mock import AsyncMock, patch
 
 import pytest
 
+from dal.composition import KINDS
 from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.case import CASE, Case, case_key, commented_id, encode_report
@@ -152,7 +153,7 @@ async def test_erasing_the_only_reporter_closes_the_case(table: Table, *, decide
     for person in ("bob", "di"):
         await stores.reports.report("one", person, SPAM, "", 9)
     for person, rows in (("bob", ["one"]), ("di", [])):
-        await Erasure(table, person, Choices()).run(at_once, ignore, ignore)
+        await Erasure(table, person, Choices(), KINDS).run(at_once, ignore, ignore)
         assert await listed(stores) == rows
     assert ((await read_case(table, "one")).case.decision is not None) is decided
     await check_cases(table)

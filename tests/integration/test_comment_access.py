@@ -46,6 +46,7 @@ from resolvers.context import Context, Viewer
 from schema.build import build_schema
 from tests.conftest import Clients, fresh_table
 from tests.fakes import anybody
+from tests.files import FILES
 from tests.moderating import held_for
 from tests.pages.conftest import client_of, jwt_of
 from tests.schema.conftest import ANN, BOB, MODERATOR, STAFF
@@ -409,7 +410,8 @@ async def test_an_export_has_only_comments_in_the_exported_states(
 ) -> None:
     there = await world.all_states(f"exported {next(world.numbers)}")
     pages = [
-        page async for page in export_pages(world.table, 0, ["comments"], all_states=all_states)
+        page
+        async for page in export_pages(world.table, 0, [FILES["comments"]], all_states=all_states)
     ]
     found: dict[str, Any] = {
         one.comment_id: one for page in pages for one in page.objects["comments"]

@@ -8,6 +8,7 @@ from aiohttp import web
 from graphql import build_schema as parsed
 from strawberry.relay.utils import to_base64
 
+from dal.composition import KINDS
 from dal.counts.mode import MaintenanceMode, MaintenanceStore
 from dal.dynamodb.table import Table
 from dal.maintenance import erasure
@@ -293,7 +294,7 @@ async def test_a_delayed_end_of_an_erasure_does_not_remove_a_later_block(
     network = LateNetwork()
     async with through_proxy(table) as (beyond, proxy):
         proxy.choose = network.choose
-        await Erasure(beyond, "eve", Choices()).run(at_once, ignore, None)
+        await Erasure(beyond, "eve", Choices(), KINDS).run(at_once, ignore, None)
         proxy.pass_all()
         await Stores(beyond).standings.block("eve", "Spam.", by="mo")
         before = await stored(table)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dal.composition import KINDS
 from dal.counts import mode
 from dal.counts.mode import MaintenanceMode
 from dal.dynamodb.table import Table
@@ -129,7 +130,7 @@ class Scene:
     async def erase(
         self, stores: Stores, wait: Wait, person: str = "ann", fate: CommentFate = "delete"
     ) -> None:
-        erased = Erasure(stores.comments._table, person + self.name, Choices(fate))
+        erased = Erasure(stores.comments._table, person + self.name, Choices(fate), KINDS)
         await erased.run(wait, ignore, None)
 
     async def anonymize(self, stores: Stores, wait: Wait) -> None:

@@ -17,6 +17,7 @@ import dal.live.changes
 from dal.dynamodb.table import Table, TableAddress
 from dal.entities.comment import COMMENT, comment_in, comment_key, is_comment
 from dal.entities.submission import SUBMISSION, stored, submission_in
+from dal.kinds.item_kind import FileItems, ItemKind
 from dal.maintenance.export import export_pages
 from dal.maintenance.rebuild import rebuild
 from dal.maintenance.stream_rebuild import Replay
@@ -36,6 +37,7 @@ from server.local_engine.storage import Store
 from server.settings import Settings
 from tests.dal.repositories.test_observer import Recorder
 from tests.fakes import anybody
+from tests.files import FILES
 from tests.moderating import held_for
 from tests.strategies import comment
 from tests.verifying import verify
@@ -135,7 +137,7 @@ async def loaded(table: Table, _: Path) -> None:
 
 async def exported(table: Table, _: Path) -> None:
     await hold(Stores(table))
-    pages = [page async for page in export_pages(table, 0, ["comments"])]
+    pages = [page async for page in export_pages(table, 0, [FILES["comments"]])]
     assert [one for page in pages for one in page.objects["comments"]] == [SHOWN]
     assert not any(page.unreadable["comments"] for page in pages)
 
@@ -161,6 +163,8 @@ class LeakyEntity:
     recover = staticmethod(leaky)
 
 
+LEAKY_FILES = FileItems(name="comments", holds=is_comment, decode=leaky)
+
 Check = Callable[[Table, Path], Awaitable[None]]
 PLACES: dict[str, tuple[Check, str, Any]] = {
     "counts": (counts, "dal.writes.changes.comment_in", leaky),
@@ -174,8 +178,12 @@ PLACES: dict[str, tuple[Check, str, Any]] = {
     "nodes": (by_ids, "dal.repositories.comments.comment_in", leaky),
     "key backfill": (upgraded, "dal.maintenance.tables._ENTITIES", [(is_comment, LeakyEntity)]),
     "load": (loaded, "dal.model.loaded.state_of", lambda _: CommentState.PUBLISHED),
-    "export": (exported, "dal.maintenance.export._KINDS", {"comments": (is_comment, leaky)}),
-    "analytics": (analysed, "dal.maintenance.export._KINDS", {"comments": (is_comment, leaky)}),
+    "export": (exported, f"{__name__}.FILES", {"comments": LEAKY_FILES}),
+    "analytics": (
+        analysed,
+        "server.exporter.export_files.KINDS",
+        [ItemKind(holds=is_comment, file=LEAKY_FILES)],
+    ),
 }
 
 

@@ -3,7 +3,7 @@
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
@@ -14,12 +14,15 @@ from server.errors import DIFFERS, CommandError
 from server.exporter.export_files import Target, directory_of, export_to_stdout, single_file
 from server.exporter.export_files import export as export_to
 from server.exporter.export_rows import Format, Layout
-from server.importer.file_kinds import FILE_KINDS, FileKindName
+from server.importer.file_kinds import FILE_KINDS
 from server.importer.losses import counted
 from server.local_engine.storage import open_store
 from server.settings import Settings
 
-KindName = Literal["all", FileKindName]
+if TYPE_CHECKING:
+    KindName: TypeAlias = str
+else:  # Typer takes the choices of an option from its type.
+    KindName = Literal["all", *FILE_KINDS]
 
 _STDOUT = Path("-")
 _SUFFIXES: dict[str, Format] = {
@@ -45,7 +48,10 @@ async def export(
     ],
     kind: Annotated[
         KindName,
-        typer.Option(metavar="KIND", help=f"Rows to export: all, {', '.join(FILE_KINDS)}."),
+        typer.Option(
+            metavar="KIND",
+            help=f"Rows to export: all, {', '.join(FILE_KINDS)}.",
+        ),
     ] = "all",
     format_: Annotated[
         Format | None,

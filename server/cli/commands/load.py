@@ -4,7 +4,7 @@ import asyncio
 from contextlib import AsyncExitStack, closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -22,7 +22,7 @@ from server.importer.column_mapping import (
     preset_names,
 )
 from server.importer.field_parsers import DateUnit
-from server.importer.file_kinds import FILE_KINDS, FileKindName, Put
+from server.importer.file_kinds import FILE_KINDS, Put
 from server.importer.losses import Losses, counted
 from server.importer.opening import open_file
 from server.importer.rows import RejectsFile, rejects_file
@@ -34,6 +34,12 @@ from server.settings import Settings
 
 _LAYOUT = "Layout of the file"
 _NO_REJECTS = Path("/dev/null")
+
+
+if TYPE_CHECKING:
+    KindName: TypeAlias = str
+else:  # Typer takes the choices of an option from its type.
+    KindName = Literal[tuple(FILE_KINDS)]
 
 
 @long_running
@@ -48,10 +54,10 @@ def load(
     ],
     *,
     kind: Annotated[
-        FileKindName | None,
+        KindName | None,
         typer.Option(
             metavar="KIND",
-            help=f"Kind of the rows: {', '.join(get_args(FileKindName))}. Default: comments.",
+            help=f"Kind of the rows: {', '.join(FILE_KINDS)}. Default: comments.",
         ),
     ] = None,
     preset: Annotated[

@@ -12,10 +12,12 @@ from typing import Annotated
 import orjson
 import typer
 
+from dal.composition import KINDS
 from dal.dynamodb import admin
 from dal.dynamodb.concurrency import Pace
+from dal.kinds.item_kind import COMMENTS, ORDERS, TICKETS
 from dal.maintenance.erasure import Choices, CommentFate, Erased, Erasure, Fate
-from dal.maintenance.personal_data import Kind, exported, find, kind_in, scan
+from dal.maintenance.personal_data import exported, find, kind_in, scan
 from dal.model import rules
 from dal.table.items import Item
 from dal.table.key_parts import format_instant
@@ -46,20 +48,6 @@ Scans = Annotated[
     ),
 ]
 
-_NOUNS = {
-    Kind.COMMENT: "comment",
-    Kind.REPORT: "report",
-    Kind.VOTE: "helpful vote",
-    Kind.DECISION: "moderation decision",
-    Kind.BLOCK: "moderation block",
-    Kind.TICKET: "ticket",
-    Kind.MEMBERSHIP: "membership",
-    Kind.PROFILE: "profile",
-    Kind.ORDER: "order",
-    Kind.PURCHASE: "purchase",
-    Kind.COMMENTED: "commented-product record",
-    Kind.STANDING: "write restriction",
-}
 _FATES = {"delete": "deleted", "keep": "kept", "rename": "renamed", "anonymize": "renamed"}
 
 _PROVED_BY_SCAN = "A scan of the table found the name nowhere else."
@@ -117,13 +105,13 @@ async def export(
             store.table.read_pace = Pace(read_units, reads=True)
             if scans:
                 async with scanning(store) as (_, seen):
-                    items = await scan(store.table, name, seen)
+                    items = await scan(store.table, name, seen, KINDS)
             else:
-                items = [item async for item in find(store.table, name)]
+                items = [item async for item in find(store.table, name, KINDS)]
         if not items:
             typer.echo(f"The table has no data of {name}.", err=output is None)
             return
-        data = exported(items, name) | {"exportedAt": format_instant(datetime.now(UTC))}
+        data = exported(items, name, KINDS) | {"exportedAt": format_instant(datetime.now(UTC))}
         text = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
         if output is None:
             sys.stdout.write(text.decode())
@@ -188,17 +176,17 @@ async def erase(
     async with open_store(settings, share=True) as store:
         store.table.pace = Pace(write_units)
         store.table.read_pace = Pace(read_units, reads=True)
-        found = _counts([item async for item in find(store.table, name)], name)
+        found = _counts([item async for item in find(store.table, name, KINDS)], name)
         if scans and all(map(choices.keeps, found)):
             async with scanning(store) as (_, seen):
-                found = _counts(await scan(store.table, name, seen), name)
+                found = _counts(await scan(store.table, name, seen, KINDS), name)
         if all(map(choices.keeps, found)):
             kept = f", except {_listed(found)} that you chose to keep" if found else ""
             typer.echo(f"The table has no data of {name}{kept}.")
             return
         if not yes:
             _confirm(name, found, choices)
-        done = await _erase(store, Erasure(store.table, name, choices), found, scans=scans)
+        done = await _erase(store, Erasure(store.table, name, choices, KINDS), found, scans=scans)
         if store.directory is not None and not store.alone:
             await asyncio.to_thread(compact, store.directory.database)
     typer.echo(f"{name} is erased: {_listed(done.erased, choices)}.")
@@ -208,7 +196,7 @@ async def erase(
     typer.echo(_OUT_OF_REACH)
 
 
-async def _erase(store: Store, erasure: Erasure, found: Counter[Kind], *, scans: bool) -> Erased:
+async def _erase(store: Store, erasure: Erasure, found: Counter[str], *, scans: bool) -> Erased:
     total = found.total() + ((await admin.describe(store.table))["ItemCount"] if scans else 0)
     erased = 0
 
@@ -225,7 +213,7 @@ async def _erase(store: Store, erasure: Erasure, found: Counter[Kind], *, scans:
         return await erasure.run(wait, show, seen if scans else None)
 
 
-def _confirm(name: str, found: Counter[Kind], choices: Choices) -> None:
+def _confirm(name: str, found: Counter[str], choices: Choices) -> None:
     """Ask the operator to confirm the erasure.
 
     Raise Abort if the answer is no. Raise CommandError if standard input is not a terminal.
@@ -236,24 +224,24 @@ def _confirm(name: str, found: Counter[Kind], choices: Choices) -> None:
     typer.confirm("Erase this user permanently?", abort=True)
 
 
-def _counts(items: Iterable[Item], name: str) -> Counter[Kind]:
-    return Counter(kind for item in items if (kind := kind_in(item, name)) is not None)
+def _counts(items: Iterable[Item], name: str) -> Counter[str]:
+    kinds = (kind_in(item, name, KINDS) for item in items)
+    return Counter(kind.name for kind in kinds if kind is not None)
 
 
-def _listed(counts: Counter[Kind], choices: Choices | None = None, tense: str = "") -> str:
+def _listed(counts: Counter[str], choices: Choices | None = None, tense: str = "") -> str:
     """Return counts as text, such as ``2 comments``.
 
     With ``choices``, the text contains what happens to the data, such as ``2 comments deleted``. If
     ``tense`` is ``will be``, the text is ``2 comments will be deleted``.
     """
-    fates = {Kind.DECISION: "rename", Kind.BLOCK: "rename"}
+    fates: dict[str, str] = {kind.name: "rename" for kind in KINDS if kind.renamed}
     if choices is not None:
-        fates |= {Kind.COMMENT: choices.comments, Kind.ORDER: choices.orders}
-        fates |= {Kind.TICKET: choices.tickets}
+        fates |= {COMMENTS: choices.comments, ORDERS: choices.orders, TICKETS: choices.tickets}
     parts = [
-        counted(counts[kind], noun)
-        + (f" {tense}{_FATES[fates.get(kind, 'delete')]}" if choices else "")
-        for kind, noun in _NOUNS.items()
-        if counts[kind]
+        counted(counts[kind.name], kind.noun)
+        + (f" {tense}{_FATES[fates.get(kind.name, 'delete')]}" if choices else "")
+        for kind in KINDS
+        if counts[kind.name]
     ]
     return ", ".join(parts) or "0 items"

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from dal.composition import KINDS
 from dal.dynamodb.errors import StoreUnavailableError
 from dal.dynamodb.table import Table
 from dal.live import erasures
@@ -48,7 +49,7 @@ async def test_a_running_server_forgets_the_texts_of_an_erased_user(
     try:
         while failures:  # noqa: ASYNC110 - has no event
             await asyncio.sleep(0.005)
-        await Erasure(table, "zoe", Choices()).run(wait, ignore, ignore)
+        await Erasure(table, "zoe", Choices(), KINDS).run(wait, ignore, ignore)
         assert told.is_set()
         await asyncio.sleep(0.05)
         events = [

@@ -10,7 +10,6 @@ from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key
 from dal.entities.group import encode_group
 from dal.entities.organization import user_key
-from dal.maintenance.personal_data import Kind
 from dal.model import (
     Organization,
     OrganizationUser,
@@ -38,18 +37,18 @@ PHOTO = Photo("https://photos.example/zoe/1.jpg", "Me")
 ORGANIZATION, LEFT = "ac/me#1%", "former"
 
 COUNTS = {
-    Kind.COMMENT: 5,
-    Kind.REPORT: 1,
-    Kind.VOTE: 1,
-    Kind.DECISION: 1,
-    Kind.BLOCK: 1,
-    Kind.TICKET: 2,
-    Kind.MEMBERSHIP: 1,
-    Kind.PROFILE: 1,
-    Kind.ORDER: 1,
-    Kind.PURCHASE: 1,
-    Kind.COMMENTED: 1,
-    Kind.STANDING: 1,
+    "comments": 5,
+    "reports": 1,
+    "votes": 1,
+    "decisions": 1,
+    "blocks": 1,
+    "tickets": 2,
+    "memberships": 1,
+    "profile": 1,
+    "orders": 1,
+    "purchases": 1,
+    "commented": 1,
+    "standing": 1,
 }
 """The number of the user's items of each kind.
 

@@ -22,6 +22,7 @@ from tests import oracle, recount
 from tests.calls import calls_of
 from tests.edges import edge_of
 from tests.fakes import anybody
+from tests.files import FILES
 from tests.verifying import verify
 
 ONE = oracle.make_comments("42", 1, seed=1)[0]
@@ -134,7 +135,7 @@ async def test_a_deleted_comment_is_neither_exported_nor_reported_as_unreadable(
     store: CommentRepository, each_table: Table
 ) -> None:
     await store.delete(edge_of(await store.add(ONE, "key")).node.comment_id, anybody)
-    pages = [page async for page in export_pages(each_table, 0, {"comments"})]
+    pages = [page async for page in export_pages(each_table, 0, [FILES["comments"]])]
     assert all(not page.objects["comments"] for page in pages)
     assert all(not page.unreadable["comments"] for page in pages)
 

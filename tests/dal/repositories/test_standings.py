@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 
+from dal.composition import KINDS
 from dal.dynamodb.table import Table
 from dal.entities.standing import Standing, standing_in, standing_key
 from dal.maintenance.personal_data import exported
@@ -108,6 +109,6 @@ async def test_an_ended_block_is_no_data_about_a_user(table: Table) -> None:
     assert await stores.users.stored("ana")
     await stores.standings.unblock("ana")
     assert not await stores.users.stored("ana")
-    assert exported(await all_items(table), "ana")["standing"] is None
+    assert exported(await all_items(table), "ana", KINDS)["standing"] is None
     await stores.orders.put_many([order("7", username="ana")])
     assert await stores.users.stored("ana")

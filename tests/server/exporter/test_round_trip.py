@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from dal.composition import KINDS
 from dal.dynamodb.table import Table
 from dal.entities.case import commented_id
 from dal.maintenance.erasure import Choices, Erasure
@@ -31,7 +32,7 @@ from tests.server.serving import AWS, called
 from tests.strategies import comment
 from tests.verifying import verify
 
-KINDS: Sequence[FileKindName] = list(FILE_KINDS)
+FILES: Sequence[FileKindName] = list(FILE_KINDS)
 
 
 async def load(table: Table, file: Path, kind: FileKindName) -> None:
@@ -56,9 +57,9 @@ async def test_a_load_of_an_export_creates_an_equal_table(
     # The verification opens cases, as it does below in the second table.
     assert await verify(first, lambda _: None) == []
     with tempfile.TemporaryDirectory() as directory:
-        target = directory_of(Path(directory), KINDS, Layout(written_in, all_states=True))
+        target = directory_of(Path(directory), FILES, Layout(written_in, all_states=True))
         await export(first, target, "here", lambda _: None)
-        for kind in KINDS:
+        for kind in FILES:
             await load(second, target.files[kind], kind)
         await second.drain()
     assert await verify(second, lambda _: None) == []
@@ -77,7 +78,7 @@ async def test_the_commands_create_an_equal_table_and_equal_files(
         out, again = Path(directory) / "out", Path(directory) / "again"
         ended = called("export", "-o", out, "--all-states", *at, first.name, **AWS)
         assert (ended.returncode, ended.stderr) == (0, "")
-        for kind in KINDS:
+        for kind in FILES:
             file = out / f"{kind}.jsonl"
             shown = called("load", file, "--kind", kind, "--dry-run", *at, second.name, **AWS)
             first_rows = file.read_bytes().decode().split("\n")[:3]
@@ -86,7 +87,7 @@ async def test_the_commands_create_an_equal_table_and_equal_files(
             assert (ended.returncode, ended.stderr) == (0, ""), ended.stdout
         assert await everything(first) == await everything(second)
         called("export", "-o", again, "--all-states", *at, second.name, **AWS)
-        for kind in KINDS:
+        for kind in FILES:
             # Segments of a Scan are read concurrently, so the order of rows may differ.
             rows = [(where / f"{kind}.jsonl").read_bytes().split(b"\n") for where in (out, again)]
             assert sorted(rows[0]) == sorted(rows[1])
@@ -169,7 +170,9 @@ async def test_an_erase_finds_reports_that_a_concurrent_load_writes(
         assert (await Stores(second).standings.permission("bob")).erasing
         await moved(first, second, tmp_path)
 
-    await Erasure(second, "bob", Choices()).run(load_meanwhile, lambda _: None, lambda _: None)
+    await Erasure(second, "bob", Choices(), KINDS).run(
+        load_meanwhile, lambda _: None, lambda _: None
+    )
     assert await Stores(second).comments.get("c1") is not None
     assert "bob" not in str(await everything(second))
 

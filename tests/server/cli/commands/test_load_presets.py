@@ -21,6 +21,7 @@ from dal.repositories.comments import CommentRepository, Selection
 from dal.stores import Stores
 from server.importer.column_mapping import hashed_id, preset_names
 from tests.engines import ROOT
+from tests.files import FILES
 from tests.server.cli.commands.loading import load
 from tests.server.importer.samples import NAMES, SAMPLES
 
@@ -150,7 +151,7 @@ async def test_comments_have_the_states_of_the_report(
     _, output, _ = load(written(preset, tmp_path), store, "--preset", preset)
     (states,) = re.findall(r"^States: (.*)\.$", output, re.MULTILINE)
     found: Counter[CommentState] = Counter()
-    async for page in export_pages(table, 0, ["comments"], all_states=True):
+    async for page in export_pages(table, 0, [FILES["comments"]], all_states=True):
         found.update(map(state_of, page.objects["comments"]))
     assert states == ", ".join(f"{found[state]} {state}" for state in CommentState)
     waiting = (await Stores(table).moderation.queue(Slice(9))).nodes
