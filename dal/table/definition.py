@@ -16,13 +16,16 @@ def table_definition(name: str, indexes: Sequence[Index]) -> dict[str, Any]:
     attributes = {*TABLE_KEYS}.union(*(_keys(index) for index in indexes))
     defined = _defined(indexes)
     local = {index.name for index in indexes if index.local}
+    kinds = {
+        "LocalSecondaryIndexes": [one for one in defined if one["IndexName"] in local],
+        "GlobalSecondaryIndexes": [one for one in defined if one["IndexName"] not in local],
+    }
     return {
         "TableName": name,
         "BillingMode": "PAY_PER_REQUEST",
         "AttributeDefinitions": [string_attribute(name) for name in sorted(attributes)],
         "KeySchema": _key_schema(*TABLE_KEYS),
-        "LocalSecondaryIndexes": [one for one in defined if one["IndexName"] in local],
-        "GlobalSecondaryIndexes": [one for one in defined if one["IndexName"] not in local],
+        **{kind: found for kind, found in kinds.items() if found},  # DynamoDB refuses empty lists
     }
 
 
