@@ -19,7 +19,7 @@ from dal.analytics.service import Analytics
 from dal.model import Product, rules
 from dal.table.errors import InvalidArgumentError
 from resolvers.authorization import require_staff, require_viewer
-from resolvers.selection import DEFAULT_SIZE, MAX_ROWS, Info
+from resolvers.selection import DEFAULT_SIZE, MAX_ROWS, Info, Languages
 
 _MANY = 1_000_000
 
@@ -44,7 +44,7 @@ async def trend(
             "period of the last comment.",
         ),
     ] = None,
-    language: list[str] | None = None,
+    language: Languages = None,
 ) -> Trend:
     """Return the number of the product's comments in each period, by rating."""
     span = Span.of(interval, _instant("from", from_), _instant("to", to))

@@ -10,7 +10,7 @@ from dal.model.standings import Block
 from dal.query.pagination import Page
 from resolvers.authorization import require_moderator, require_viewer
 from resolvers.mutations import Rule, UserError, checked, reported
-from resolvers.selection import Info, slice_of
+from resolvers.selection import After, Before, First, Info, Input, Last, slice_of
 
 _WHO: Mapping[str, Rule] = {"username": rules.account}
 _BLOCK = {**_WHO, "reason": rules.stated_title}
@@ -51,7 +51,7 @@ class UnblockPayload:
 
 
 @reported(BlockPayload)
-async def block_user(info: Info, input: BlockUserInput) -> BlockPayload:  # noqa: A002 - Relay's name
+async def block_user(info: Info, input: Input[BlockUserInput]) -> BlockPayload:  # noqa: A002 - Relay's name
     """Block a user. For moderators.
 
     The user's new and edited comments then wait for a moderator, and the user cannot vote.
@@ -64,7 +64,7 @@ async def block_user(info: Info, input: BlockUserInput) -> BlockPayload:  # noqa
 
 
 @reported(UnblockPayload)
-async def unblock_user(info: Info, input: UnblockUserInput) -> UnblockPayload:  # noqa: A002
+async def unblock_user(info: Info, input: Input[UnblockUserInput]) -> UnblockPayload:  # noqa: A002
     """End the block of a user. For moderators."""
     require_moderator(require_viewer(info.context), "unblock users")
     username = checked(input, _WHO)["username"]
@@ -74,10 +74,10 @@ async def unblock_user(info: Info, input: UnblockUserInput) -> UnblockPayload:  
 
 async def blocked_users(
     info: Info,
-    first: int | None = None,
-    after: str | None = None,
-    last: int | None = None,
-    before: str | None = None,
+    first: First = None,
+    after: After = None,
+    last: Last = None,
+    before: Before = None,
 ) -> Page[Block]:
     """Return a page of the blocked users. For moderators."""
     require_moderator(require_viewer(info.context), "see who is blocked")

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import strawberry
 from strawberry.relay.utils import to_base64
@@ -31,7 +31,7 @@ from resolvers.authorization import (
 from resolvers.context import NO_DETAILS, Context, ProductReads, Viewer
 from resolvers.mutations import Rule, UserError, changed, checked, checked_each, reported
 from resolvers.node_ids import own_id_of
-from resolvers.selection import Info
+from resolvers.selection import Info, Input, Languages, ProductId, Ratings
 
 _audit = logging.getLogger("audit")
 
@@ -183,13 +183,19 @@ class ReplyPayload:
     user_errors: list[UserError] = field(default_factory=list)
 
 
-async def comment(info: Info, comment_id: str) -> Comment | None:
+async def comment(
+    info: Info,
+    comment_id: Annotated[
+        str,
+        strawberry.argument(description="Comment id, as in the URL of the comment's page."),
+    ],
+) -> Comment | None:
     """Return the published comment with this id; None if it does not exist."""
     return await info.context.comments.load(rules.identifier("commentId", comment_id))
 
 
 @reported(CommentPayload, reads_standing=True)
-async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # noqa: A002 - Relay's name
+async def add_comment(info: Info, input: Input[AddCommentInput]) -> CommentPayload:  # noqa: A002 - Relay's name
     """Store a new comment of the viewer.
 
     If the viewer has received the product, the comment has ``verifiedPurchase``. The server's
@@ -257,7 +263,7 @@ async def _require_known(info: Info, product_id: str) -> None:
 
 
 @reported(CommentPayload, reads_standing=True)
-async def update_comment(info: Info, input: UpdateCommentInput) -> CommentPayload:  # noqa: A002
+async def update_comment(info: Info, input: Input[UpdateCommentInput]) -> CommentPayload:  # noqa: A002
     """Edit a comment: the viewer's own, or any comment if the viewer is a moderator."""
     viewer = require_viewer(info.context)
     changes = changed(input, _CHANGES | _text_rule(info.context), {"title", "photos"})
@@ -274,7 +280,7 @@ async def update_comment(info: Info, input: UpdateCommentInput) -> CommentPayloa
 
 
 @reported(DeletePayload)
-async def delete_comment(info: Info, input: DeleteCommentInput) -> DeletePayload:  # noqa: A002
+async def delete_comment(info: Info, input: Input[DeleteCommentInput]) -> DeletePayload:  # noqa: A002
     """Delete a comment: the viewer's own, or any comment if the viewer is a moderator."""
     check = partial(may_change, require_viewer(info.context))
     gone = await info.context.stores.comments.delete(checked(input, _WHICH)["id"], check)
@@ -282,7 +288,7 @@ async def delete_comment(info: Info, input: DeleteCommentInput) -> DeletePayload
 
 
 @reported(ReplyPayload)
-async def reply_to_comment(info: Info, input: ReplyToCommentInput) -> ReplyPayload:  # noqa: A002
+async def reply_to_comment(info: Info, input: Input[ReplyToCommentInput]) -> ReplyPayload:  # noqa: A002
     """Set the shop's reply to a published comment. For merchants."""
     viewer = require_viewer(info.context)
     require_merchant(viewer, "reply to comments")
@@ -294,7 +300,7 @@ async def reply_to_comment(info: Info, input: ReplyToCommentInput) -> ReplyPaylo
 
 
 @reported(ReplyPayload)
-async def remove_reply(info: Info, input: RemoveReplyInput) -> ReplyPayload:  # noqa: A002
+async def remove_reply(info: Info, input: Input[RemoveReplyInput]) -> ReplyPayload:  # noqa: A002
     """Remove the shop's reply from a published comment. For merchants."""
     viewer = require_viewer(info.context)
     require_merchant(viewer, "remove replies")
@@ -307,12 +313,31 @@ async def remove_reply(info: Info, input: RemoveReplyInput) -> ReplyPayload:  # 
 
 def comment_events(
     info: Info,
-    product_id: str,
-    rating: list[int] | None = None,
-    language: list[str] | None = None,
-    verified_only: bool | None = False,  # noqa: FBT001, FBT002 - an argument of the GraphQL field
-    has_photos: bool | None = False,  # noqa: FBT001, FBT002 - an argument of the GraphQL field
-    after: str | None = None,
+    product_id: ProductId,
+    rating: Ratings = None,
+    language: Languages = None,
+    verified_only: Annotated[  # noqa: FBT002 - an argument of the GraphQL field
+        bool | None,
+        strawberry.argument(
+            description="Whether to send events only of comments with `verifiedPurchase`. "
+            "Default false."
+        ),
+    ] = False,
+    has_photos: Annotated[  # noqa: FBT002 - an argument of the GraphQL field
+        bool | None,
+        strawberry.argument(
+            description="Whether to send events only of comments with photos. Default false."
+        ),
+    ] = False,
+    after: Annotated[
+        str | None,
+        strawberry.argument(
+            description="Event cursor: `eventCursor` of a page, or `cursor` of the last event. "
+            "The server sends all changes after this cursor. If the server no longer has all these "
+            "changes, it sends one RELOAD event first. If `after` is omitted, the server sends "
+            "READY and then new changes. The cursor of a row is not an event cursor."
+        ),
+    ] = None,
 ) -> AsyncIterator[CommentEvent]:
     """Return the events of the list ``Product.comments`` with the same arguments."""
     selection = Selection(

@@ -1,25 +1,31 @@
 """The products with the most comments rated 5."""
 
+from typing import Annotated
+
+import strawberry
+
 from dal.model import (
     ProductRank,
     rules,
 )
 from dal.query.cursors import CursorKind
 from dal.query.pagination import Page
-from resolvers.selection import (
-    Info,
-    selects,
-    slice_of,
-)
+from resolvers.selection import After, Before, First, Info, Last, selects, slice_of
 
 
 async def leaderboard(
     info: Info,
-    language: str | None = None,
-    first: int | None = None,
-    after: str | None = None,
-    last: int | None = None,
-    before: str | None = None,
+    language: Annotated[
+        str | None,
+        strawberry.argument(
+            description="Language of the comments to count, as a BCP 47 tag such as `en`. "
+            "Default: all languages."
+        ),
+    ] = None,
+    first: First = None,
+    after: After = None,
+    last: Last = None,
+    before: Before = None,
 ) -> Page[ProductRank]:
     """Return a page of the leaderboard: the products with the most comments rated 5."""
     cut = slice_of(info, first, after, last, before, kind=CursorKind.COUNT)

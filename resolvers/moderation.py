@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Annotated
 
 import strawberry
 
@@ -31,10 +32,16 @@ from resolvers.mutations import (
 )
 from resolvers.node_ids import own_id_of
 from resolvers.selection import (
+    DECIDES,
+    After,
+    Before,
     CreatedBefore,
     CreatedFrom,
     DateOrder,
+    First,
     Info,
+    Input,
+    Last,
     OrderBy,
     selects,
     slice_of,
@@ -144,7 +151,7 @@ class ReportPayload:
 
 
 @reported(DecisionPayload)
-async def approve_comment(info: Info, input: ApproveCommentInput) -> DecisionPayload:  # noqa: A002
+async def approve_comment(info: Info, input: Input[ApproveCommentInput]) -> DecisionPayload:  # noqa: A002
     """Publish a submission, or keep a published comment and close its reports. For moderators."""
     viewer = require_viewer(info.context)
     require_moderator(viewer, "approve comments")
@@ -154,7 +161,7 @@ async def approve_comment(info: Info, input: ApproveCommentInput) -> DecisionPay
 
 
 @reported(DecisionPayload)
-async def reject_comment(info: Info, input: RejectCommentInput) -> DecisionPayload:  # noqa: A002
+async def reject_comment(info: Info, input: Input[RejectCommentInput]) -> DecisionPayload:  # noqa: A002
     """Reject a submission or a published comment. For moderators."""
     viewer = require_viewer(info.context)
     require_moderator(viewer, "reject comments")
@@ -166,7 +173,7 @@ async def reject_comment(info: Info, input: RejectCommentInput) -> DecisionPaylo
 
 
 @reported(DecisionsPayload)
-async def decide_comments(info: Info, input: DecideCommentsInput) -> DecisionsPayload:  # noqa: A002
+async def decide_comments(info: Info, input: Input[DecideCommentsInput]) -> DecisionsPayload:  # noqa: A002
     """Approve and reject several comments, as ``approve_comment`` and ``reject_comment`` do.
 
     For moderators. Each decision succeeds or fails separately. The decisions run in parallel, so
@@ -217,10 +224,10 @@ async def submissions(  # noqa: PLR0913, PLR0917 - the field's arguments
     created_from: CreatedFrom = None,
     created_before: CreatedBefore = None,
     order_by: OrderBy = DateOrder.NEWEST,
-    first: int | None = None,
-    after: str | None = None,
-    last: int | None = None,
-    before: str | None = None,
+    first: First = None,
+    after: After = None,
+    last: Last = None,
+    before: Before = None,
 ) -> Page[Submission] | None:
     """Return a page of a user's submissions; None unless the viewer is the user or a moderator."""
     if not can_change(require_viewer(info.context), root.username):
@@ -238,11 +245,14 @@ def cause(root: strawberry.Parent[Submission], info: Info) -> ReviewCause | None
 
 async def queue(
     info: Info,
-    kind: QueueKind = QueueKind.PENDING,
-    first: int | None = None,
-    after: str | None = None,
-    last: int | None = None,
-    before: str | None = None,
+    kind: Annotated[
+        QueueKind,
+        strawberry.argument(description="Queue to return. Default PENDING.", metadata=DECIDES),
+    ] = QueueKind.PENDING,
+    first: First = None,
+    after: After = None,
+    last: Last = None,
+    before: Before = None,
 ) -> Page[QueueEntry]:
     """Return a page of a queue. For moderators.
 
@@ -267,7 +277,7 @@ async def reports(root: strawberry.Parent[QueueEntry], info: Info) -> CommentRep
 
 
 @reported(ReportPayload, reads_standing=True)
-async def report_comment(info: Info, input: ReportCommentInput) -> ReportPayload:  # noqa: A002
+async def report_comment(info: Info, input: Input[ReportCommentInput]) -> ReportPayload:  # noqa: A002
     """Report a published comment. A user's second report of the same comment is not stored."""
     viewer = require_viewer(info.context)
     given = checked(input, _REPORTED)

@@ -46,8 +46,13 @@ AnyNode = (
     | Ticket
     | User
 )
-NodeId = Annotated[strawberry.ID, strawberry.argument(name="id")]
-NodeIds = Annotated[list[strawberry.ID], strawberry.argument(name="ids")]
+NodeId = Annotated[
+    strawberry.ID, strawberry.argument(name="id", description="Global `id` of the object.")
+]
+NodeIds = Annotated[
+    list[strawberry.ID],
+    strawberry.argument(name="ids", description="Global `id`s of the objects. Maximum 100."),
+]
 
 Found: TypeAlias = AnyNode | Exception | None
 """The result for one id: the object, or the error of the failed read. None means not found."""

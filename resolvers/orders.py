@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import NewType
+from typing import Annotated, NewType
 
 import strawberry
 
@@ -20,7 +20,20 @@ from resolvers.authorization import (
 )
 from resolvers.mutations import Rule, UserError, checked, checked_each, new_id, reported
 from resolvers.node_ids import own_id_of
-from resolvers.selection import CreatedBefore, CreatedFrom, DateOrder, Info, OrderBy, slice_of
+from resolvers.selection import (
+    After,
+    Before,
+    CreatedBefore,
+    CreatedFrom,
+    DateOrder,
+    First,
+    Info,
+    Input,
+    Last,
+    OrderBy,
+    Statuses,
+    slice_of,
+)
 
 CurrencyCode = NewType("CurrencyCode", str)
 """A GraphQL scalar: three capital letters."""
@@ -88,7 +101,9 @@ class OrderPayload:
         return self.order_edge.node if self.order_edge else None
 
 
-async def order(info: Info, order_id: str) -> Order | None:
+async def order(
+    info: Info, order_id: Annotated[str, strawberry.argument(description="Order id.")]
+) -> Order | None:
     """Return the order with this id; None if it is missing or the viewer may not see the order."""
     order_id = rules.identifier("orderId", order_id)
     viewer = require_viewer(info.context)
@@ -99,14 +114,14 @@ async def order(info: Info, order_id: str) -> Order | None:
 async def orders(  # noqa: PLR0913, PLR0917 - the field's arguments
     root: strawberry.Parent[User],
     info: Info,
-    status: list[OrderStatus] | None = None,
+    status: Statuses[OrderStatus] = None,
     created_from: CreatedFrom = None,
     created_before: CreatedBefore = None,
     order_by: OrderBy = DateOrder.NEWEST,
-    first: int | None = None,
-    after: str | None = None,
-    last: int | None = None,
-    before: str | None = None,
+    first: First = None,
+    after: After = None,
+    last: Last = None,
+    before: Before = None,
 ) -> Page[Order]:
     """Return a page of the user's orders."""
     statuses = None if status is None else frozenset(status)
@@ -122,10 +137,10 @@ async def open_orders(
     created_from: CreatedFrom = None,
     created_before: CreatedBefore = None,
     order_by: OrderBy = DateOrder.NEWEST,
-    first: int | None = None,
-    after: str | None = None,
-    last: int | None = None,
-    before: str | None = None,
+    first: First = None,
+    after: After = None,
+    last: Last = None,
+    before: Before = None,
 ) -> Page[Order]:
     """Return a page of all users' open orders. For staff."""
     require_staff(require_viewer(info.context), "see everyone's orders")
@@ -135,7 +150,7 @@ async def open_orders(
 
 
 @reported(OrderPayload)
-async def place_order(info: Info, input: PlaceOrderInput) -> OrderPayload:  # noqa: A002
+async def place_order(info: Info, input: Input[PlaceOrderInput]) -> OrderPayload:  # noqa: A002
     """Store a new order of a user, with prices from the shop's server. For staff."""
     require_staff(
         require_viewer(info.context),
@@ -155,7 +170,7 @@ async def place_order(info: Info, input: PlaceOrderInput) -> OrderPayload:  # no
 
 
 @reported(OrderPayload)
-async def set_order_status(info: Info, input: SetOrderStatusInput) -> OrderPayload:  # noqa: A002
+async def set_order_status(info: Info, input: Input[SetOrderStatusInput]) -> OrderPayload:  # noqa: A002
     """Change an order's status, if the new status may follow the present status.
 
     Staff may change every order. Other users may only cancel their own orders.

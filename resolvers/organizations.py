@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import strawberry
 
@@ -22,7 +23,17 @@ from resolvers.authorization import (
 from resolvers.context import PrefetchedPages
 from resolvers.mutations import Rule, UserError, checked, checked_each, reported
 from resolvers.node_ids import node_id, user_names
-from resolvers.selection import Info, first_slice, slice_of
+from resolvers.selection import (
+    After,
+    Before,
+    First,
+    Info,
+    Input,
+    Last,
+    Username,
+    first_slice,
+    slice_of,
+)
 
 MAX_FIRST_USERS = 90
 """Maximum users in the mutation that creates an organisation. The mutation writes one item for each
@@ -146,7 +157,12 @@ async def load_user(info: Info, own_id: str) -> OrganizationUser | None:
     return await organization_user(info.context, organization, username)
 
 
-async def organization(info: Info, organization_name: str) -> Organization | None:
+async def organization(
+    info: Info,
+    organization_name: Annotated[
+        str, strawberry.argument(description="Unique name of the organisation.")
+    ],
+) -> Organization | None:
     """Return an organisation by name; None if it is missing or the viewer may not see it.
 
     If the request selects the organisation's first users, one Query reads organisation and users.
@@ -180,10 +196,10 @@ async def organization_of(
 async def users(
     root: strawberry.Parent[Organization],
     info: Info,
-    first: int | None = None,
-    after: str | None = None,
-    last: int | None = None,
-    before: str | None = None,
+    first: First = None,
+    after: After = None,
+    last: Last = None,
+    before: Before = None,
 ) -> Page[OrganizationUser]:
     """Return a page of an organisation's users, sorted by user name."""
     cut = slice_of(info, first, after, last, before, kind=CursorKind.NAME)
@@ -194,10 +210,10 @@ async def users(
 async def organizations_of(
     root: strawberry.Parent[User],
     info: Info,
-    first: int | None = None,
-    after: str | None = None,
-    last: int | None = None,
-    before: str | None = None,
+    first: First = None,
+    after: After = None,
+    last: Last = None,
+    before: Before = None,
 ) -> Page[OrganizationUser]:
     """Return a page of a user's memberships, sorted by the organisation's name."""
     cut = slice_of(info, first, after, last, before, kind=CursorKind.NAME)
@@ -205,7 +221,7 @@ async def organizations_of(
 
 
 async def user(
-    root: strawberry.Parent[Organization], info: Info, username: str
+    root: strawberry.Parent[Organization], info: Info, username: Username
 ) -> OrganizationUser | None:
     """Return one user of an organisation; None if the organisation does not have the user.
 
@@ -224,7 +240,10 @@ async def user(
 
 
 @reported(OrganizationPayload)
-async def create_organization(info: Info, input: CreateOrganizationInput) -> OrganizationPayload:  # noqa: A002 - Relay's name
+async def create_organization(
+    info: Info,
+    input: Input[CreateOrganizationInput],  # noqa: A002 - Relay's name
+) -> OrganizationPayload:
     """Store a new organisation."""
     viewer = require_viewer(info.context)
     stated = checked(input, _NEW)
@@ -240,7 +259,7 @@ async def create_organization(info: Info, input: CreateOrganizationInput) -> Org
 @reported(OrganizationUserPayload)
 async def add_organization_user(
     info: Info,
-    input: AddOrganizationUserInput,  # noqa: A002
+    input: Input[AddOrganizationUserInput],  # noqa: A002
 ) -> OrganizationUserPayload:
     """Store a new user of an organisation."""
     viewer = require_viewer(info.context)
@@ -255,7 +274,7 @@ async def add_organization_user(
 @reported(RemovedUserPayload)
 async def remove_organization_user(
     info: Info,
-    input: RemoveOrganizationUserInput,  # noqa: A002
+    input: Input[RemoveOrganizationUserInput],  # noqa: A002
 ) -> RemovedUserPayload:
     """Remove a user from an organisation.
 
@@ -276,7 +295,7 @@ async def remove_organization_user(
 @reported(UserTypePayload)
 async def set_organization_user_type(
     info: Info,
-    input: SetOrganizationUserTypeInput,  # noqa: A002
+    input: Input[SetOrganizationUserTypeInput],  # noqa: A002
 ) -> UserTypePayload:
     """Make a user of an organisation an admin or a member."""
     viewer = require_viewer(info.context)
@@ -291,7 +310,7 @@ async def set_organization_user_type(
 @reported(OrganizationPayload)
 async def set_subscription_plan(
     info: Info,
-    input: SetSubscriptionPlanInput,  # noqa: A002
+    input: Input[SetSubscriptionPlanInput],  # noqa: A002
 ) -> OrganizationPayload:
     """Change the subscription plan of an organisation. For staff."""
     require_staff(require_viewer(info.context), "change a subscription plan")

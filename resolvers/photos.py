@@ -10,7 +10,7 @@ from dal.repositories.photo_uploads import CONTENT_TYPES, PhotoUploads, UploadFo
 from dal.table.errors import InvalidArgumentError
 from resolvers.authorization import require_viewer
 from resolvers.mutations import UserError, checked, reported
-from resolvers.selection import Info
+from resolvers.selection import Info, Input
 
 
 @strawberry.input(description="The photos to upload.")
@@ -57,7 +57,7 @@ _GIVEN = {"content_types": _content_types}
 @reported(PhotoUploadsPayload)
 async def create_photo_uploads(
     info: Info,
-    input: CreatePhotoUploadsInput,  # noqa: A002 - Relay's name
+    input: Input[CreatePhotoUploadsInput],  # noqa: A002 - Relay's name
 ) -> PhotoUploadsPayload:
     """Return forms with which the viewer's browser uploads photos to the bucket."""
     viewer, uploads = require_viewer(info.context), info.context.service(PhotoUploads)

@@ -27,21 +27,39 @@ from resolvers.groups import load_group, product_ids
 from resolvers.mutations import UserError, changed, reported
 from resolvers.selection import (
     EXPLAINED,
+    FURTHER,
+    After,
+    Before,
     CommentOrder,
     CreatedBefore,
     CreatedFrom,
+    First,
+    HasPhotos,
     Info,
+    Input,
+    Languages,
+    Last,
+    ProductId,
+    Ratings,
+    VerifiedOnly,
     selects,
     slice_of,
 )
 
 
-def product(product_id: str) -> Product:
+def product(product_id: ProductId) -> Product:
     """Return the product with this id. Every valid id has a product."""
     return Product(rules.identifier("productId", product_id))
 
 
-def products(product_ids: list[strawberry.ID]) -> list[Product]:
+def products(
+    product_ids: Annotated[
+        list[strawberry.ID],
+        strawberry.argument(
+            description="The shop's product ids. An id may occur more than once. Maximum 100."
+        ),
+    ],
+) -> list[Product]:
     """Return the products with these ids, in the same order."""
     named = enumerate(rules.few("productIds", product_ids))
     return [Product(rules.identifier(f"productIds.{number}", one)) for number, one in named]
@@ -49,11 +67,17 @@ def products(product_ids: list[strawberry.ID]) -> list[Product]:
 
 async def product_search(
     info: Info,
-    title: str,
-    first: int | None = None,
-    after: str | None = None,
-    last: int | None = None,
-    before: str | None = None,
+    title: Annotated[
+        str,
+        strawberry.argument(
+            description="Return products with titles that begin with this text. Maximum 200 "
+            "characters."
+        ),
+    ],
+    first: First = None,
+    after: After = None,
+    last: Last = None,
+    before: Before = None,
 ) -> Page[Product]:
     """Return a page of the products with titles that begin with ``title``."""
     cut = slice_of(info, first, after, last, before, kind=CursorKind.TEXT)
@@ -83,24 +107,25 @@ PlanBy: TypeAlias = Annotated[
 
 
 CommentOrderBy: TypeAlias = Annotated[
-    CommentOrder | None, strawberry.argument(description="Sort order. Default NEWEST.")
+    CommentOrder | None,
+    strawberry.argument(description="Sort order. Default NEWEST.", metadata=FURTHER),
 ]
 
 
 async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     root: strawberry.Parent[Product | ProductGroup],
     info: Info,
-    rating: list[int] | None = None,
-    language: list[str] | None = None,
+    rating: Ratings = None,
+    language: Languages = None,
     created_from: CreatedFrom = None,
     created_before: CreatedBefore = None,
-    verified_only: bool | None = False,  # noqa: FBT001, FBT002 - the field's argument
-    has_photos: bool | None = False,  # noqa: FBT001, FBT002 - the field's argument
+    verified_only: VerifiedOnly = False,  # noqa: FBT002 - the field's argument
+    has_photos: HasPhotos = False,  # noqa: FBT002 - the field's argument
     order_by: CommentOrderBy = CommentOrder.NEWEST,
-    first: int | None = None,
-    after: str | None = None,
-    last: int | None = None,
-    before: str | None = None,
+    first: First = None,
+    after: After = None,
+    last: Last = None,
+    before: Before = None,
     plan_by: PlanBy = None,
 ) -> Page[Comment]:
     """Return a page of the comments on a product, or on all products of a group."""
@@ -200,7 +225,7 @@ def _address(argument: str, value: str) -> str:
 
 
 @reported(ProductPayload)
-async def update_product(info: Info, input: UpdateProductInput) -> ProductPayload:  # noqa: A002
+async def update_product(info: Info, input: Input[UpdateProductInput]) -> ProductPayload:  # noqa: A002
     """Set a product's title, picture and URL. For staff."""
     require_staff(require_viewer(info.context), "change products")
     changes = changed(

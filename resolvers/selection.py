@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import strawberry
 from graphql import (
@@ -47,11 +47,95 @@ EXPLAINED = {"explained": True}
 TRACED = ("steps", "rows", "alternatives", "fullPages", "ideal")
 """Fields of a page's plan that need a trace of its reads."""
 
+PARTITIONS = {"cost": "partitions"}
+FURTHER = {"cost": "further"}
+DECIDES = {"cost": "decides"}
+"""Metadata of the arguments that decide how much a list reads, for the prediction of costs:
+``schema.execution.facts`` describes the three."""
+
+T = TypeVar("T")
+
+First: TypeAlias = Annotated[
+    int | None,
+    strawberry.argument(
+        description="Number of rows to return, from the start of the list or after `after`. "
+        "Default 20 if `last` is not given. Maximum 100."
+    ),
+]
+After: TypeAlias = Annotated[
+    str | None,
+    strawberry.argument(
+        description="Return rows after this cursor. The cursor stays valid even if its row is "
+        "deleted or the list's filters change."
+    ),
+]
+Last: TypeAlias = Annotated[
+    int | None,
+    strawberry.argument(
+        description="Number of rows to return, from the end of the list or before `before`. The "
+        "rows stay in the list's order. Maximum 100. Cannot be combined with `first`."
+    ),
+]
+Before: TypeAlias = Annotated[
+    str | None, strawberry.argument(description="Return rows before this cursor.")
+]
 CreatedFrom: TypeAlias = Annotated[
-    datetime | None, strawberry.argument(description="Return rows created at or after this time.")
+    datetime | None,
+    strawberry.argument(description="Return rows created at or after this time.", metadata=FURTHER),
 ]
 CreatedBefore: TypeAlias = Annotated[
-    datetime | None, strawberry.argument(description="Return rows created before this time.")
+    datetime | None,
+    strawberry.argument(description="Return rows created before this time.", metadata=FURTHER),
+]
+Ratings: TypeAlias = Annotated[
+    list[int] | None,
+    strawberry.argument(
+        description="Ratings to include, from 1 to 5. Default: all ratings. An empty list matches "
+        "no comment.",
+        metadata=PARTITIONS,
+    ),
+]
+Languages: TypeAlias = Annotated[
+    list[str] | None,
+    strawberry.argument(
+        description="Languages to include, as BCP 47 tags such as `en` or `pt-BR`. Case does not "
+        "matter. Default: all languages. An empty list matches no comment.",
+        metadata=PARTITIONS,
+    ),
+]
+Statuses: TypeAlias = Annotated[
+    list[T] | None,
+    strawberry.argument(
+        description="Statuses to include. Default: all statuses. An empty list matches no row.",
+        metadata=PARTITIONS,
+    ),
+]
+VerifiedOnly: TypeAlias = Annotated[
+    bool | None,
+    strawberry.argument(
+        description="Whether to return only comments with `verifiedPurchase`. If true, "
+        "`totalCount` is null. Default false.",
+        metadata=FURTHER,
+    ),
+]
+HasPhotos: TypeAlias = Annotated[
+    bool | None,
+    strawberry.argument(
+        description="Whether to return only comments with photos. If true, `totalCount` is null. "
+        "Default false.",
+        metadata=FURTHER,
+    ),
+]
+ProductId: TypeAlias = Annotated[str, strawberry.argument(description="The shop's product id.")]
+Username: TypeAlias = Annotated[
+    str, strawberry.argument(description="User name, as used to sign in.")
+]
+Input: TypeAlias = Annotated[
+    T,
+    strawberry.argument(
+        description="Input of the mutation. The payload's `userErrors` lists every validation "
+        "error."
+    ),
 ]
 
 
@@ -83,7 +167,8 @@ class CommentOrder(StrEnum):
 
 
 OrderBy: TypeAlias = Annotated[
-    DateOrder | None, strawberry.argument(description="Sort order. Default NEWEST.")
+    DateOrder | None,
+    strawberry.argument(description="Sort order. Default NEWEST.", metadata=FURTHER),
 ]
 
 

@@ -12,13 +12,11 @@ from dal.model import (
 )
 from resolvers.context import ProductReads
 from resolvers.groups import product_ids
-from resolvers.selection import (
-    Info,
-)
+from resolvers.selection import Info, Languages, Ratings
 
 
 async def statistics(
-    root: strawberry.Parent[Product | ProductGroup], info: Info, language: list[str] | None = None
+    root: strawberry.Parent[Product | ProductGroup], info: Info, language: Languages = None
 ) -> CommentStatistics | None:
     """Return the statistics of a product or a group; None until the server has counted comments."""
     languages = None if language is None else rules.languages("language", language)
@@ -32,8 +30,8 @@ async def statistics(
 
 def facets(
     root: strawberry.Parent[CommentStatistics],
-    rating: list[int] | None = None,
-    language: list[str] | None = None,
+    rating: Ratings = None,
+    language: Languages = None,
 ) -> CommentFacets:
     """Return the number of comments with each rating, and in each language.
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Annotated
 
 import strawberry
 
@@ -21,7 +22,20 @@ from resolvers.authorization import (
 from resolvers.context import PrefetchedPages
 from resolvers.mutations import Rule, UserError, checked, new_id, reported
 from resolvers.node_ids import own_id_of
-from resolvers.selection import CreatedBefore, CreatedFrom, DateOrder, Info, OrderBy, slice_of
+from resolvers.selection import (
+    After,
+    Before,
+    CreatedBefore,
+    CreatedFrom,
+    DateOrder,
+    First,
+    Info,
+    Input,
+    Last,
+    OrderBy,
+    Statuses,
+    slice_of,
+)
 
 TICKET_ORGANIZATIONS = 20
 """Maximum organisations whose tickets the list `User.tickets` includes: the user's first 20 by
@@ -74,7 +88,9 @@ class TicketPayload:
         return self.ticket_edge.node if self.ticket_edge else None
 
 
-async def ticket(info: Info, ticket_id: str) -> Ticket | None:
+async def ticket(
+    info: Info, ticket_id: Annotated[str, strawberry.argument(description="Ticket id.")]
+) -> Ticket | None:
     """Return the ticket with this id; None if it is missing or the viewer may not see it."""
     ticket_id = rules.identifier("ticketId", ticket_id)
     require_viewer(info.context)
@@ -98,14 +114,14 @@ def _filters(
 async def tickets(  # noqa: PLR0913, PLR0917 - the field's arguments
     root: strawberry.Parent[OrganizationUser],
     info: Info,
-    status: list[TicketStatus] | None = None,
+    status: Statuses[TicketStatus] = None,
     created_from: CreatedFrom = None,
     created_before: CreatedBefore = None,
     order_by: OrderBy = DateOrder.NEWEST,
-    first: int | None = None,
-    after: str | None = None,
-    last: int | None = None,
-    before: str | None = None,
+    first: First = None,
+    after: After = None,
+    last: Last = None,
+    before: Before = None,
 ) -> Page[Ticket]:
     """Return a page of a user's tickets in one organisation."""
     await require_tickets(info.context, root.organization, root.username)
@@ -120,14 +136,14 @@ async def tickets(  # noqa: PLR0913, PLR0917 - the field's arguments
 async def tickets_of_organization(  # noqa: PLR0913, PLR0917 - the field's arguments
     root: strawberry.Parent[Organization],
     info: Info,
-    status: list[TicketStatus] | None = None,
+    status: Statuses[TicketStatus] = None,
     created_from: CreatedFrom = None,
     created_before: CreatedBefore = None,
     order_by: OrderBy = DateOrder.NEWEST,
-    first: int | None = None,
-    after: str | None = None,
-    last: int | None = None,
-    before: str | None = None,
+    first: First = None,
+    after: After = None,
+    last: Last = None,
+    before: Before = None,
 ) -> Page[Ticket]:
     """Return a page of the tickets of all users of an organisation."""
     await require_all_tickets(info.context, root.name)
@@ -140,14 +156,14 @@ async def tickets_of_organization(  # noqa: PLR0913, PLR0917 - the field's argum
 async def tickets_of_user(  # noqa: PLR0913, PLR0917 - the field's arguments
     root: strawberry.Parent[User],
     info: Info,
-    status: list[TicketStatus] | None = None,
+    status: Statuses[TicketStatus] = None,
     created_from: CreatedFrom = None,
     created_before: CreatedBefore = None,
     order_by: OrderBy = DateOrder.NEWEST,
-    first: int | None = None,
-    after: str | None = None,
-    last: int | None = None,
-    before: str | None = None,
+    first: First = None,
+    after: After = None,
+    last: Last = None,
+    before: Before = None,
 ) -> Page[Ticket]:
     """Return a page of a user's tickets in the user's first 20 organisations."""
     stores = info.context.stores
@@ -164,10 +180,10 @@ async def open_tickets(
     created_from: CreatedFrom = None,
     created_before: CreatedBefore = None,
     order_by: OrderBy = DateOrder.NEWEST,
-    first: int | None = None,
-    after: str | None = None,
-    last: int | None = None,
-    before: str | None = None,
+    first: First = None,
+    after: After = None,
+    last: Last = None,
+    before: Before = None,
 ) -> Page[Ticket]:
     """Return a page of all users' open tickets. For staff."""
     require_staff(require_viewer(info.context), "see everyone's tickets")
@@ -177,7 +193,7 @@ async def open_tickets(
 
 
 @reported(TicketPayload)
-async def create_ticket(info: Info, input: CreateTicketInput) -> TicketPayload:  # noqa: A002 - Relay's name
+async def create_ticket(info: Info, input: Input[CreateTicketInput]) -> TicketPayload:  # noqa: A002 - Relay's name
     """Store a new ticket of the viewer."""
     viewer = require_viewer(info.context)
     stated = checked(input, _NEW)
@@ -196,7 +212,7 @@ async def create_ticket(info: Info, input: CreateTicketInput) -> TicketPayload: 
 
 
 @reported(TicketPayload)
-async def close_ticket(info: Info, input: CloseTicketInput) -> TicketPayload:  # noqa: A002
+async def close_ticket(info: Info, input: Input[CloseTicketInput]) -> TicketPayload:  # noqa: A002
     """Close a ticket, if the viewer may see it."""
     require_viewer(info.context)
     found = await ticket(info, checked(input, {"id": own_id_of("Ticket")})["id"])

@@ -10,7 +10,20 @@ from dal.query.pagination import Page
 from dal.repositories.comments import AuthorSelection
 from resolvers.authorization import require_viewer, sees_own
 from resolvers.mutations import UserError, changed, reported
-from resolvers.selection import CreatedBefore, CreatedFrom, DateOrder, Info, OrderBy, slice_of
+from resolvers.selection import (
+    After,
+    Before,
+    CreatedBefore,
+    CreatedFrom,
+    DateOrder,
+    First,
+    Info,
+    Input,
+    Last,
+    OrderBy,
+    Username,
+    slice_of,
+)
 
 
 @strawberry.input(description="Fields to change. An omitted field keeps its value.")
@@ -40,7 +53,7 @@ def _email(argument: str, value: str) -> str:
     return value and rules.email(argument, value)
 
 
-async def user(info: Info, username: str) -> User | None:
+async def user(info: Info, username: Username) -> User | None:
     """Return the user with this name; None if the viewer may not see the user.
 
     Every valid user name has a user.
@@ -75,7 +88,7 @@ def visible_user_of(root: strawberry.Parent[OrganizationUser], info: Info) -> Us
     return User(root.username) if sees_own(viewer, root.username) else None
 
 
-def author(username: str) -> Author:
+def author(username: Username) -> Author:
     """Return the author with this user name. Every valid user name has an author."""
     return Author(rules.identifier("username", username))
 
@@ -127,10 +140,10 @@ async def author_comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     created_from: CreatedFrom = None,
     created_before: CreatedBefore = None,
     order_by: OrderBy = DateOrder.NEWEST,
-    first: int | None = None,
-    after: str | None = None,
-    last: int | None = None,
-    before: str | None = None,
+    first: First = None,
+    after: After = None,
+    last: Last = None,
+    before: Before = None,
 ) -> Page[Comment]:
     """Return a page of the author's comments."""
     period = rules.period(created_from, created_before)
@@ -145,7 +158,7 @@ async def profile(root: strawberry.Parent[User], info: Info) -> Profile | None:
 
 
 @reported(ProfilePayload)
-async def update_profile(info: Info, input: UpdateProfileInput) -> ProfilePayload:  # noqa: A002
+async def update_profile(info: Info, input: Input[UpdateProfileInput]) -> ProfilePayload:  # noqa: A002
     """Change fields of the viewer's own profile."""
     viewer = require_viewer(info.context)
     rules_of = {"full_name": rules.title, "email": _email}

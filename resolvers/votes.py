@@ -12,7 +12,7 @@ from resolvers.authorization import may_vote, require_viewer
 from resolvers.context import Context
 from resolvers.mutations import UserError, checked, reported
 from resolvers.node_ids import own_id_of
-from resolvers.selection import Info
+from resolvers.selection import Info, Input
 
 _WHICH = {"id": own_id_of("Comment")}
 
@@ -59,13 +59,13 @@ class VotePayload:
 
 
 @reported(VotePayload, reads_standing=True)
-async def mark_helpful(info: Info, input: MarkHelpfulInput) -> VotePayload:  # noqa: A002
+async def mark_helpful(info: Info, input: Input[MarkHelpfulInput]) -> VotePayload:  # noqa: A002
     """Store the viewer's vote for a published comment. A second vote changes nothing."""
     return await _set_vote(info, input, helpful=True)
 
 
 @reported(VotePayload, reads_standing=True)
-async def unmark_helpful(info: Info, input: UnmarkHelpfulInput) -> VotePayload:  # noqa: A002
+async def unmark_helpful(info: Info, input: Input[UnmarkHelpfulInput]) -> VotePayload:  # noqa: A002
     """Delete the viewer's vote for a published comment."""
     return await _set_vote(info, input, helpful=False)
 

@@ -9,8 +9,10 @@ import strawberry
 
 from dal import model
 from dal.analytics import questions
-from dal.analytics.questions import Interval
+from dal.analytics.questions import MAX_POINTS, Interval
 from resolvers.selection import EXPLAINED
+from schema.costs import listed
+from schema.execution.facts import REQUESTED, facts
 from schema.statistics import RatingCount
 from schema.types import show_enum
 
@@ -62,7 +64,9 @@ class TrendPoint:
     start: datetime = strawberry.field(description="Start of the period.")
     count: int = strawberry.field(description="Number of comments created in the period; may be 0.")
     average: float | None = strawberry.field(description="Mean rating; null without comments.")
-    ratings: list[RatingCount] = strawberry.field(description="All five ratings, 5 first.")
+    ratings: list[RatingCount] = strawberry.field(
+        description="All five ratings, 5 first.", metadata=facts(reads=listed(5))
+    )
 
 
 @strawberry.type(
@@ -74,7 +78,8 @@ class Trend:
 
     points: list[TrendPoint] = strawberry.field(
         description="Periods, earliest first. Maximum 400. The list is empty if no comment "
-        "matches and `from` or `to` is omitted."
+        "matches and `from` or `to` is omitted.",
+        metadata=facts(reads=listed(60, MAX_POINTS)),
     )
     as_of: datetime = strawberry.field(description=_AS_OF)
     source: questions.Source = strawberry.field(
@@ -122,7 +127,8 @@ class Movers:
     later: Period = strawberry.field(description="The later of the two compared periods.")
     products: list[Mover] = strawberry.field(
         description="Products with the largest change first. Products with equal changes are "
-        "sorted by product id. Products without a change are omitted."
+        "sorted by product id. Products without a change are omitted.",
+        metadata=facts(sized=REQUESTED),
     )
     as_of: datetime = strawberry.field(description=_AS_OF)
     source: questions.Source = strawberry.field(

@@ -7,6 +7,8 @@ from datetime import datetime
 import strawberry
 
 from resolvers import blocks
+from schema.costs import WRITE
+from schema.execution.facts import facts
 from schema.types import USER_ERRORS, Connection, UserError
 
 
@@ -59,10 +61,12 @@ class BlockMutation:
         description="Block a user. The user's new comments and edits of titles, texts and photos "
         "then wait for a moderator. The user cannot vote. Published comments stay published. If "
         "the user is already blocked, a new reason replaces the old one. Only for moderators.",
+        metadata=facts(reads=WRITE),
     )
     unblock_user: blocks.UnblockPayload | None = strawberry.mutation(
         resolver=blocks.unblock_user,
         graphql_type=UnblockUserPayload | None,
         description="End the block of a user. Comments that already wait for a moderator stay "
         "in the queue. Only for moderators.",
+        metadata=facts(reads=WRITE),
     )

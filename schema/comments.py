@@ -9,9 +9,12 @@ import strawberry
 
 from dal import model
 from dal.live import changes
+from dal.model.rules import MAX_PHOTOS
 from dal.query import pagination
 from resolvers import comments, json_ld, products, users, votes
 from resolvers.selection import CommentOrder
+from schema.costs import COUNTS, NOTHING, ONCE_A_PAGE, PAGE, ROW, WRITE, listed
+from schema.execution.facts import PUBLIC, facts
 from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
 
 _JSON_LD = (
@@ -44,12 +47,15 @@ class Author(Node):
     """The GraphQL type of ``dal.model.Author``."""
 
     shows: ClassVar = model.Author
+    shared: ClassVar = True
     username: str = strawberry.field(
-        description="Unique user name, which is the user's id. The user name never changes."
+        description="Unique user name, which is the user's id. The user name never changes.",
+        metadata=PUBLIC,
     )
     is_known: bool | None = strawberry.field(
         resolver=users.author_is_known,
         description="Whether the author has published comments.",
+        metadata=facts(reads=ROW, public=True),
     )
     name: str = strawberry.field(
         resolver=users.name_of,
@@ -58,11 +64,13 @@ class Author(Node):
             "or ticket was written. Elsewhere, the name on the author's newest published "
             "comment, or the user name if there is none."
         ),
+        metadata=facts(reads=ROW, public=True),
     )
     comments: pagination.Page[model.Comment] | None = strawberry.field(
         resolver=users.author_comments,
         graphql_type=Annotated["AuthorCommentConnection", strawberry.lazy(__name__)] | None,
         description="The author's published comments on all products, sorted by date.",
+        metadata=facts(reads=PAGE, public=True),
     )
 
 
@@ -70,10 +78,13 @@ class Author(Node):
 class Reply:
     """The GraphQL type of ``dal.model.Reply``."""
 
-    text: str = strawberry.field(description="Plain text, not HTML. Maximum 2,000 characters.")
+    text: str = strawberry.field(
+        description="Plain text, not HTML. Maximum 2,000 characters.", metadata=PUBLIC
+    )
     created_at: datetime = strawberry.field(
         description="Time at which the shop wrote the reply. If the shop replaces the reply, the "
-        "time changes."
+        "time changes.",
+        metadata=PUBLIC,
     )
 
 
@@ -82,11 +93,13 @@ class Photo:
     """The GraphQL type of ``dal.model.Photo``."""
 
     url: str = strawberry.field(
-        description="HTTPS URL of the photo, on any host. Maximum 2,048 characters."
+        description="HTTPS URL of the photo, on any host. Maximum 2,048 characters.",
+        metadata=PUBLIC,
     )
     alt: str = strawberry.field(
         description="Description of the photo for users who cannot see it. Plain text; may be "
-        "empty. Maximum 200 characters."
+        "empty. Maximum 200 characters.",
+        metadata=PUBLIC,
     )
 
 
@@ -97,64 +110,86 @@ class Comment(Node):
     """The GraphQL type of ``dal.model.Comment``."""
 
     shows: ClassVar = model.Comment
+    shared: ClassVar = True
     comment_id: strawberry.ID = strawberry.field(
-        description="Comment id, as in the URL of the comment's page."
+        description="Comment id, as in the URL of the comment's page.",
+        metadata=PUBLIC,
     )
     product: model.Product = strawberry.field(
         resolver=products.product_of,
         graphql_type=Annotated["Product", strawberry.lazy("schema.products")],
         description="The product that the comment is about. To update displayed counts after a "
         "mutation, select the product's `statistics` in the payload.",
+        metadata=PUBLIC,
     )
-    title: str = strawberry.field(description="Title; may be empty. Maximum 200 characters.")
+    title: str = strawberry.field(
+        description="Title; may be empty. Maximum 200 characters.", metadata=PUBLIC
+    )
     text: str = strawberry.field(
-        description="Plain text, not HTML; may be empty. Maximum 10,000 characters."
+        description="Plain text, not HTML; may be empty. Maximum 10,000 characters.",
+        metadata=PUBLIC,
     )
     username: str = strawberry.field(
-        description="User name of the author, which is the author's id."
+        description="User name of the author, which is the author's id.",
+        metadata=PUBLIC,
     )
     author_name: str = strawberry.field(
-        description="Display name of the author when the comment was added. Edits do not change it."
+        description="Display name of the author when the comment was added. Edits do not change "
+        "it.",
+        metadata=PUBLIC,
     )
     author: model.Author = strawberry.field(
         resolver=users.author_of,
         graphql_type=Author,
         description="The author.",
+        metadata=facts(public=True, below={"name": NOTHING}),
     )
-    rating: int = strawberry.field(description="Rating from 1 to 5.")
-    language: str = strawberry.field(description="Language, as a BCP 47 tag.")
+    rating: int = strawberry.field(description="Rating from 1 to 5.", metadata=PUBLIC)
+    language: str = strawberry.field(description="Language, as a BCP 47 tag.", metadata=PUBLIC)
     created_at: datetime = strawberry.field(
         description="Time at which the comment was added. It never changes. Lists in date order "
-        "are sorted by this time."
+        "are sorted by this time.",
+        metadata=PUBLIC,
     )
     updated_at: datetime | None = strawberry.field(
-        description="Time of the last edit; null if the comment was never edited."
+        description="Time of the last edit; null if the comment was never edited.",
+        metadata=PUBLIC,
     )
     verified_purchase: bool = strawberry.field(
         description="Whether the author had received an order with the product before adding "
-        "the comment."
+        "the comment.",
+        metadata=PUBLIC,
     )
     reply: model.Reply | None = strawberry.field(
         graphql_type=Reply | None,
         description="The shop's reply; null if there is none. Edits of the comment do not "
         "remove the reply.",
+        metadata=PUBLIC,
     )
     photos: list[model.Photo] = strawberry.field(
-        graphql_type=list[Photo], description="Photos, in the author's order. Maximum 10."
+        graphql_type=list[Photo],
+        description="Photos, in the author's order. Maximum 10.",
+        metadata=facts(reads=listed(2, MAX_PHOTOS), public=True),
     )
     helpful_count: int = strawberry.field(
         description="Number of users who found the comment helpful. A new vote is counted "
-        "within seconds."
+        "within seconds.",
+        metadata=PUBLIC,
     )
     viewer_found_helpful: bool | None = strawberry.field(
         resolver=votes.viewer_found_helpful,
         description="Whether the signed-in user has marked the comment as helpful; null if no "
         "user is signed in.",
+        metadata=facts(
+            reads=ROW,
+            under={"CommentConnection.nodes": ONCE_A_PAGE, "CommentEdge.node": ONCE_A_PAGE},
+        ),
     )
     json_ld: str | None = strawberry.field(
         resolver=json_ld.of_comment,
         description="JSON-LD for search engines: a schema.org `Review` with its product. "
         + _JSON_LD,
+        metadata=facts(reads=COUNTS, public=True),
     )
 
 
@@ -180,7 +215,8 @@ class CommentConnection(Connection[Comment]):
         description="Exact number of comments on all pages together. Null with `verifiedOnly` or "
         "`hasPhotos`, and while the server has no exact counts. With `createdFrom` or "
         "`createdBefore`, the number is 0 if the server knows that no comment matches the "
-        "filters; otherwise it is null."
+        "filters; otherwise it is null.",
+        metadata=facts(reads=COUNTS, public=True),
     )
 
     json_ld: str | None = strawberry.field(
@@ -189,6 +225,7 @@ class CommentConnection(Connection[Comment]):
         "`AggregateRating`, and the page's comments as `Review`s. For a group, one `Product` for "
         "each product with comments on the page. Search engines expect the web page to show the "
         "same comments. Null if the page has no comments. " + _JSON_LD,
+        metadata=facts(reads=COUNTS, public=True),
     )
 
 
@@ -306,26 +343,31 @@ class CommentMutation:
         resolver=comments.add_comment,
         graphql_type=AddCommentPayload | None,
         description="Add a comment. Its author is the signed-in user.",
+        metadata=facts(reads=WRITE),
     )
     update_comment: comments.CommentPayload | None = strawberry.mutation(
         resolver=comments.update_comment,
         graphql_type=UpdateCommentPayload | None,
         description="Edit a comment. Only for its author and moderators.",
+        metadata=facts(reads=WRITE),
     )
     delete_comment: comments.DeletePayload | None = strawberry.mutation(
         resolver=comments.delete_comment,
         graphql_type=DeleteCommentPayload | None,
         description="Delete a comment. Only for its author and moderators.",
+        metadata=facts(reads=WRITE),
     )
     reply_to_comment: comments.ReplyPayload | None = strawberry.mutation(
         resolver=comments.reply_to_comment,
         graphql_type=ReplyToCommentPayload | None,
         description="Reply to a published comment in the name of the shop. A new reply replaces "
         "an earlier reply. Only for users with the role `merchant`.",
+        metadata=facts(reads=WRITE),
     )
     remove_reply: comments.ReplyPayload | None = strawberry.mutation(
         resolver=comments.remove_reply,
         graphql_type=RemoveReplyPayload | None,
         description="Remove the shop's reply from a published comment. If the comment has no "
         "reply, nothing changes. Only for users with the role `merchant`.",
+        metadata=facts(reads=WRITE),
     )

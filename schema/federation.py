@@ -15,6 +15,7 @@ from resolvers import federation
 from resolvers.authorization import ForbiddenError
 from resolvers.nodes import Found
 from schema.comments import Author, Comment
+from schema.execution.facts import Reads, facts
 from schema.groups import ProductGroup
 from schema.products import Product
 from schema.roots import Query
@@ -80,6 +81,7 @@ def federated(sdl: str | None) -> type[Query]:
             graphql_type=list[Entity | None],
             description="Look up entities by key, in the order of `representations`. The result "
             "has null for each entity that does not exist.",
+            metadata=facts(reads=Reads(most_requests=2), sized="representations"),
         )
 
     return Subgraph

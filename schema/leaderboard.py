@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import strawberry
 
+from schema.execution.facts import PUBLIC
 from schema.products import Product
 from schema.types import Connection
 
@@ -14,12 +17,14 @@ from schema.types import Connection
 class ProductRank:
     """The GraphQL type of ``dal.model.ProductRank``."""
 
-    product: Product = strawberry.field(description="The product.")
-    count: int = strawberry.field(description="Number of comments rated 5.")
+    shared: ClassVar = True
+    product: Product = strawberry.field(description="The product.", metadata=PUBLIC)
+    count: int = strawberry.field(description="Number of comments rated 5.", metadata=PUBLIC)
     rank: int | None = strawberry.field(
         description="Rank, starting at 1. Products with equal counts are ranked by descending "
         "product id, so no rank occurs twice. Null on pages that begin after the first 1,000 "
-        "products."
+        "products.",
+        metadata=PUBLIC,
     )
 
 

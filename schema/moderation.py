@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from math import ceil
 from typing import ClassVar
 
 import strawberry
@@ -11,8 +12,15 @@ from dal import model
 from dal.model import reports as report_model
 from dal.model import submissions
 from dal.model.moderation import QueueKind, ReviewCause, Verdict
+from dal.model.reports import MOST_READ, ReportReason
+from dal.model.rules import MAX_PHOTOS
+from dal.repositories.moderation import MOST_COUNTED, QUEUE_REQUESTS
 from resolvers import moderation, products, users
+from resolvers.moderation import MOST_DECISIONS
 from schema.comments import Author, Comment, Photo, Reply
+from schema.costs import WRITE, listed
+from schema.execution.cost import ROW_BYTES, UNIT_BYTES
+from schema.execution.facts import Reads, facts
 from schema.products import Product
 from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
 
@@ -116,7 +124,9 @@ class Submission(Node):
         "is none.",
     )
     photos: list[model.Photo] = strawberry.field(
-        graphql_type=list[Photo], description="Photos, in the author's order. Maximum 10."
+        graphql_type=list[Photo],
+        description="Photos, in the author's order. Maximum 10.",
+        metadata=facts(reads=listed(2, MAX_PHOTOS)),
     )
     state: submissions.SubmissionState = strawberry.field(
         description="PENDING while the comment waits for a moderator, REJECTED after a "
@@ -186,10 +196,12 @@ class CommentReports:
     )
     reasons: list[ReportReasonCount] = strawberry.field(
         description="Reasons with their numbers of reports, most frequent first. Counts at most "
-        "100 reports."
+        "100 reports.",
+        metadata=facts(reads=listed(2, len(ReportReason))),
     )
     reports: list[CommentReport] = strawberry.field(
-        description="Reports, oldest first. Maximum 100."
+        description="Reports, oldest first. Maximum 100.",
+        metadata=facts(reads=listed(5, MOST_READ)),
     )
 
 
@@ -213,6 +225,7 @@ class ModerationQueueEntry:
         graphql_type=CommentReports | None,
         description="Reports of the comment, including those on which a moderator has already "
         "decided.",
+        metadata=facts(reads=Reads(1, 0.5 * ceil(MOST_READ * ROW_BYTES / UNIT_BYTES))),
     )
 
 
@@ -222,6 +235,9 @@ class ModerationQueueConnection(Connection[ModerationQueueEntry]):
 
     total_count: int | None = strawberry.field(
         description="Number of comments in the queue; null if there are more than about 3,500.",
+        metadata=facts(
+            reads=Reads(QUEUE_REQUESTS, 0.5 * ceil(MOST_COUNTED * ROW_BYTES / UNIT_BYTES))
+        ),
     )
 
 
@@ -278,18 +294,21 @@ class ModerationMutation:
         graphql_type=ApproveCommentPayload | None,
         description="Publish a submission, or keep a published comment and close its reports. A "
         "published comment without open reports stays unchanged. Only for moderators.",
+        metadata=facts(reads=WRITE),
     )
     reject_comment: moderation.DecisionPayload | None = strawberry.mutation(
         resolver=moderation.reject_comment,
         graphql_type=RejectCommentPayload | None,
         description="Reject a submission or a published comment, which is then no longer "
         "published. The author sees the reason. Only for moderators.",
+        metadata=facts(reads=WRITE),
     )
     decide_comments: moderation.DecisionsPayload | None = strawberry.mutation(
         resolver=moderation.decide_comments,
         graphql_type=DecideCommentsPayload | None,
         description="Decide on up to 25 comments. Each decision has the effect of "
         "`approveComment` or `rejectComment`. Only for moderators.",
+        metadata=facts(reads=Reads(5 * MOST_DECISIONS, most_requests=20 * MOST_DECISIONS)),
     )
     report_comment: moderation.ReportPayload | None = strawberry.mutation(
         resolver=moderation.report_comment,
@@ -298,4 +317,5 @@ class ModerationMutation:
         "report of the same comment changes nothing. After several reports, by default 5, the "
         "comment is hidden until a moderator decides. If a moderator has already approved this "
         "version of the comment, it stays visible.",
+        metadata=facts(reads=WRITE),
     )

@@ -9,7 +9,10 @@ from typing import Annotated, ClassVar
 import strawberry
 
 from dal import model
+from dal.model.rules import MAX_LINES
 from resolvers import orders, products, users
+from schema.costs import NOTHING, WRITE, listed
+from schema.execution.facts import facts
 from schema.products import Product
 from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
 
@@ -65,12 +68,14 @@ class Order(Node):
         resolver=users.user_of,
         graphql_type=Annotated["User", strawberry.lazy("schema.users")],
         description="The user to whom the order belongs.",
+        metadata=facts(below={"name": NOTHING}),
     )
     customer_name: str = strawberry.field(
         description="Display name of the user when the order was placed."
     )
     lines: list[OrderLine] = strawberry.field(
-        description="Order lines: 1 to 90, all in one currency."
+        description="Order lines: 1 to 90, all in one currency.",
+        metadata=facts(reads=listed(5, MAX_LINES)),
     )
     total: Money = strawberry.field(
         description="Total price: the sum of quantity times unit price over all lines."
@@ -108,10 +113,12 @@ class OrderMutation:
         graphql_type=PlaceOrderPayload | None,
         description="Place an order for a user. Only for staff, so that the shop's server, and not "
         "the customer, sets the prices.",
+        metadata=facts(reads=WRITE),
     )
     set_order_status: orders.OrderPayload | None = strawberry.mutation(
         resolver=orders.set_order_status,
         graphql_type=SetOrderStatusPayload | None,
         description="Change an order's status from PLACED to SHIPPED or CANCELLED, or from "
         "SHIPPED to DELIVERED. Only for staff, but users may cancel their own orders.",
+        metadata=facts(reads=WRITE),
     )

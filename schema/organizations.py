@@ -9,6 +9,8 @@ import strawberry
 from dal import model
 from dal.query import pagination
 from resolvers import organizations, tickets, users
+from schema.costs import FRESH_PAGE, TWO_KEYS, WRITE
+from schema.execution.facts import Reads, facts
 from schema.tickets import TicketConnection
 from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
 from schema.users import User
@@ -39,6 +41,7 @@ class OrganizationUser(Node):
         name="organization",
         graphql_type=Annotated["Organization", strawberry.lazy(__name__)] | None,
         description="The organisation.",
+        metadata=facts(reads=TWO_KEYS),
     )
     username: str = strawberry.field(description="User name, as used to sign in.")
     user: model.User | None = strawberry.field(
@@ -53,6 +56,8 @@ class OrganizationUser(Node):
         graphql_type=TicketConnection | None,
         description="The user's tickets in the organisation, sorted by date. Only for that "
         "user, staff, and the organisation's admins.",
+        # A user's own membership is read before the page.
+        metadata=facts(reads=Reads(unit=0.5, paged=True, most_requests=2)),
     )
 
 
@@ -77,18 +82,21 @@ class Organization(Node):
         resolver=organizations.users,
         graphql_type=OrganizationUserConnection | None,
         description="Users of the organisation, sorted by user name.",
+        metadata=facts(reads=FRESH_PAGE),
     )
     user: model.OrganizationUser | None = strawberry.field(
         resolver=organizations.user,
         graphql_type=OrganizationUser | None,
         description="One user of the organisation, by user name; null if the organisation has "
         "no such user.",
+        metadata=facts(reads=TWO_KEYS),
     )
     tickets: pagination.Page[model.Ticket] | None = strawberry.field(
         resolver=tickets.tickets_of_organization,
         graphql_type=TicketConnection | None,
         description="Tickets of all present and former users of the organisation, sorted by "
         "date. Only for staff and the organisation's admins.",
+        metadata=facts(reads=Reads(2, 0.5, paged=True)),
     )
 
 
@@ -151,11 +159,13 @@ class OrganizationMutation:
         graphql_type=CreateOrganizationPayload | None,
         description="Create an organisation. A signed-in user who is not staff becomes an admin "
         "of the organisation.",
+        metadata=facts(reads=WRITE),
     )
     add_organization_user: organizations.OrganizationUserPayload | None = strawberry.mutation(
         resolver=organizations.add_organization_user,
         graphql_type=AddOrganizationUserPayload | None,
         description="Add a user to an organisation. Only for staff and the organisation's admins.",
+        metadata=facts(reads=WRITE),
     )
     remove_organization_user: organizations.RemovedUserPayload | None = strawberry.mutation(
         resolver=organizations.remove_organization_user,
@@ -163,15 +173,18 @@ class OrganizationMutation:
         description="Remove a user from an organisation. The user's tickets are kept. Only for "
         "staff and the organisation's admins, and for users who remove themselves. Only staff "
         "may remove the last admin.",
+        metadata=facts(reads=WRITE),
     )
     set_organization_user_type: organizations.UserTypePayload | None = strawberry.mutation(
         resolver=organizations.set_organization_user_type,
         graphql_type=SetOrganizationUserTypePayload | None,
         description="Change a user's type in an organisation to ADMIN or MEMBER. Only for staff "
         "and the organisation's admins. Only staff may make the last admin a member.",
+        metadata=facts(reads=WRITE),
     )
     set_subscription_plan: organizations.OrganizationPayload | None = strawberry.mutation(
         resolver=organizations.set_subscription_plan,
         graphql_type=SetSubscriptionPlanPayload | None,
         description="Change an organisation's subscription plan. Only for staff.",
+        metadata=facts(reads=WRITE),
     )

@@ -8,6 +8,8 @@ import strawberry
 
 from dal.repositories.photo_uploads import UploadForm
 from resolvers import photos
+from schema.costs import WRITE, listed
+from schema.execution.facts import facts
 from schema.types import USER_ERRORS, UserError
 
 
@@ -31,6 +33,7 @@ class PhotoUpload:
         resolver=photos.fields_of,
         graphql_type=list[PhotoUploadField],
         description="Fields to send before the file.",
+        metadata=facts(reads=listed(8)),
     )
     photo_url: str = strawberry.field(
         description="URL to pass in `photos` of `addComment` or `updateComment` after the "
@@ -49,6 +52,7 @@ class CreatePhotoUploadsPayload:
     uploads: list[UploadForm] = strawberry.field(
         graphql_type=list[PhotoUpload],
         description="A form for each photo, in the order of the input; empty on errors.",
+        metadata=facts(reads=listed(10)),
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
@@ -63,4 +67,5 @@ class PhotoMutation:
         description="Get forms with which the signed-in user uploads photos to the shop's "
         "bucket. Add the photos to a comment within a day, because the bucket deletes older "
         "uploads. Fails with NOT_AVAILABLE if the server has no bucket.",
+        metadata=facts(reads=WRITE),
     )

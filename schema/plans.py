@@ -5,8 +5,11 @@ from __future__ import annotations
 import strawberry
 
 from dal.query import trace
-from dal.query.plan import ReasonCode
+from dal.query.plan import MAX_SEGMENTS, ReasonCode
 from resolvers import plans
+from schema.costs import listed
+from schema.execution.cost import MAX_ANSWER_VALUES
+from schema.execution.facts import ROWS_READ, facts
 from schema.types import show_enum
 
 show_enum(
@@ -123,6 +126,7 @@ class PlanAlternative:
     segments: list[trace.KeyRange] = strawberry.field(
         graphql_type=list[KeyRange],
         description="Key ranges to read; empty if the index cannot answer the query.",
+        metadata=facts(reads=listed(5, MAX_SEGMENTS)),
     )
     expected_rows: float | None = strawberry.field(
         description="Estimated number of rows that the first Queries of all key ranges return "
@@ -168,7 +172,8 @@ class QueryPlan:
     )
     segments: list[SegmentReading] = strawberry.field(
         description="Segments of the page's plan. The server read the segments that are not "
-        "`skipped`, and merged their rows into the page."
+        "`skipped`, and merged their rows into the page.",
+        metadata=facts(reads=listed(5, MAX_ANSWER_VALUES)),
     )
     requests: int = strawberry.field(description="Number of DynamoDB requests.")
     items_read: int = strawberry.field(
@@ -201,18 +206,21 @@ class QueryPlan:
         description="Executed steps, in order: the page by its first plan, the rest of the page "
         "by a new plan if one was necessary, and a Query for a pagination flag if one was "
         "necessary. A list sorted by rating or votes is read in stages, each with its own steps.",
+        metadata=facts(reads=listed(2, MAX_ANSWER_VALUES)),
     )
     rows: list[trace.RowRead] = strawberry.field(
         resolver=plans.rows,
         graphql_type=list[RowReading],
         description="Every row that was read, in list order. A row that two segments returned "
         "occurs twice.",
+        metadata=facts(sized=ROWS_READ),
     )
     alternatives: list[trace.Alternative] = strawberry.field(
         resolver=plans.alternatives,
         graphql_type=list[PlanAlternative],
         description="Indexes that the optimizer considered. The chosen index is first, then the "
         "other indexes by cost, then those that cannot answer the query.",
+        metadata=facts(reads=listed(4, MAX_SEGMENTS)),
     )
     full_pages: trace.ReadFigures | None = strawberry.field(
         resolver=plans.full_pages,

@@ -16,6 +16,8 @@ from dal.query.plan import PlanBasis
 from resolvers import analytics, products, statistics, votes
 from schema.analytics import Trend
 from schema.comments import Comment, CommentConnection
+from schema.costs import NEWEST, NOTHING, OF_PRODUCT, QUESTION, ROW, WRITE
+from schema.execution.facts import PUBLIC, Reads, facts
 from schema.statistics import CommentStatistics
 from schema.types import USER_ERRORS, Connection, Node, UserError, show_enum
 
@@ -32,6 +34,11 @@ show_enum(
     },
 )
 
+_LISTED = {"ProductConnection.nodes": NOTHING, "ProductEdge.node": NOTHING}
+"""Reads of details below a list of products. The resolver of the list has read them."""
+
+_DETAIL = facts(reads=OF_PRODUCT, public=True, under=_LISTED)
+
 
 @strawberry.type(
     description="A product of the shop. Every valid product id has a product; `isKnown` shows "
@@ -41,24 +48,37 @@ class Product(Node):
     """The GraphQL type of ``dal.model.Product``."""
 
     shows: ClassVar = model.Product
-    product_id: strawberry.ID = strawberry.field(description="The shop's product id.")
+    shared: ClassVar = True
+    product_id: strawberry.ID = strawberry.field(
+        description="The shop's product id.", metadata=PUBLIC
+    )
     is_known: bool | None = strawberry.field(
         resolver=products.is_known,
         description="Whether the product has published comments, or the shop has set the "
         "product's title, picture, URL or group.",
+        # Reads the newest comment, in addition to the product's details.
+        metadata=facts(
+            reads=Reads(unit=0.5, together=True),
+            public=True,
+            under=_LISTED,
+        ),
     )
     title: str | None = strawberry.field(
-        resolver=products.title, description="Title; null if the shop has set none."
+        resolver=products.title,
+        description="Title; null if the shop has set none.",
+        metadata=_DETAIL,
     )
     picture_url: str | None = strawberry.field(
         resolver=products.picture_url,
         description="HTTPS URL of the product's picture, or the picture's path on this server. "
         "Null if the shop has set none.",
+        metadata=_DETAIL,
     )
     url: str | None = strawberry.field(
         resolver=products.url,
         description="HTTPS URL of the product's page in the shop, or the page's path on this "
         "server. Null if the shop has set none.",
+        metadata=_DETAIL,
     )
     comments: pagination.Page[model.Comment] | None = strawberry.field(
         resolver=products.comments,
@@ -68,6 +88,7 @@ class Product(Node):
         "`orderBy` changes otherwise, the cursor fails with BAD_CURSOR. In a list sorted by "
         "rating or votes, a comment may be missing or appear on two pages if its rating or votes "
         "change while you read the pages. Every other comment appears on exactly one page.",
+        metadata=facts(reads=Reads(unit=0.5, paged=True, planned=True), public=True),
     )
     statistics: counts.CommentStatistics | None = strawberry.field(
         resolver=statistics.statistics,
@@ -75,31 +96,40 @@ class Product(Node):
         description="Numbers of comments by rating and language. Only comments in the given "
         "languages are counted; by default, comments in all languages. Null until the server has "
         "counted the comments for the first time.",
+        # Further responses, as in ``COUNTS``, in addition to the product's details.
+        metadata=facts(reads=Reads(0, together=True, most_requests=2), public=True),
     )
     group: model.ProductGroup | None = strawberry.field(
         resolver=products.group,
         graphql_type=Annotated["ProductGroup", strawberry.lazy("schema.groups")] | None,
         description="The group of variants to which the product belongs; null if the shop has "
         "set none.",
+        # Reads the group, in addition to the product's details.
+        metadata=facts(reads=Reads(together=True)),
     )
     most_recent_positive: model.Comment | None = strawberry.field(
         resolver=products.most_recent_positive,
         graphql_type=Comment | None,
         description="The newest comment rated 4 or 5; null if there is none.",
+        metadata=facts(reads=NEWEST, public=True),
     )
     most_recent_negative: model.Comment | None = strawberry.field(
         resolver=products.most_recent_negative,
         graphql_type=Comment | None,
         description="The newest comment rated 1 or 2; null if there is none.",
+        metadata=facts(reads=NEWEST, public=True),
     )
     highlights: Highlights | None = strawberry.field(
         resolver=votes.highlights,
         graphql_type=Annotated["ProductHighlights", strawberry.lazy("schema.votes")] | None,
         description="The positive comment and the critical comment with the most helpful votes.",
+        # 40 of the largest rows fill two responses of 1 MB.
+        metadata=facts(reads=Reads(2, 6.5), public=True),
     )
     last_commented_at: datetime | None = strawberry.field(
         resolver=products.last_commented_at,
         description="Creation time of the newest comment; null without comments.",
+        metadata=facts(reads=ROW, public=True),
     )
     trend: questions.Trend | None = strawberry.field(
         resolver=analytics.trend,
@@ -108,6 +138,7 @@ class Product(Node):
         "from the last export to the analytics store, so it may be older than `statistics`. "
         "Fails with NOT_AVAILABLE if the server has no such store, and with UNAVAILABLE if the "
         "store does not answer.",
+        metadata=facts(reads=QUESTION),
     )
 
 
@@ -132,4 +163,5 @@ class ProductMutation:
         resolver=products.update_product,
         graphql_type=UpdateProductPayload | None,
         description="Change a product's title, picture and URL. Only for staff.",
+        metadata=facts(reads=WRITE),
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+from math import ceil
+from typing import Any, ClassVar
 
 import strawberry
 
@@ -11,7 +12,11 @@ from dal import model
 from dal.analytics import questions
 from dal.live import changes
 from dal.model import standings
+from dal.model.moderation import QueueKind
 from dal.query import pagination
+from dal.repositories.leaderboard import RANKS_BYTES
+from dal.repositories.moderation import QUEUE_REQUESTS
+from dal.repositories.orders import OPEN_PAGE_REQUESTS
 from resolvers import (
     analytics,
     blocks,
@@ -28,6 +33,9 @@ from resolvers import products as product_resolvers
 from schema.analytics import Movers
 from schema.blocks import BlockedUserConnection, BlockMutation
 from schema.comments import Author, Comment, CommentEvent, CommentMutation
+from schema.costs import KEY, NOTHING, PAGE, QUESTION, ROW, TWO_KEYS
+from schema.execution.cost import UNIT_BYTES
+from schema.execution.facts import PUBLIC, Reads, facts
 from schema.leaderboard import LeaderboardConnection
 from schema.moderation import ModerationMutation, ModerationQueueConnection
 from schema.orders import Order, OrderConnection, OrderMutation
@@ -44,29 +52,35 @@ from schema.votes import VoteMutation
 class Query:
     """Binds each root field to its resolver."""
 
+    shared: ClassVar = True
     node: node_resolvers.AnyNode | None = strawberry.field(
         resolver=node_resolvers.node,
         graphql_type=Node | None,
         description="Look up an object by global id; null if the object does not exist or is "
         "not visible to the user.",
+        # An organisation and its users and tickets also read the viewer's membership.
+        metadata=facts(reads=Reads(most_requests=2), public=True),
     )
     nodes: list[node_resolvers.Found] | None = strawberry.field(
         resolver=node_resolvers.nodes,
         graphql_type=list[Node | None] | None,
         description="Look up objects by global id, in the order of `ids`. The list has null for "
         "each object that does not exist or is not visible to the user.",
+        metadata=facts(reads=Reads(most_requests=2), public=True, sized="ids"),  # for each id
     )
     product: model.Product | None = strawberry.field(
         resolver=product_resolvers.product,
         graphql_type=Product | None,
         description="Look up a product by product id. Every valid id returns a product, even if "
         "the server has no data about it: see `isKnown`.",
+        metadata=PUBLIC,
     )
     products: list[model.Product] | None = strawberry.field(
         resolver=product_resolvers.products,
         graphql_type=list[Product] | None,
         description="Look up products by product id, in the order of `productIds`. Every valid "
         "id returns a product, even if the server has no data about it: see `isKnown`.",
+        metadata=facts(public=True, sized="productIds"),
     )
     product_search: pagination.Page[model.Product] | None = strawberry.field(
         resolver=product_resolvers.product_search,
@@ -75,40 +89,51 @@ class Query:
         "ignores case, repeated spaces, and whether a character is full-width or half-width, but "
         "not accents. It compares only the first 100 characters of a title. A new title may be "
         "missing for a moment.",
+        metadata=facts(reads=PAGE, public=True),
     )
     comment: model.Comment | None = strawberry.field(
         resolver=comments.comment,
         graphql_type=Comment | None,
         description="Look up a published comment by comment id; null if there is none.",
+        metadata=facts(reads=KEY, public=True),
     )
     moderation_queue: pagination.Page[Any] = strawberry.field(
         resolver=moderation.queue,
         graphql_type=ModerationQueueConnection | None,
         description="Comments that wait for a moderator (PENDING), or published comments with "
         "reports (REPORTED). The comment that has waited longest is first. Only for moderators.",
+        metadata=facts(
+            reads=Reads(QUEUE_REQUESTS + 1, 0.5, paged=True, looks_up=QueueKind.REPORTED)
+        ),
     )
     blocked_users: pagination.Page[standings.Block] | None = strawberry.field(
         resolver=blocks.blocked_users,
         graphql_type=BlockedUserConnection | None,
         description="Blocked users, latest block first. A new block may be missing for a "
         "moment. Only for moderators.",
+        metadata=facts(reads=PAGE),
     )
     author: model.Author | None = strawberry.field(
         resolver=users.author,
         graphql_type=Author | None,
         description="Look up an author by user name. Every valid name returns an author, even "
         "without comments: see `isKnown`.",
+        metadata=PUBLIC,
     )
     leaderboard: pagination.Page[model.ProductRank] | None = strawberry.field(
         resolver=leaderboard.leaderboard,
         graphql_type=LeaderboardConnection | None,
         description="Products sorted by their number of comments rated 5, highest number first. "
         "Counts comments in one language or in all. A new comment may be missing for some seconds.",
+        metadata=facts(
+            reads=Reads(2, 0.5, paged=True, further=ceil(RANKS_BYTES / UNIT_BYTES)), public=True
+        ),
     )
     viewer: model.User | None = strawberry.field(
         resolver=users.viewer,
         graphql_type=User | None,
         description="The signed-in user, from the request's JWT; null without a JWT.",
+        metadata=facts(below={"name": NOTHING}),
     )
     user: model.User | None = strawberry.field(
         resolver=users.user,
@@ -116,33 +141,39 @@ class Query:
         description="Look up a user by user name. Visible to that user and staff; null for "
         "others. Every valid name returns a user, even if the server has no data about the "
         "user: see `isKnown`.",
+        metadata=facts(reads=NOTHING),
     )
     order: model.Order | None = strawberry.field(
         resolver=orders.order,
         graphql_type=Order | None,
         description="Look up an order by order id. Visible to its user and staff; null for others.",
+        metadata=facts(reads=ROW),
     )
     open_orders: pagination.Page[model.Order] | None = strawberry.field(
         resolver=orders.open_orders,
         graphql_type=OrderConnection | None,
         description="All users' orders with the status PLACED, sorted by date. Only for staff.",
+        metadata=facts(reads=Reads(OPEN_PAGE_REQUESTS, 0.5, paged=True)),
     )
     organization: model.Organization | None = strawberry.field(
         resolver=organizations.organization,
         graphql_type=Organization | None,
         description="Look up an organisation by name. Visible to its users and staff; null for "
         "others.",
+        metadata=facts(reads=TWO_KEYS),
     )
     ticket: model.Ticket | None = strawberry.field(
         resolver=tickets.ticket,
         graphql_type=Ticket | None,
         description="Look up a ticket by ticket id. Visible to the user who opened it, staff, "
         "and the organisation's admins; null for others.",
+        metadata=facts(reads=TWO_KEYS),
     )
     open_tickets: pagination.Page[model.Ticket] | None = strawberry.field(
         resolver=tickets.open_tickets,
         graphql_type=TicketConnection | None,
         description="Open tickets of all users, sorted by date. Only for staff.",
+        metadata=facts(reads=Reads(OPEN_PAGE_REQUESTS, 0.5, paged=True)),
     )
     movers: questions.Movers | None = strawberry.field(
         resolver=analytics.movers,
@@ -150,6 +181,7 @@ class Query:
         description="Products with the largest change in mean rating or number of comments "
         "between two periods. The data comes from the last export to the analytics store. Only "
         "for staff.",
+        metadata=facts(reads=QUESTION),
     )
 
 

@@ -4,36 +4,46 @@ from __future__ import annotations
 
 import strawberry
 
+from dal.counts.counts import MAX_LANGUAGES
 from dal.counts.counts import CommentFacets as Counted
+from dal.model.rules import MAX_VALUES
 from resolvers import statistics
+from schema.costs import listed
+from schema.execution.facts import PUBLIC, facts
 
 
 @strawberry.type(description="Number of comments with one rating.")
 class RatingCount:
     """The GraphQL type of ``dal.counts.counts.RatingCount``."""
 
-    rating: int = strawberry.field(description="Rating from 1 to 5.")
-    count: int = strawberry.field(description="Number of comments with the rating; may be 0.")
+    rating: int = strawberry.field(description="Rating from 1 to 5.", metadata=PUBLIC)
+    count: int = strawberry.field(
+        description="Number of comments with the rating; may be 0.", metadata=PUBLIC
+    )
 
 
 @strawberry.type(description="Number of comments in one language.")
 class LanguageCount:
     """The GraphQL type of ``dal.counts.counts.LanguageCount``."""
 
-    language: str = strawberry.field(description="Language, as a BCP 47 tag.")
-    count: int = strawberry.field(description="Number of comments in the language; at least 1.")
+    language: str = strawberry.field(description="Language, as a BCP 47 tag.", metadata=PUBLIC)
+    count: int = strawberry.field(
+        description="Number of comments in the language; at least 1.", metadata=PUBLIC
+    )
 
 
 @strawberry.type(description="A rating to filter by, with its number of comments.")
 class RatingFacet:
     """The GraphQL type of ``dal.counts.counts.RatingCount``."""
 
-    rating: int = strawberry.field(description="Rating from 1 to 5.")
+    rating: int = strawberry.field(description="Rating from 1 to 5.", metadata=PUBLIC)
     count: int = strawberry.field(
-        description="Number of comments with this rating in the selected languages."
+        description="Number of comments with this rating in the selected languages.",
+        metadata=PUBLIC,
     )
     selected: bool = strawberry.field(
-        description="Whether the argument `rating` includes this rating."
+        description="Whether the argument `rating` includes this rating.",
+        metadata=PUBLIC,
     )
 
 
@@ -41,12 +51,14 @@ class RatingFacet:
 class LanguageFacet:
     """The GraphQL type of ``dal.counts.counts.LanguageCount``."""
 
-    language: str = strawberry.field(description="Language, as a BCP 47 tag.")
+    language: str = strawberry.field(description="Language, as a BCP 47 tag.", metadata=PUBLIC)
     count: int = strawberry.field(
-        description="Number of comments in this language with the selected ratings."
+        description="Number of comments in this language with the selected ratings.",
+        metadata=PUBLIC,
     )
     selected: bool = strawberry.field(
-        description="Whether the argument `language` includes this language."
+        description="Whether the argument `language` includes this language.",
+        metadata=PUBLIC,
     )
 
 
@@ -58,14 +70,20 @@ class LanguageFacet:
 class CommentFacets:
     """The GraphQL type of ``dal.counts.counts.CommentFacets``."""
 
-    total: int = strawberry.field(description="Number of comments that match both filters.")
-    average: float | None = strawberry.field(
-        description="Mean rating of the matching comments; null if no comment matches."
+    total: int = strawberry.field(
+        description="Number of comments that match both filters.", metadata=PUBLIC
     )
-    ratings: list[RatingFacet] = strawberry.field(description="All five ratings, 5 first.")
+    average: float | None = strawberry.field(
+        description="Mean rating of the matching comments; null if no comment matches.",
+        metadata=PUBLIC,
+    )
+    ratings: list[RatingFacet] = strawberry.field(
+        description="All five ratings, 5 first.", metadata=facts(reads=listed(5), public=True)
+    )
     languages: list[LanguageFacet] = strawberry.field(
         description="The 100 most frequent languages with comments, most frequent first, followed "
-        "by other selected languages. The filters do not change the order."
+        "by other selected languages. The filters do not change the order.",
+        metadata=facts(reads=listed(5, MAX_LANGUAGES + MAX_VALUES), public=True),
     )
 
 
@@ -76,11 +94,18 @@ class CommentFacets:
 class CommentStatistics:
     """The GraphQL type of ``dal.counts.counts.CommentStatistics``."""
 
-    total: int = strawberry.field(description="Number of comments with any rating.")
-    average: float | None = strawberry.field(description="Mean rating; null without comments.")
-    histogram: list[RatingCount] = strawberry.field(description="All five ratings, 5 first.")
+    total: int = strawberry.field(
+        description="Number of comments with any rating.", metadata=PUBLIC
+    )
+    average: float | None = strawberry.field(
+        description="Mean rating; null without comments.", metadata=PUBLIC
+    )
+    histogram: list[RatingCount] = strawberry.field(
+        description="All five ratings, 5 first.", metadata=facts(reads=listed(5), public=True)
+    )
     languages: list[LanguageCount] = strawberry.field(
-        description="Languages that have comments, most frequent first. Maximum 100."
+        description="Languages that have comments, most frequent first. Maximum 100.",
+        metadata=facts(reads=listed(5, MAX_LANGUAGES), public=True),
     )
     facets: Counted | None = strawberry.field(
         resolver=statistics.facets,
@@ -88,4 +113,5 @@ class CommentStatistics:
         description="Counts to show next to the filters of `Product.comments`. Pass the same "
         "`rating` and `language` as to that list. The server computes the counts without another "
         "read.",
+        metadata=PUBLIC,
     )

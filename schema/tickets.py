@@ -10,6 +10,8 @@ import strawberry
 from dal import model
 from resolvers import organizations, tickets, users
 from schema.comments import Author
+from schema.costs import NOTHING, TWO_KEYS, WRITE
+from schema.execution.facts import facts
 from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
 
 show_enum(
@@ -36,13 +38,17 @@ class Ticket(Node):
         name="organization",
         graphql_type=Annotated["Organization", strawberry.lazy("schema.organizations")] | None,
         description="The organisation in which the ticket was opened.",
+        metadata=facts(reads=TWO_KEYS),
     )
     username: str = strawberry.field(description="User name of the user who opened the ticket.")
     author_name: str = strawberry.field(
         description="Display name of the user when the ticket was opened."
     )
     author: model.Author = strawberry.field(
-        resolver=users.author_of, graphql_type=Author, description="The user who opened the ticket."
+        resolver=users.author_of,
+        graphql_type=Author,
+        description="The user who opened the ticket.",
+        metadata=facts(below={"name": NOTHING}),
     )
     subject: str = strawberry.field(description="Subject. Maximum 200 characters.")
     text: str = strawberry.field(description="Plain text, not HTML. Maximum 10,000 characters.")
@@ -83,10 +89,12 @@ class TicketMutation:
         graphql_type=CreateTicketPayload | None,
         description="Open a support ticket. Only for users of the organisation; the role `staff` "
         "is not enough.",
+        metadata=facts(reads=WRITE),
     )
     close_ticket: tickets.TicketPayload | None = strawberry.mutation(
         resolver=tickets.close_ticket,
         graphql_type=CloseTicketPayload | None,
         description="Close a ticket. Only for the user who opened it, staff, and the "
         "organisation's admins.",
+        metadata=facts(reads=WRITE),
     )

@@ -25,6 +25,7 @@ from resolvers import node_ids
 from resolvers.mutations import UserErrorCode
 from resolvers.orders import CurrencyCode
 from resolvers.selection import EXPLAINED, DateOrder
+from schema.execution.facts import PUBLIC, REQUESTED, facts
 
 Row = TypeVar("Row")
 
@@ -130,6 +131,7 @@ class Node:
     id: strawberry.ID = strawberry.field(
         resolver=node_ids.node_id,
         description="Global object id for `node`, caches and mutations. Opaque.",
+        metadata=PUBLIC,
     )
 
 
@@ -140,15 +142,21 @@ class Node:
 class PageInfo:
     """The GraphQL type of ``dal.query.pagination.PageInfo``."""
 
-    has_next_page: bool = strawberry.field(description="Whether more rows follow the page.")
-    has_previous_page: bool = strawberry.field(description="Whether more rows precede the page.")
+    has_next_page: bool = strawberry.field(
+        description="Whether more rows follow the page.", metadata=PUBLIC
+    )
+    has_previous_page: bool = strawberry.field(
+        description="Whether more rows precede the page.", metadata=PUBLIC
+    )
     start_cursor: str | None = strawberry.field(
         description="Cursor of the page's first row. Pass it as `before` to read the rows "
-        "before the page. Null if the page is empty."
+        "before the page. Null if the page is empty.",
+        metadata=PUBLIC,
     )
     end_cursor: str | None = strawberry.field(
         description="Cursor of the page's last row. Pass it as `after` to read the rows after "
-        "the page. Null if the page is empty."
+        "the page. Null if the page is empty.",
+        metadata=PUBLIC,
     )
 
 
@@ -156,19 +164,28 @@ class PageInfo:
 class Edge(Generic[Row]):
     """The GraphQL type of ``dal.query.pagination.Edge``."""
 
-    node: Row = strawberry.field(description="The row.")
-    cursor: str = strawberry.field(description="Cursor of the row. Pass it as `after` or `before`.")
+    node: Row = strawberry.field(description="The row.", metadata=PUBLIC)
+    cursor: str = strawberry.field(
+        description="Cursor of the row. Pass it as `after` or `before`.", metadata=PUBLIC
+    )
 
 
 @strawberry.type(description="One page of a list.")
 class Connection(Generic[Row]):
     """The GraphQL type of ``dal.query.pagination.Page``."""
 
-    edges: list[Edge[Row]] = strawberry.field(description="Rows of the page with their cursors.")
-    nodes: list[Row] = strawberry.field(description="Rows of the page without cursors.")
+    edges: list[Edge[Row]] = strawberry.field(
+        description="Rows of the page with their cursors.",
+        metadata=facts(public=True, sized=REQUESTED),
+    )
+    nodes: list[Row] = strawberry.field(
+        description="Rows of the page without cursors.",
+        metadata=facts(public=True, sized=REQUESTED),
+    )
     page_info: PageInfo = strawberry.field(
         description="Pagination flags and cursors. The server computes a flag only if the query "
-        "selects it."
+        "selects it.",
+        metadata=PUBLIC,
     )
     stats: trace.ExecutionStatistics = strawberry.field(
         name="plan",

@@ -9,7 +9,10 @@ import strawberry
 from dal import model
 from dal.query import pagination
 from resolvers import moderation, orders, organizations, tickets, users
+from resolvers.tickets import TICKET_ORGANIZATIONS
 from schema.comments import AuthorCommentConnection
+from schema.costs import FRESH_PAGE, KEY, PAGE, ROW, WRITE
+from schema.execution.facts import Reads, facts
 from schema.moderation import SubmissionConnection
 from schema.orders import OrderConnection
 from schema.types import USER_ERRORS, Node, UserError
@@ -41,6 +44,7 @@ class User(Node):
         description=(
             "Whether the server has data about the user, such as a profile, an order or a comment."
         ),
+        metadata=facts(reads=Reads(most_requests=2)),
     )
     name: str = strawberry.field(
         resolver=users.name_of,
@@ -50,21 +54,25 @@ class User(Node):
             "all other cases, the name on the user's newest published comment, or the user name "
             "if there is none."
         ),
+        metadata=facts(reads=ROW),
     )
     profile: model.Profile | None = strawberry.field(
         resolver=users.profile,
         graphql_type=UserProfile | None,
         description="The user's profile; null if the user has none.",
+        metadata=facts(reads=KEY),
     )
     orders: pagination.Page[model.Order] | None = strawberry.field(
         resolver=orders.orders,
         graphql_type=OrderConnection | None,
         description="The user's orders, sorted by date.",
+        metadata=facts(reads=FRESH_PAGE),
     )
     comments: pagination.Page[model.Comment] | None = strawberry.field(
         resolver=users.author_comments,
         graphql_type=AuthorCommentConnection | None,
         description="The user's published comments on all products, sorted by date.",
+        metadata=facts(reads=PAGE),
     )
     organizations: pagination.Page[model.OrganizationUser] | None = strawberry.field(
         resolver=organizations.organizations_of,
@@ -74,6 +82,7 @@ class User(Node):
         | None,
         description="The user's memberships of organisations, sorted by the organisation's "
         "name. A new membership may be missing for a moment.",
+        metadata=facts(reads=PAGE),
     )
     tickets: pagination.Page[model.Ticket] | None = strawberry.field(
         resolver=tickets.tickets_of_user,
@@ -81,12 +90,15 @@ class User(Node):
         description="The user's tickets, sorted by date. The list includes only the tickets in "
         "the user's first 20 organisations by name. For the tickets in other organisations, "
         "select `organizations { nodes { tickets } }`.",
+        # The list of the user's organisations, and a page of tickets from each of the first.
+        metadata=facts(reads=Reads(1 + TICKET_ORGANIZATIONS, 0.5, paged=True)),
     )
     submissions: pagination.Page[Any] | None = strawberry.field(
         resolver=moderation.submissions,
         graphql_type=SubmissionConnection | None,
         description="The user's unpublished comments, sorted by date. Visible to that user and "
         "moderators; null for others.",
+        metadata=facts(reads=PAGE),
     )
 
 
@@ -108,4 +120,5 @@ class UserMutation:
         resolver=users.update_profile,
         graphql_type=UpdateProfilePayload | None,
         description="Change the signed-in user's profile.",
+        metadata=facts(reads=WRITE),
     )

@@ -7,6 +7,8 @@ import strawberry
 from dal import model
 from resolvers import votes
 from schema.comments import Comment
+from schema.costs import WRITE
+from schema.execution.facts import PUBLIC, facts
 from schema.types import USER_ERRORS, UserError
 
 
@@ -21,11 +23,13 @@ class ProductHighlights:
         graphql_type=Comment | None,
         description="The comment rated 4 or 5 with the most votes; null if none of the 40 comments "
         "has this rating. Of comments with equal votes, the newest.",
+        metadata=PUBLIC,
     )
     most_helpful_critical: model.Comment | None = strawberry.field(
         graphql_type=Comment | None,
         description="The comment rated 1 or 2 with the most votes; null if none of the 40 comments "
         "has this rating. Of comments with equal votes, the newest.",
+        metadata=PUBLIC,
     )
 
 
@@ -59,10 +63,12 @@ class VoteMutation:
         graphql_type=MarkHelpfulPayload | None,
         description="Mark another user's comment as helpful. The vote belongs to the signed-in "
         "user. A second vote for the same comment changes nothing. A blocked user cannot vote.",
+        metadata=facts(reads=WRITE),
     )
     unmark_helpful: votes.VotePayload | None = strawberry.mutation(
         resolver=votes.unmark_helpful,
         graphql_type=UnmarkHelpfulPayload | None,
         description="Withdraw the signed-in user's helpful vote for a comment. If the user has "
         "not voted, nothing changes. A blocked user cannot withdraw a vote.",
+        metadata=facts(reads=WRITE),
     )

@@ -33,7 +33,7 @@ from pages.addresses import Filters
 from pages.faults import PageFault
 from pages.sessions import cookies, pasted_jwt
 from resolvers.node_ids import parse_node_id
-from schema.build import READS, build_schema
+from schema.build import build_schema
 from schema.execution.documents import DocumentCache, units_of
 from schema.execution.errors import client_error
 from schema.execution.input_errors import variable_errors
@@ -195,7 +195,7 @@ def coerced(scalar: object, text: str) -> object:
 
 
 def checked(document: str) -> None:
-    DocumentCache(SCHEMA._schema, READS).checked(document)
+    DocumentCache(SCHEMA._schema, SCHEMA.facts).checked(document)
 
 
 def told(message: str) -> object:

@@ -29,7 +29,7 @@ from pages.list_filters import SWITCHES
 from pages.page_documents import DOCUMENTS
 from pages.product import _draft
 from resolvers.comments import _CHANGES, _NEW
-from schema.build import READS, build_schema
+from schema.build import build_schema
 from schema.execution.cost import predicted
 from schema.execution.selections import operations_of
 from schema.execution.visibility import is_public
@@ -241,7 +241,8 @@ def test_shared_caches_keep_every_field_and_every_list() -> None:
     document = parse(
         f'{{ product(productId: "1") {{ comments({given}) {{ nodes {{ {selection} }} }} }} }}'
     )
-    assert is_public(TYPES, document, *operations_of(document))
+    (operation,) = operations_of(document)
+    assert is_public(TYPES, document, operation, SCHEMA.facts.public)
 
 
 # ----- filters -----
@@ -297,7 +298,7 @@ def test_every_filter_can_cause_reads_that_the_cost_contains() -> None:
         text = f'{{ product(productId: "1") {{ comments(first: 1{arguments}) {{ __typename }} }} }}'
         document = parse(text)
         (operation,) = operations_of(document)
-        return predicted(TYPES, document, operation, READS, {}).requests
+        return predicted(TYPES, document, operation, SCHEMA.facts, {}).requests
 
     for name in FILTERS:
         assert most(f", {argument(name)}: {example(name)}") > most(""), name

@@ -1,6 +1,6 @@
 """Predicts the cost of an operation, in DynamoDB requests and capacity, before the first read.
 
-The table ``READS`` in ``schema/build.py`` lists the reads of each field. The cost of a field below
+The reads of each field are in its ``facts``. The cost of a field below
 a list is multiplied by the number of rows that the client requests. The server can then refuse
 nested lists that are too large before it reads anything.
 """
@@ -42,6 +42,14 @@ from dal.query.optimizer import MAX_DROPPED
 from dal.query.plan import MAX_SEGMENTS, WITHOUT_STATISTICS
 from resolvers.selection import DEFAULT_SIZE, MAX_ROWS
 from schema.execution.compiled.coercion import nodes_of
+from schema.execution.facts import (
+    DECIDES,
+    PARTITIONS,
+    REQUESTED,
+    ROWS_READ,
+    Reads,
+    SchemaFacts,
+)
 from schema.execution.selections import fields_of, fragments_of
 
 MAX_VARIABLE_VALUES = 1_000
@@ -70,18 +78,6 @@ _ROWS_READ = 40
 """The usual number of rows that the server reads for a page. The field ``QueryPlan.rows`` lists
 these rows, so this number is the predicted length of that list."""
 
-_FILTERS = ("rating", "language", "status")
-"""Filter arguments. Each value of a filter can be a separate partition to read: for example, rows
-with different ratings are in different partitions."""
-
-_LOOK_UPS = {
-    "Query.nodes": "ids",
-    "Query.products": "productIds",
-    "Query._entities": "representations",
-}
-"""The fields that return one object for each value in a list argument, and the name of this
-argument."""
-
 _RATINGS_OF_PAGE = 2
 """A page that is sorted by rating usually has at most this number of different ratings."""
 
@@ -99,58 +95,11 @@ _PLANNING = 8
 """Maximum requests for the statistics that plan a page: the counts, three samples of rows, the mode
 of the counters, the table's id, and the counts again for a proof."""
 
-_UNCOUNTED = frozenset({"createdFrom", "createdBefore", "verifiedOnly", "hasPhotos", "orderBy"})
-"""Arguments of a list that can cause reads of statistics, or of rows that the page does not show,
-in addition to the arguments in ``_FILTERS``."""
-
-_SIZING = frozenset(
-    {
-        "first",
-        "last",
-        "after",
-        "before",
-        "kind",
-        "planBy",
-        *_UNCOUNTED,
-        *_FILTERS,
-        *_LOOK_UPS.values(),
-    }
-)
-"""Arguments on which the cost depends. They decide how many rows are read, and in how many
-requests."""
+_PAGING = ("first", "last", "after", "before", "orderBy", "planBy")
+"""Arguments of a list that decide how many rows are read, and in how many requests. Other arguments
+on which the cost depends have a fact."""
 
 _MAX_KEPT = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Reads:
-    """The usual reads of a field.
-
-    - ``requests``: usual number of requests to DynamoDB.
-    - ``most_requests``: maximum number of requests; None if it is ``requests``.
-    - ``planned``: whether statistics plan the field's pages.
-    - ``unit``: RCU that a request consumes for each started 4 KB.
-    - ``paged``: whether the field reads as many rows as the client requests, instead of one row.
-    - ``further``: number of extra requests for a page with the argument ``after`` or ``last``.
-    - ``questions``: number of queries to the analytics store.
-    - ``together``: whether one request reads all fields of the object that have this mark.
-    - ``rows``: usual length of a list that no argument limits.
-    - ``most``: maximum length of this list, if it is longer than ``rows``.
-    - ``looks_up``: value of an argument, such as REPORTED. With this value, the field looks up a
-      further item for each row, which costs ``unit`` RCU per row.
-    """
-
-    requests: float = 1
-    unit: float = 1.0
-    paged: bool = False
-    further: int = 0
-    questions: int = 0
-    together: bool = False
-    rows: float | None = None
-    most: float = 0
-    looks_up: str | None = None
-    most_requests: float | None = None
-    planned: bool = False
 
 
 @dataclass(slots=True)
@@ -206,9 +155,6 @@ class PredictedCosts:
     """Predicts the cost of an operation for given variables, and caches the predictions.
 
     Variables that request the same numbers of rows share one prediction.
-
-    ``reads`` has the reads of each field by ``Type.field``. The key ``Type.first.second`` overrides
-    the reads of the field ``second`` directly below ``Type.first``.
     """
 
     def __init__(
@@ -216,20 +162,21 @@ class PredictedCosts:
         schema: GraphQLSchema,
         document: DocumentNode,
         operation: OperationDefinitionNode,
-        reads: Mapping[str, Reads],
+        facts: SchemaFacts,
     ) -> None:
-        self._of = schema, document, operation, reads
+        self._of = schema, document, operation, facts
+        sizing = {*_PAGING, *facts.arguments, *facts.sized.values()}
         sizes = [
             node.value
             for node in nodes_of(document)
-            if isinstance(node, ArgumentNode) and node.name.value in _SIZING
+            if isinstance(node, ArgumentNode) and node.name.value in sizing
         ]
         self._names = [value.name.value for value in sizes if isinstance(value, VariableNode)]
         lists = (value for value in sizes if isinstance(value, ListValueNode))
         self._mixed = any(
             isinstance(node, VariableNode) for value in lists for node in value.values
         )
-        looked_up = [one.looks_up for one in reads.values()]
+        looked_up = [one.looks_up for one in facts.reads.values()]
         self._decides = {*WITHOUT_STATISTICS, *Order.__members__, *looked_up}
         self._kept: dict[tuple[object, ...], Cost] = {}
 
@@ -267,11 +214,11 @@ def predicted(
     schema: GraphQLSchema,
     document: DocumentNode,
     operation: OperationDefinitionNode,
-    reads: Mapping[str, Reads],
+    facts: SchemaFacts,
     variables: Mapping[str, Any],
 ) -> Cost:
     """Return the cost of an operation. Fields that ``@skip`` or ``@include`` omits count too."""
-    prediction = _Prediction(schema, document, reads, variables)
+    prediction = _Prediction(schema, document, facts, variables)
     root = schema.get_root_type(operation.operation)
     if root is not None:
         prediction.add(root, operation.selection_set.selections, _Within())
@@ -303,13 +250,14 @@ class _Prediction:
         self,
         schema: GraphQLSchema,
         document: DocumentNode,
-        reads: Mapping[str, Reads],
+        facts: SchemaFacts,
         variables: Mapping[str, Any],
     ) -> None:
         self.cost = Cost()
         self._schema = schema
         self._fragments = fragments_of(document)
-        self._reads = reads
+        self._facts = facts
+        self._filters = [name for name, one in facts.arguments.items() if one == PARTITIONS]
         self._variables = dict(variables)
 
     def add(
@@ -323,8 +271,8 @@ class _Prediction:
             if declared is None:
                 continue
             name = f"{owner.name}.{selected.name.value}"
-            overridden = self._reads.get(f"{within.field}.{selected.name.value}")
-            reads = overridden or self._reads.get(name)
+            overridden = self._facts.reads.get(f"{within.field}.{selected.name.value}")
+            reads = overridden or self._facts.reads.get(name)
             if reads is not None and reads.together and not read_together:
                 read_together = True
                 self._read(Reads(), {}, within.times, within.most, 1)
@@ -348,7 +296,7 @@ class _Prediction:
         self.cost.usual_values += max(times, within.times)
         self.cost.values += within.most * max(most, 1)
         if selected.selection_set is not None:
-            read = _full_pages(arguments) or within.read
+            read = self._full_pages(arguments) or within.read
             below = _Within(name, times, within.most * most, size, read)
             self.add(get_named_type(of), selected.selection_set.selections, below)
 
@@ -357,18 +305,18 @@ class _Prediction:
     ) -> None:
         usual = reads.requests
         if reads.paged:
-            usual = _partitions(arguments, usual)
+            usual = self._partitions(arguments, usual)
         if arguments.keys() & {"after", "last"}:
             usual += reads.further
         requests = usual if reads.most_requests is None else reads.most_requests
         rows: float = 0
         if reads.paged:
-            requests = _most_of_page(reads, arguments) + size // _ROWS_OF_RESPONSE
-            rows = _full_pages(arguments) or size
+            requests = self._most_of_page(reads, arguments) + size // _ROWS_OF_RESPONSE
+            rows = self._full_pages(arguments) or size
         if reads.looks_up is not None and reads.looks_up in arguments.values():
             rows += size
         units = (requests + rows) * _MAX_ROW_RCU
-        if reads.planned and _filtered(arguments):
+        if reads.planned and self._filtered(arguments):
             units += MAX_DROPPED * ROW_BYTES / UNIT_BYTES
         self.cost.usual_requests += times * usual
         self.cost.requests += most * requests
@@ -382,23 +330,77 @@ class _Prediction:
 
         The first number is the usual number, the second the maximum.
         """
-        if name.endswith(("Connection.nodes", "Connection.edges")) or name == "Movers.products":
+        sized = self._facts.sized.get(name)
+        if sized == REQUESTED:
             return within.size, within.size
-        if name == "QueryPlan.rows":
+        if sized == ROWS_READ:
             return within.read, MAX_ANSWER_VALUES
-        if name in _LOOK_UPS:
-            objects = arguments.get(_LOOK_UPS[name], [])
+        if sized is not None:
+            objects = arguments.get(sized, [])
             # A single value counts as a list of one:
             # https://spec.graphql.org/October2021/#sec-List.Input-Coercion
             count = len(objects) if isinstance(objects, list) else 1
             return count, count
-        reads = self._reads.get(name)
+        reads = self._facts.reads.get(name)
         if reads is not None and reads.rows is not None:
             return reads.rows, max(reads.rows, reads.most)
         if name in (introspected := introspected_rows(self._schema)):
             return introspected[name]
         # Other lists have an item for each value of a request, such as an error in the value.
         return 1, MAX_VARIABLE_VALUES if is_list_type(get_nullable_type(of)) else 1
+
+    def _partitions(self, arguments: Mapping[str, Any], lists: float = 1) -> float:
+        """Return the maximum number of partitions that a page reads.
+
+        ``lists`` is the number of lists that the page merges: for a group, one list for each
+        product. More than MAX_SEGMENTS partitions count as MAX_SEGMENTS, because the data-access
+        layer does not plan a page with more.
+        """
+        given = ((name, arguments.get(name)) for name in self._filters)
+        sizes = {name: len(set(map(str, one))) for name, one in given if isinstance(one, list)}
+        order_by = arguments.get("orderBy")
+        # A page with the most helpful comments first is read in two stages: comments with votes,
+        # and comments without votes. For the first stage, add one partition for each list.
+        helpful = order_by == Order.MOST_HELPFUL
+        if _ordered(order_by) and not helpful:
+            ratings = 1 if "rating" in arguments else _RATINGS_OF_PAGE
+            sizes["rating"] = min(_RATINGS_OF_PAGE, sizes.get("rating", ratings))
+        return min(lists * prod(sizes.values()), MAX_SEGMENTS) + lists * helpful
+
+    def _filtered(self, arguments: Mapping[str, Any]) -> bool:
+        """Return whether a page has a filter or an order. It may then read more than its rows."""
+        return any(
+            arguments.get(name) for name, fact in self._facts.arguments.items() if fact != DECIDES
+        )
+
+    def _most_of_page(self, reads: Reads, arguments: Mapping[str, Any]) -> float:
+        """Return the maximum number of requests of a page, if one response has all its rows."""
+        lists = reads.requests if reads.most_requests is None else reads.most_requests
+        given = {name: arguments[name] for name in self._filters if name in arguments}
+        sizes = {
+            name: len(set(map(str, one))) if isinstance(one, list) else 1
+            for name, one in given.items()
+        }
+        whole = requests = min(lists * prod(sizes.values()), MAX_SEGMENTS)
+        order_by, filtered = arguments.get("orderBy"), self._filtered(arguments)
+        if order_by == Order.MOST_HELPFUL:
+            requests = 2 * whole  # comments with votes, and comments without votes
+        elif _ordered(order_by):
+            plans = sizes.pop("rating", len(RATINGS))
+            requests = plans * min(lists * prod(sizes.values()), MAX_SEGMENTS)
+        if filtered:
+            # The rest of the page may need a new plan. A list with an order may then be read as a
+            # whole, and sorted in memory.
+            requests += (1 + _ordered(order_by)) * whole + _FURTHER
+        if limits := arguments.keys() & {"after", "before", "last"}:
+            # Each pagination flag may need as many requests as the page.
+            requests = (1 + min(2, len(limits))) * requests + reads.further
+        return requests + (lists + _PLANNING) * (reads.planned and filtered)
+
+    def _full_pages(self, arguments: Mapping[str, Any]) -> int:
+        """Return how many rows a page reads if ``planBy`` ignores statistics; otherwise 0."""
+        rows = int(self._partitions(arguments)) * _size(arguments)
+        return rows if _without_statistics(arguments.get("planBy")) else 0
 
     def _arguments(self, field: FieldNode) -> dict[str, Any]:
         """Return the arguments that are not null."""
@@ -407,60 +409,6 @@ class _Prediction:
             for argument in field.arguments or ()
         }
         return {name: value for name, value in given.items() if value not in (None, Undefined)}
-
-
-def _partitions(arguments: Mapping[str, Any], lists: float = 1) -> float:
-    """Return the maximum number of partitions that a page reads.
-
-    ``lists`` is the number of lists that the page merges: for a group, one list for each product.
-    More than MAX_SEGMENTS partitions count as MAX_SEGMENTS, because the data-access layer does not
-    plan a page with more.
-    """
-    given = ((name, arguments.get(name)) for name in _FILTERS)
-    sizes = {name: len(set(map(str, one))) for name, one in given if isinstance(one, list)}
-    order_by = arguments.get("orderBy")
-    # A page with the most helpful comments first is read in two stages: comments with votes, and
-    # comments without votes. For the first stage, add one partition for each list.
-    helpful = order_by == Order.MOST_HELPFUL
-    if _ordered(order_by) and not helpful:
-        ratings = 1 if "rating" in arguments else _RATINGS_OF_PAGE
-        sizes["rating"] = min(_RATINGS_OF_PAGE, sizes.get("rating", ratings))
-    return min(lists * prod(sizes.values()), MAX_SEGMENTS) + lists * helpful
-
-
-def _filtered(arguments: Mapping[str, Any]) -> bool:
-    """Return whether a page has a filter or an order, so that it may read more than its rows."""
-    return any(arguments.get(name) for name in (*_FILTERS, *_UNCOUNTED))
-
-
-def _most_of_page(reads: Reads, arguments: Mapping[str, Any]) -> float:
-    """Return the maximum number of requests of a page, if one response has all its rows."""
-    lists = reads.requests if reads.most_requests is None else reads.most_requests
-    given = {name: arguments[name] for name in _FILTERS if name in arguments}
-    sizes = {
-        name: len(set(map(str, one))) if isinstance(one, list) else 1 for name, one in given.items()
-    }
-    whole = requests = min(lists * prod(sizes.values()), MAX_SEGMENTS)
-    order_by, filtered = arguments.get("orderBy"), _filtered(arguments)
-    if order_by == Order.MOST_HELPFUL:
-        requests = 2 * whole  # comments with votes, and comments without votes
-    elif _ordered(order_by):
-        plans = sizes.pop("rating", len(RATINGS))
-        requests = plans * min(lists * prod(sizes.values()), MAX_SEGMENTS)
-    if filtered:
-        # The rest of the page may need a new plan. A list with an order may then be read as a
-        # whole, and sorted in memory.
-        requests += (1 + _ordered(order_by)) * whole + _FURTHER
-    if limits := arguments.keys() & {"after", "before", "last"}:
-        # Each pagination flag may need as many requests as the page.
-        requests = (1 + min(2, len(limits))) * requests + reads.further
-    return requests + (lists + _PLANNING) * (reads.planned and filtered)
-
-
-def _full_pages(arguments: Mapping[str, Any]) -> int:
-    """Return how many rows a page reads, if ``planBy`` ignores statistics; otherwise return 0."""
-    rows = int(_partitions(arguments)) * _size(arguments)
-    return rows if _without_statistics(arguments.get("planBy")) else 0
 
 
 def _size(arguments: Mapping[str, Any]) -> int:

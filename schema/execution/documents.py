@@ -31,7 +31,8 @@ from strawberry.schema.validation_rules.maybe_null import MaybeNullValidationRul
 from strawberry.schema.validation_rules.one_of import OneOfInputValidationRule
 
 from schema.execution.compiled.operation import MAX_CONDITIONS, CompiledOperation, conditions_in
-from schema.execution.cost import MAX_VARIABLE_VALUES, PredictedCosts, Reads
+from schema.execution.cost import MAX_VARIABLE_VALUES, PredictedCosts
+from schema.execution.facts import SchemaFacts
 from schema.execution.input_errors import ValueRule, variable_errors
 from schema.execution.selections import faults_of, operations_of
 from schema.execution.visibility import is_impersonal, is_public
@@ -149,12 +150,12 @@ class CheckedOperation:
         schema: GraphQLSchema,
         document: DocumentNode,
         node: OperationDefinitionNode,
-        reads: Mapping[str, Reads],
+        facts: SchemaFacts,
         plainly: float,
     ) -> None:
         self.node = node
         self._of = schema, document, node
-        self._reads = reads
+        self._facts = facts
         self._plainly = plainly
 
     @cached_property
@@ -175,17 +176,17 @@ class CheckedOperation:
     @cached_property
     def costs(self) -> PredictedCosts:
         """Predicts the cost of the operation for given variables."""
-        return PredictedCosts(*self._of, self._reads)
+        return PredictedCosts(*self._of, self._facts)
 
     @cached_property
     def impersonal(self) -> bool:
         """Whether the operation reads no private object of a user or an organisation."""
-        return is_impersonal(self._of[1], self.node)
+        return is_impersonal(*self._of, self._facts.public)
 
     @cached_property
     def public(self) -> bool:
         """Whether every client gets the same result. Errors can differ between clients."""
-        return is_public(*self._of)
+        return is_public(*self._of, self._facts.public)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,14 +230,14 @@ class DocumentCache:
     def __init__(
         self,
         schema: GraphQLSchema,
-        reads: Mapping[str, Reads],
+        facts: SchemaFacts,
         *,
         introspection: bool = True,
         compiles: bool = True,
     ) -> None:
         self.schema = schema
         self._compiles = compiles
-        self._reads = reads
+        self._facts = facts
         self._rules = _RULES if introspection else (*_RULES, NoSchemaIntrospectionCustomRule)
         self._kept = _room(KEPT_BYTES)
         self._trusted = _room(TRUSTED_BYTES)
@@ -286,7 +287,7 @@ class DocumentCache:
             raise GraphQLError("The document is nested too deeply to be read.") from None
         operations = [
             CheckedOperation(
-                self.schema, document, node, self._reads, plainly if self._compiles else inf
+                self.schema, document, node, self._facts, plainly if self._compiles else inf
             )
             for node in operations_of(document)
         ]

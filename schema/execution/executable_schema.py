@@ -9,7 +9,15 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-from graphql import GraphQLError
+from graphql import (
+    GraphQLArgument,
+    GraphQLError,
+    GraphQLInputField,
+    GraphQLInputObjectType,
+    GraphQLInterfaceType,
+    GraphQLObjectType,
+    Undefined,
+)
 from graphql.execution import ExecutionResult as CoreResult
 from graphql.execution.values import VariableValues
 from graphql.utilities.print_schema import print_schema_definition
@@ -27,9 +35,8 @@ from dal.live.changes import CommentEvent
 from dal.live.log import Listener, SlowListenerError
 from resolvers.authorization import is_staff
 from resolvers.context import Context
-from resolvers.selection import EXPLAINED
 from schema.execution.compiled.answer_size import PACED_VALUES, AnswerSize
-from schema.execution.cost import Cost, Reads
+from schema.execution.cost import Cost
 from schema.execution.documents import (
     CheckedOperation,
     DocumentCache,
@@ -37,6 +44,7 @@ from schema.execution.documents import (
     faults_of_variables,
 )
 from schema.execution.errors import client_errors, log_faults
+from schema.execution.facts import SchemaFacts
 from schema.execution.strawberry_door import core_schema
 
 MAX_EVENT_REQUESTS = 5
@@ -80,10 +88,10 @@ class RefusedSubscriptionError(Exception):
 class ExecutableSchema(Schema):
     """Strawberry's schema, with a cache of documents and limits for operations.
 
-    ``reads`` has the reads of each field, by ``Type.field``. Without ``introspection``, clients
-    cannot see the schema. Without ``explain``, the schema lacks the fields and arguments marked by
-    ``EXPLAINED``, and the types that only these fields use. With ``compiles``, repeated operations
-    are compiled to Python functions; otherwise graphql-core executes all operations.
+    ``facts`` has the facts of all fields. Without ``introspection``, clients cannot see the schema.
+    Without ``explain``, the schema lacks the fields and arguments with ``explained`` in their
+    metadata, and the types that only these fields use. With ``compiles``, repeated operations are
+    compiled to Python functions; otherwise graphql-core executes all operations.
     """
 
     def __init__(
@@ -91,23 +99,40 @@ class ExecutableSchema(Schema):
         *,
         introspection: bool,
         explain: bool,
-        reads: Mapping[str, Reads],
         compiles: bool = True,
         **roots: Any,
     ) -> None:
         self._explain = explain
         super().__init__(**roots)
         self._introspection = introspection
+        self.facts = SchemaFacts()
+        self._visit_types()
         self.documents = DocumentCache(
-            core_schema(self), reads, introspection=introspection, compiles=compiles
+            core_schema(self), self.facts, introspection=introspection, compiles=compiles
         )
 
     def get_fields(self, type_definition: StrawberryObjectDefinition) -> list[StrawberryField]:
-        """Return a type's fields. Without ``explain``, omit those that ``EXPLAINED`` marks."""
+        """Return a type's fields. Without ``explain``, omit the explained fields."""
         fields = super().get_fields(type_definition)
         if self._explain:
             return fields
-        return [_public(one) for one in fields if one.metadata != EXPLAINED]
+        return [_public(one) for one in fields if "explained" not in one.metadata]
+
+    def _visit_types(self) -> None:
+        """Collect the facts of fields, and remove the default null of arguments and input fields.
+
+        Strawberry copies this default from the Python functions and classes, and the SDL would show
+        it as ``= null``.
+        """
+        for owner in core_schema(self).type_map.values():
+            if owner.name.startswith("__"):
+                continue
+            if isinstance(owner, GraphQLInputObjectType):
+                _remove_nulls(owner.fields)
+            elif isinstance(owner, GraphQLObjectType | GraphQLInterfaceType):
+                self.facts.add(owner)
+                for field in owner.fields.values():
+                    _remove_nulls(field.args)
 
     def as_str(self) -> str:
         """Return the SDL with the schema's description, which Strawberry omits."""
@@ -216,9 +241,15 @@ class ExecutableSchema(Schema):
         return RefusedSubscriptionError(self.client_errors(errors))
 
 
+def _remove_nulls(given: Mapping[str, GraphQLArgument] | Mapping[str, GraphQLInputField]) -> None:
+    for one in given.values():
+        if one.default_value is None:
+            one.default_value = Undefined
+
+
 def _public(field: StrawberryField) -> StrawberryField:
     """Return a field without the arguments that only a server with ``--explain`` has."""
-    arguments = [one for one in field.arguments if one.metadata != EXPLAINED]
+    arguments = [one for one in field.arguments if "explained" not in one.metadata]
     if len(arguments) < len(field.arguments):
         field = copy(field)
         field.arguments = arguments

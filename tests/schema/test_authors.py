@@ -4,13 +4,12 @@ from typing import Any
 
 import pytest
 from graphql import OperationDefinitionNode, parse
-from strawberry import Schema
 
 from dal.dynamodb.table import Table
 from dal.stores import Stores
 from resolvers.context import Viewer
-from schema.build import READS
 from schema.execution.cost import predicted
+from schema.execution.executable_schema import ExecutableSchema
 from schema.execution.visibility import is_public
 from tests import oracle
 from tests.calls import calls_of
@@ -39,7 +38,7 @@ query ($username: String!, $first: Int, $after: String, $last: Int, $before: Str
 
 
 @pytest.fixture
-async def listing(schema: Schema, table: Table) -> Run:
+async def listing(schema: ExecutableSchema, table: Table) -> Run:
     await Stores(table).comments.put_many(DATA)
     return runner(schema, Stores(table))
 
@@ -66,7 +65,7 @@ async def test_an_authors_comments_are_paged_in_both_directions(listing: Run) ->
 
 
 async def test_an_authors_page_with_products_and_a_plan_is_one_query(
-    schema: Schema, listing: Run, table: Table
+    schema: ExecutableSchema, listing: Run, table: Table
 ) -> None:
     noted = Table(table.service, table.name)
     stores, calls = Stores(noted), calls_of(noted)
@@ -166,7 +165,7 @@ async def test_an_author_is_found_by_id_and_shown_with_the_display_name(run: Run
     ],
 )
 async def test_a_display_name_is_read_only_if_no_comment_contains_it(
-    schema: Schema,
+    schema: ExecutableSchema,
     listing: Run,
     table: Table,
     text: str,
@@ -187,15 +186,15 @@ async def test_a_display_name_is_read_only_if_no_comment_contains_it(
     document = parse(text)
     (operation,) = document.definitions
     assert isinstance(operation, OperationDefinitionNode)
-    costs = predicted(schema._schema, document, operation, READS, {})
+    costs = predicted(schema._schema, document, operation, schema.facts, {})
     assert costs.usual_requests == predicted_requests
-    assert is_public(schema._schema, document, operation)
+    assert is_public(schema._schema, document, operation, schema.facts.public)
 
 
-def test_an_authors_page_is_public_and_costs_one_read(schema: Schema) -> None:
+def test_an_authors_page_is_public_and_costs_one_read(schema: ExecutableSchema) -> None:
     inner = "comments(first: 100) { nodes { author { comments(first: 5) { nodes { text } } } } }"
     document = parse(f'{{ author(username: "a") {{ {inner} }} }}')
     (operation,) = document.definitions
     assert isinstance(operation, OperationDefinitionNode)
-    assert predicted(schema._schema, document, operation, READS, {}).usual_requests == 101
-    assert is_public(schema._schema, document, operation)
+    assert predicted(schema._schema, document, operation, schema.facts, {}).usual_requests == 101
+    assert is_public(schema._schema, document, operation, schema.facts.public)

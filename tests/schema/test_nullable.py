@@ -6,7 +6,7 @@ from strawberry.types.base import StrawberryObjectDefinition
 
 from dal.dynamodb.errors import StoreUnavailableError
 from dal.repositories.comments import CommentRepository
-from schema.build import READS, build_schema
+from schema.build import build_schema
 from tests.schema.conftest import ANN, STAFF, Run
 
 SCHEMA = build_schema()
@@ -24,7 +24,11 @@ def test_each_field_that_may_fail_is_nullable() -> None:
     }
     assert len(taking_arguments) > 15
     required = set()
-    reading = {name for name, reads in READS.items() if reads.rows is None and name.count(".") == 1}
+    reading = {
+        name
+        for name, reads in SCHEMA.facts.reads.items()
+        if reads.rows is None and name.count(".") == 1
+    }
     for name in taking_arguments | reading:
         type_name, field_name = name.split(".")
         owner = SCHEMA._schema.type_map[type_name]

@@ -27,11 +27,11 @@ from dal.repositories.cases import Cases
 from dal.stores import Stores
 from resolvers.context import Context, Viewer
 from resolvers.selection import CommentOrder
-from schema.build import READS, build_schema
+from schema.build import build_schema
 from schema.execution.compiled.operation import CompiledOperation
 from schema.execution.cost import MAX_ANSWER_VALUES, PredictedCosts, predicted
 from schema.execution.selections import operations_of
-from schema.execution.visibility import _IMPERSONAL
+from schema.execution.visibility import is_impersonal
 from tests.calls import calls_of
 from tests.moderating import held_for
 from tests.oracle import make_comments
@@ -47,7 +47,7 @@ def cost_of(text: str, **variables: object) -> tuple[float, float]:
     operation = document.definitions[0]
     assert isinstance(operation, OperationDefinitionNode)
     cost = predicted(
-        SCHEMA._schema, document, operation, READS, coerced(document, operation, **variables)
+        SCHEMA._schema, document, operation, SCHEMA.facts, coerced(document, operation, **variables)
     )
     return cost.usual_requests, cost.usual_values
 
@@ -175,10 +175,12 @@ asked_for = {
 
 def kept_is_predicted(document: DocumentNode, asked: list[dict[str, Any]]) -> None:
     (operation,) = operations_of(document)
-    costs = PredictedCosts(SCHEMA._schema, document, operation, READS)
+    costs = PredictedCosts(SCHEMA._schema, document, operation, SCHEMA.facts)
     for one in (*asked, *asked):
         values = coerced(document, operation, **one)
-        assert costs.cost(values) == predicted(SCHEMA._schema, document, operation, READS, values)
+        assert costs.cost(values) == predicted(
+            SCHEMA._schema, document, operation, SCHEMA.facts, values
+        )
 
 
 @example([{"ids": [], "p": "", "k": kind} for kind in ("PENDING", "REPORTED")])
@@ -265,7 +267,7 @@ def test_the_prediction_uses_sizes_from_variables_and_their_defaults() -> None:
 def test_each_product_of_a_list_costs_its_own_questions() -> None:
     document = parse('{ products(productIds: ["a", "b", "c"]) { trend(interval: DAY) { asOf } } }')
     (operation,) = operations_of(document)
-    assert predicted(SCHEMA._schema, document, operation, READS, {}).questions == 3
+    assert predicted(SCHEMA._schema, document, operation, SCHEMA.facts, {}).questions == 3
 
 
 def test_every_field_that_reads_has_a_cost() -> None:
@@ -277,7 +279,9 @@ def test_every_field_that_reads_has_a_cost() -> None:
         if field.base_resolver and inspect.iscoroutinefunction(field.base_resolver.wrapped_func)
     }
     declared = {
-        name for name, reads in READS.items() if reads.rows is None and name.count(".") == 1
+        name
+        for name, reads in SCHEMA.facts.reads.items()
+        if reads.rows is None and name.count(".") == 1
     }
     # The resolver of their parent object has read these values.
     known = {"Author.name", "CommentConnection.totalCount", "User.name"}
@@ -373,7 +377,7 @@ def test_the_predicted_requests_and_capacity_are_maxima(
     document = parse(text)
     (operation,) = document.definitions
     assert isinstance(operation, OperationDefinitionNode)
-    cost = predicted(SCHEMA._schema, document, operation, READS, {})
+    cost = predicted(SCHEMA._schema, document, operation, SCHEMA.facts, {})
     assert (cost.requests, cost.rcu) == (requests, rcu)
 
 
@@ -653,7 +657,13 @@ def test_operations_whose_cost_every_client_sees_read_no_private_object() -> Non
     """All other fields of Query return orders, tickets, users or organisations."""
     assert SCHEMA._schema.query_type is not None
     fields = SCHEMA._schema.query_type.fields
-    waiting = [get_named_type(fields[name].type) for name in _IMPERSONAL]
+
+    def impersonal(name: str) -> bool:
+        document = parse(f"{{ {name} }}")
+        (operation,) = operations_of(document)
+        return is_impersonal(SCHEMA._schema, document, operation, SCHEMA.facts.public)
+
+    waiting = [get_named_type(field.type) for name, field in fields.items() if impersonal(name)]
     reached = {one.name: one for one in waiting}
     while waiting:
         kind = waiting.pop()

@@ -1,13 +1,12 @@
-"""The facts of all fields are those of a stored list, which a change of the schema must name."""
+"""The facts of all fields are those of a stored list, which a change of a fact must change, too."""
 
 import dataclasses
 import json
 from pathlib import Path
 from typing import Any
 
-from schema.build import READS
-from schema.execution.cost import _FILTERS, _LOOK_UPS, _UNCOUNTED, Reads
-from schema.execution.visibility import PUBLIC
+from schema.build import build_schema
+from schema.execution.facts import REQUESTED, ROWS_READ, Reads
 
 STORED = json.loads(Path(__file__).with_name("facts.json").read_text("utf-8"))
 
@@ -19,12 +18,27 @@ def shown(reads: Reads) -> dict[str, Any]:
 
 
 def test_the_facts_of_all_fields_are_the_stored_ones() -> None:
+    facts = build_schema(explain=True).facts
+    named = {"partitions": list[str](), "further": list[str](), "decides": list[str]()}
+    for name, fact in sorted(facts.arguments.items()):
+        named[fact].append(name)
+    lengths = {name: one for name, one in facts.sized.items() if one not in {REQUESTED, ROWS_READ}}
     assert {
-        "reads": {name: shown(READS[name]) for name in sorted(READS)},
-        "public": sorted(
-            f"{owner}.{one}" for owner, all_ in PUBLIC.items() for one in all_.split()
-        ),
-        "partitions": sorted(_FILTERS),
-        "filters": sorted(_UNCOUNTED),
-        "look_ups": {name: one for name, one in _LOOK_UPS.items() if name != "Query._entities"},
+        "reads": {name: shown(facts.reads[name]) for name in sorted(facts.reads)},
+        "public": sorted(facts.public),
+        "partitions": named["partitions"],
+        "filters": named["further"],
+        "look_ups": lengths,
     } == STORED
+    assert named["decides"] == ["kind"]
+    rows = {name for name, one in facts.sized.items() if one == REQUESTED}
+    connections = {name for name in rows if name.endswith(("Connection.nodes", "Connection.edges"))}
+    assert rows - connections == {"Movers.products"}
+    assert {name for name, one in facts.sized.items() if one == ROWS_READ} == {"QueryPlan.rows"}
+
+
+def test_a_subgraph_has_the_same_facts() -> None:
+    """The roots of a subgraph inherit their fields."""
+    facts = build_schema(explain=True, federation=True).facts
+    assert sorted(facts.public) == STORED["public"]
+    assert facts.reads.keys() - STORED["reads"].keys() == {"Query._entities"}

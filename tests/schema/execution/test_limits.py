@@ -17,7 +17,7 @@ from graphql import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schema.build import READS, build_schema
+from schema.build import build_schema
 from schema.execution.documents import _UNIT, KEPT_BYTES, DocumentCache
 from schema.execution.errors import MAX_ERRORS, MAX_MESSAGE
 from schema.execution.selections import MAX_ALIASES, MAX_FIELDS, faults_of
@@ -202,7 +202,7 @@ async def test_the_last_error_shows_how_many_errors_are_not_listed(run: Run) -> 
 
 
 def test_the_cache_of_documents_has_a_maximum_size_in_bytes() -> None:
-    cache = DocumentCache(SCHEMA._schema, READS)
+    cache = DocumentCache(SCHEMA._schema, SCHEMA.facts)
     for number in range(60):
         cache.checked(f"{{ {'__typename ' * 900} }} # {number}")
     assert 0 < cache._kept.currsize <= KEPT_BYTES
@@ -212,7 +212,7 @@ def test_the_cache_of_documents_has_a_maximum_size_in_bytes() -> None:
 
 @given(st.text('{}()[]:!$@.a1 \n"#', max_size=60))
 def test_any_text_is_executed_or_is_a_bad_request(text: str) -> None:
-    cache = DocumentCache(SCHEMA._schema, READS)
+    cache = DocumentCache(SCHEMA._schema, SCHEMA.facts)
     try:
         checked = cache.checked(text)
     except GraphQLError:

@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 from graphql import GraphQLError
 
-from schema.build import READS, build_schema
+from schema.build import build_schema
 from schema.execution import documents
 from schema.execution.documents import DocumentCache, charging
 from tests.schema.documents import chain
@@ -23,7 +23,7 @@ def charges(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 @pytest.mark.parametrize("text", ["{ __typename }", "{ no }", "{", "#" * 30_001, chain(98)])
 def test_a_new_document_is_charged_and_a_cached_one_is_not(text: str, charges: list[float]) -> None:
-    cache = DocumentCache(SCHEMA._schema, READS)
+    cache = DocumentCache(SCHEMA._schema, SCHEMA.facts)
     with charging(charges.append):
         for _ in range(2):
             try:
@@ -44,7 +44,7 @@ async def test_costs_and_compilation_are_charged_with_each_request(charges: list
 
 
 def test_garbage_collection_is_off_while_a_document_is_checked() -> None:
-    cache = DocumentCache(SCHEMA._schema, READS)
+    cache = DocumentCache(SCHEMA._schema, SCHEMA.facts)
     collections: list[int] = []
 
     def note(phase: str, info: dict[str, int]) -> None:
@@ -67,7 +67,7 @@ def test_garbage_collection_is_off_while_a_document_is_checked() -> None:
 
 
 def test_a_document_with_many_comparisons_is_refused_in_a_sentence() -> None:
-    found = DocumentCache(SCHEMA._schema, READS).checked(chain(98)).errors
+    found = DocumentCache(SCHEMA._schema, SCHEMA.facts).checked(chain(98)).errors
     messages = [error.message for error in found]
     assert any(one.startswith("The document selects too many fields and") for one in messages)
     assert not any("aborted" in one for one in messages)
@@ -80,4 +80,4 @@ def test_a_page_of_many_fragments_is_allowed() -> None:
     parts += [f"fragment c{n} on Comment {{ id rating title text createdAt }}" for n in range(4)]
     spreads = " ".join(f"...p{n}" for n in range(15))
     text = f'{{ product(productId: "1") {{ {spreads} }} }} ' + " ".join(parts)
-    assert DocumentCache(SCHEMA._schema, READS).checked(text).errors == []
+    assert DocumentCache(SCHEMA._schema, SCHEMA.facts).checked(text).errors == []

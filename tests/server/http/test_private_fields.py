@@ -23,14 +23,13 @@ from dal.dynamodb.table import Table
 from dal.model import Profile
 from dal.stores import Stores
 from schema.build import build_schema
-from schema.execution.visibility import PUBLIC
 from tests.organizations import ACME, ADMIN, TICKETS, fill
 from tests.server.applications import serving
 from tests.server.serving import ADD, bearer, jwt_of
 from tests.strategies import order
 
+DECLARED = build_schema().facts.public
 SCHEMA = build_schema()._schema
-DECLARED = {f"{owner}.{name}" for owner, names in PUBLIC.items() for name in names.split()}
 
 OWNER = ADMIN
 """The user who owns every private object in these tests."""

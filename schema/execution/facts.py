@@ -1,0 +1,143 @@
+"""Facts of fields, in the ``metadata`` of Strawberry's fields and arguments.
+
+A field's facts are its usual reads, and whether every client gets the same value. The server
+predicts the cost of operations from the reads, and lets shared caches keep only public values.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from graphql import GraphQLInterfaceType, GraphQLObjectType, get_named_type
+from strawberry.schema.schema_converter import GraphQLCoreConverter
+
+_BACK = GraphQLCoreConverter.DEFINITION_BACKREF
+
+PARTITIONS = "partitions"
+"""The fact of a filter argument. Each of its values can be a separate partition to read: for
+example, rows with different ratings are in different partitions."""
+
+FURTHER = "further"
+"""The fact of an argument of a list that can cause reads of statistics, or of rows that the page
+does not show."""
+
+DECIDES = "decides"
+"""The fact of an argument with a value that can be ``Reads.looks_up``."""
+
+REQUESTED = "requested rows"
+"""The length of a list that has as many rows as the client requests of the list's connection."""
+
+ROWS_READ = "rows read"
+"""The length of a list that has as many rows as the server reads for a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """The usual reads of a field.
+
+    - ``requests``: usual number of requests to DynamoDB.
+    - ``most_requests``: maximum number of requests; None if it is ``requests``.
+    - ``planned``: whether statistics plan the field's pages.
+    - ``unit``: RCU that a request consumes for each started 4 KB.
+    - ``paged``: whether the field reads as many rows as the client requests, instead of one row.
+    - ``further``: number of extra requests for a page with the argument ``after`` or ``last``.
+    - ``questions``: number of queries to the analytics store.
+    - ``together``: whether one request reads all fields of the object that have this mark.
+    - ``rows``: usual length of a list that no argument limits.
+    - ``most``: maximum length of this list, if it is longer than ``rows``.
+    - ``looks_up``: value of an argument, such as REPORTED. With this value, the field looks up a
+      further item for each row, which costs ``unit`` RCU per row.
+    """
+
+    requests: float = 1
+    unit: float = 1.0
+    paged: bool = False
+    further: int = 0
+    questions: int = 0
+    together: bool = False
+    rows: float | None = None
+    most: float = 0
+    looks_up: str | None = None
+    most_requests: float | None = None
+    planned: bool = False
+
+
+class _Facts(NamedTuple):
+    reads: Reads | None
+    public: bool
+    below: Mapping[str, Reads]
+    under: Mapping[str, Reads]
+    sized: str
+
+
+def facts(
+    *,
+    reads: Reads | None = None,
+    public: bool = False,
+    below: Mapping[str, Reads] | None = None,
+    under: Mapping[str, Reads] | None = None,
+    sized: str = "",
+) -> dict[str, Any]:
+    """Return the ``metadata`` of a field with these facts.
+
+    - ``reads``: the usual reads of the field. The server predicts no reads for other fields.
+    - ``public``: whether every client gets the same value. A type that inherits the field must also
+      be ``shared``.
+    - ``below``: the reads of fields directly below this field, by name, instead of the usual ones.
+    - ``under``: the reads of this field directly below ``Type.field``, instead of the usual ones.
+    - ``sized``: the length of the list: REQUESTED, ROWS_READ, or the name of an argument. The
+      list then has one object for each value of the argument.
+    """
+    return {"facts": _Facts(reads, public, below or {}, under or {}, sized)}
+
+
+PUBLIC = facts(public=True)
+"""The metadata of a public field without reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaFacts:
+    """The facts of all fields of a schema. The key of a field is ``Type.field``.
+
+    If the field ``second`` is selected directly below ``Type.first``, the reads with the key
+    ``Type.first.second`` replace the usual reads of ``second``. ``arguments`` has the fact of each
+    argument by the argument's name.
+    """
+
+    reads: dict[str, Reads] = field(default_factory=dict)
+    public: set[str] = field(default_factory=set)
+    sized: dict[str, str] = field(default_factory=dict)
+    arguments: dict[str, str] = field(default_factory=dict)
+
+    def add(self, owner: GraphQLObjectType | GraphQLInterfaceType) -> None:
+        """Add the facts of a type's fields."""
+        origin = owner.extensions[_BACK].origin
+        shared = _is_shared(owner)
+        for name, declared in owner.fields.items():
+            of = declared.extensions[_BACK]
+            for argument_name, argument in declared.args.items():
+                if "cost" in (metadata := argument.extensions[_BACK].metadata):
+                    self.arguments[argument_name] = metadata["cost"]
+            if "facts" not in of.metadata:
+                continue
+            one: _Facts = of.metadata["facts"]
+            key = f"{owner.name}.{name}"
+            if one.reads is not None:
+                self.reads[key] = one.reads
+            if one.public and (shared or of.origin is origin):
+                self.public.add(key)
+            if one.sized:
+                self.sized[key] = one.sized
+            self.reads.update({f"{key}.{below}": reads for below, reads in one.below.items()})
+            self.reads.update({f"{place}.{name}": reads for place, reads in one.under.items()})
+
+
+def _is_shared(owner: GraphQLObjectType | GraphQLInterfaceType) -> bool:
+    """Return whether inherited fields of a type can be public.
+
+    The class of such a type has the attribute ``shared``. The type of a page or an edge is shared
+    if the type of its rows is.
+    """
+    rows = [owner.fields[name].type for name in ("nodes", "node") if name in owner.fields]
+    types = [owner, *(get_named_type(of) for of in rows)]
+    return any(getattr(of.extensions[_BACK].origin, "shared", False) for of in types)
