@@ -9,7 +9,16 @@ from typing import Any, get_type_hints
 
 import orjson
 import pytest
-from graphql import FieldNode, GraphQLObjectType, TypeInfo, TypeInfoVisitor, Visitor, parse, visit
+from graphql import (
+    FieldNode,
+    GraphQLObjectType,
+    TypeInfo,
+    TypeInfoVisitor,
+    Visitor,
+    parse,
+    validate,
+    visit,
+)
 from hypothesis import given
 from jinja2 import Environment, nodes
 from starlette.datastructures import QueryParams
@@ -26,7 +35,7 @@ from dal.table.key_parts import format_instant
 from pages.addresses import Filters
 from pages.i18n import TEMPLATES
 from pages.list_filters import SWITCHES
-from pages.page_documents import DOCUMENTS
+from pages.page_documents import DOCUMENTS, PLAIN
 from pages.product import _draft
 from resolvers.comments import _CHANGES, _NEW
 from schema.build import build_schema
@@ -328,6 +337,7 @@ def test_every_filter_is_in_the_documents_of_pages() -> None:
     assert len(filtered) >= 5
     for name, passed in filtered:
         assert (expected <= passed) is (name not in NO_FILTERS), name
+        assert not validate(TYPES, parse(PLAIN[name])), f"the variables of {name}"
 
 
 def fields_of(text: str) -> Iterator[tuple[str, str, FieldNode]]:
