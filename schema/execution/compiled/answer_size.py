@@ -39,15 +39,15 @@ class AnswerSize:
     """
 
     __slots__ = (
-        "_bytes",
         "_giving",
-        "_most",
-        "_most_bytes",
         "_paced",
         "_turn",
         "_turned",
         "_waiting",
+        "bytes",
         "error",
+        "most",
+        "most_bytes",
         "values",
     )
 
@@ -61,10 +61,10 @@ class AnswerSize:
         turn: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.values = 0
-        self._bytes = 0
+        self.bytes = 0
         self.error = error
-        self._most = most
-        self._most_bytes = most_bytes
+        self.most = most
+        self.most_bytes = most_bytes
         self._paced = paced
         self._turn = turn
         self._turned = 0
@@ -74,15 +74,15 @@ class AnswerSize:
     def add(self, values: int, size: int) -> None:
         """Count values and bytes. Raise ``error`` if there are too many."""
         self.values += values
-        self._bytes += size
-        if self.values > self._most:
+        self.bytes += size
+        if self.values > self.most:
             raise self.error(
-                f"The operation has ended, because its result has more than {self._most:,.0f} "
+                f"The operation has ended, because its result has more than {self.most:,.0f} "
                 "values: select fewer rows or fewer lists at a time."
             )
-        if self._bytes > self._most_bytes:
+        if self.bytes > self.most_bytes:
             raise self.error(
-                f"The operation has ended, because its result is larger than {self._most_bytes:,} "
+                f"The operation has ended, because its result is larger than {self.most_bytes:,} "
                 "bytes: select fewer rows or fields."
             )
 

@@ -229,8 +229,13 @@ _LEAF = """
         if not {usual}: v{n} = leaf{n}(v{n})"""
 _SIZE = """
     size = {fixed}{lengths}
-    if size > {long}: size = {fixed} + bytes_of({texts})
-    executor.answer.add({count}, size)"""
+    if size > {long}: size = {fixed} + bytes_of({texts})"""
+# Without a call of ``AnswerSize.add`` for each object.
+_COUNT = """
+    answer = executor.answer
+    answer.values += {count}
+    answer.bytes += {size}
+    if answer.values > answer.most or answer.bytes > answer.most_bytes: answer.add(0, 0)"""
 _FIELD = """
         v{n} = field{n}(executor, source, path)
         if type(v{n}) not in PLAIN and executor.is_awaitable(v{n}): awaited[{key!r}] = v{n}"""
@@ -324,14 +329,14 @@ def _counting(keys: Iterable[str], selected: Sequence[Selected]) -> str:
     ]
     count, fixed = len(sizes), sum(sizes)
     if not texts:
-        return f"\n    executor.answer.add({count}, {fixed})"
-    return _SIZE.format(
-        count=count,
+        return _COUNT.format(count=count, size=fixed)
+    measured = _SIZE.format(
         fixed=fixed,
         lengths="".join(f" + len({text} or '')" for text in texts),
         long=fixed + LONG,
         texts=", ".join(texts),
     )
+    return measured + _COUNT.format(count=count, size="size")
 
 
 def bytes_of_key(key: str) -> int:
