@@ -9,15 +9,17 @@ import ast
 from tests.engines import ROOT
 
 SHARED = {
-    "schema": {"build", "roots", "types"},
+    "schema": {"build", "costs", "roots", "types"},
     "resolvers": {
         "authorization",
         "context",
         "info_door",
+        "moderated_publication",  # moderation's part of adding and editing comments
         "json_ld",  # the texts of the fields `jsonLd` of several types
         "mutations",
         "node_ids",
         "nodes",
+        "publication",
         "selection",
     },
 }

@@ -38,7 +38,7 @@ def main(names: list[str]) -> None:
     if not names:
         for name, line in known.items():
             shown = textwrap.fill(
-                line, 79, initial_indent=f"  {name:<13}", subsequent_indent=" " * 15
+                line, 79, initial_indent=f"  {name:<14}", subsequent_indent=" " * 16
             )
             sys.stdout.write(f"{shown}\n")
         sys.stdout.write("Run one: make trial NAME=fuzz, with ARGS for its options.\n")
