@@ -86,7 +86,7 @@ class AccessPattern:
     filters: str = ""
     bounds: str = ""
     order: Order | None = None
-    """The order of the rows, if the module ``stages`` combines several lists into the pattern's
+    """The order of the rows, if ``dal.sorted_lists`` combines several lists into the pattern's
     list. Otherwise None."""
 
     def answers(self, filters: Filters, within: Range) -> bool:

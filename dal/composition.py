@@ -34,9 +34,14 @@ from dal.table.entity import unpacked
 from dal.table.items import Item
 from dal.table.key_parts import unescape
 
+
+def _cases(table: Table) -> Cases:
+    return Cases(table, Stores(table).comments.writer.remove_rest)
+
+
 CORRECTIONS: Sequence[Callable[[Table], Correction]] = (
     BoardCorrection,
-    Cases,
+    _cases,
     VoteCorrection,
     Names,
 )

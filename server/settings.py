@@ -402,8 +402,6 @@ class Settings(
             "--aws and --endpoint-url cannot be used together: remove one of them.": (
                 self.aws and self.endpoint_url is not None
             ),
-            **DocumentSettings.conflicts(self),
-            **ModerationSettings.conflicts(self),
             "--federation and --documents-only cannot be used together, because a gateway writes "
             "its own documents: remove one of them.": self.federation and self.documents_only,
             "--jwt-issuer needs --jwt-audience: set it to the API or client that JWTs are for.": (
@@ -419,6 +417,9 @@ class Settings(
                 sign_in and not self.embedded and self.jwt_secret is None
             ),
         }
+        for feature in Settings.__bases__:
+            if check := vars(feature).get("conflicts"):
+                conflicts |= check(self)
         for message, wrong in conflicts.items():
             if wrong:
                 raise CommandError(message)

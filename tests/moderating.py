@@ -1,11 +1,14 @@
-"""Additions and edits of comments that wait for a moderator for a given cause."""
+"""Additions and edits of comments that wait for a moderator, and corrections of cases."""
 
 from dataclasses import dataclass
 from functools import partial
 
+from dal.dynamodb.table import Table
 from dal.model.moderation import Moderation, ReviewCause
 from dal.model.standings import Permission
 from dal.model.submissions import pending
+from dal.repositories.cases import Cases
+from dal.stores import Stores
 from dal.writes.comments import Edit, Hold
 from resolvers.moderated_publication import ModeratedPublication
 
@@ -18,6 +21,11 @@ class _Ruling(Moderation):
 
     def cause(self, *texts: str) -> ReviewCause | None:
         return self.only
+
+
+def cases_of(table: Table) -> Cases:
+    """Return the correction of a table's cases."""
+    return Cases(table, Stores(table).comments.writer.remove_rest)
 
 
 def held_for(cause: ReviewCause | None) -> Hold:

@@ -28,7 +28,7 @@ def _voted(row: Item) -> str:
 
 
 def _unpack(one: CommentField) -> Callable[[Item], str]:
-    return lambda row: one.value(one.decoded(unpacked(row).get(one.stored)))
+    return lambda row: one.value(unpacked(row).get(one.stored, one.default))
 
 
 _PACKS = {"voted": _voted} | {name: _unpack(one) for name, one in FILTERS.items() if one.stored}

@@ -1,1 +1,1 @@
-"""What commands that work on every item know about the items of a feature."""
+"""Kinds of items and corrections: what features add to commands on the whole table."""

@@ -1,4 +1,4 @@
-"""Kinds of items: what commands know that work on every item of a table."""
+"""Kinds of items, for commands that work on every item of a table."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass

@@ -47,7 +47,9 @@ epoch = string.format('%.0f', epoch)
 local function names(change)
   local function name(state)
     if type(state) == 'table' then
-      return change.product .. '\n' .. change.position .. '\n' .. state[1]
+      -- Entries of the last release have the version in the third place.
+      local version = type(state[2]) == 'table' and state[1] or state[3]
+      return change.product .. '\n' .. change.position .. '\n' .. version
     end
   end
   return name(change.was), name(change.became)
@@ -86,7 +88,7 @@ end
 
 if kept ~= '0-0' then
   for _, entry in ipairs(redis.call('XRANGE', stream, '-', '(' .. kept)) do
-    -- An entry of another version may be unreadable. It has no comments to remove.
+    -- An unreadable entry has no comments to remove.
     local readable, change = pcall(cjson.decode, entry[2][2])
     if readable and type(change) == 'table' then
       for _, name in pairs({names(change)}) do

@@ -50,7 +50,6 @@ from dal.table.items import ABSENT, VERSION, Action, Item, key_of, primary_key, 
 from dal.table.key_parts import format_instant, unescape
 from dal.writes.changes import CommentChange
 from dal.writes.comments import Stored
-from dal.writes.reactions import remove_reactions
 
 CommentFate: TypeAlias = Literal["delete", "anonymize"]
 Fate: TypeAlias = Literal["keep", "rename", "delete"]
@@ -312,13 +311,13 @@ class Erasure:
             return CommentChange(there, encode(replace(one, **anonymous)))
 
         if deletes:
-            await remove_reactions(self._table, comment_id)
+            await self._stores.comments.writer.remove_rest(comment_id)
         try:
             await self._stores.comments.rewrite(comment_id, step)
         except NotFoundError:  # the item cannot be decoded: no counter includes it, only delete it
             await self._table.write(self._actions(kind, item))
         if deletes:
-            await remove_reactions(self._table, comment_id)
+            await self._stores.comments.writer.remove_rest(comment_id)
 
     def _conflict(self) -> ConflictError:
         return ConflictError(

@@ -51,6 +51,7 @@ class CursorKind(IntEnum):
     RANK_H = 0x15
     RANK_L = 0x16
     RANK_V = 0x17
+    """The last three are forms of positions with a rank and one of the letters h, l and v."""
 
 
 class _Rank(NamedTuple):

@@ -19,7 +19,7 @@ from dal.table.key_parts import LAST_CHARACTER
 from dal.table.ranges import HEADS, UNBOUNDED, Range
 
 MAX_SEGMENTS = 60
-"""Maximum partitions that a page reads: five ratings in each of twelve languages."""
+"""Maximum partitions that a page reads."""
 
 
 Filters: TypeAlias = Mapping[str, frozenset[str]]
@@ -56,8 +56,8 @@ class Query:
     """Whether the first page also returns the head item, which precedes the rows in their
     partition. For example, an organisation precedes its users."""
     order: str | None = None
-    """The order, if the module ``stages`` reads the list. None means the order of the index's sort
-    keys."""
+    """The name of the list's order, if the caller combines several queries into the list. None
+    means the order of the index's sort keys."""
     _hash: int = field(init=False, repr=False, compare=False)
     """The query's hash. It is computed once, because every page looks up its access paths by the
     query."""
@@ -336,8 +336,7 @@ def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]
     paths = [AccessPath(index, query) for index in indexes if refusal(index, query) is None]
     if not paths:
         raise NoIndexError(
-            f"No index answers a filter by {', '.join(sorted(query.filters))}: "
-            "declare one in dal/entities."
+            f"No index answers a filter by {', '.join(sorted(query.filters))}: declare one."
         )
     sparse = {name for path in paths for name in path.index.covers}
     paths.sort(key=lambda path: (len(path.residual.keys() & sparse), len(path.residual), path.size))
@@ -353,7 +352,7 @@ def too_many_segments(partitions: int) -> TooManySegmentsError:
     """Return the error of a filter that selects too many partitions."""
     return TooManySegmentsError(
         f"The filter selects {partitions} partitions; the maximum is {MAX_SEGMENTS}: "
-        "choose fewer languages or ratings."
+        "filter by fewer values at a time."
     )
 
 

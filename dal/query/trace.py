@@ -165,8 +165,8 @@ class Trace:
     descending: bool = False
     """Whether the list is in descending order of keys."""
     stages: list["Trace"] = field(default_factory=list)
-    """The traces of the stages, if the page is in a list with stages (see the module ``stages``).
-    This trace also contains the plans and Queries of all stages."""
+    """The traces of the stages, if the caller reads the list in several stages. This trace also
+    contains the plans and Queries of all stages."""
 
     def add(self, stage: "Trace", place: Callable[[Row], Row]) -> None:
         """Add the trace of a stage. ``place`` returns a row with its position in the whole list."""

@@ -1,4 +1,4 @@
-"""Cases beside the writes of comments: the case of a comment follows its publication."""
+"""The rule for cases: the case of a comment follows its publication."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -3,7 +3,7 @@
 The case also stores the moderators' latest decision on the comment.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -29,10 +29,10 @@ from dal.entities.comment import comment_in, comment_key, is_tombstone
 from dal.entities.submission import stored
 from dal.model import Comment
 from dal.model.reports import MOST_READ, Report
+from dal.repositories.reactions import same_state
 from dal.table.entity import UNREADABLE
 from dal.table.index import TABLE, QueryRequest
 from dal.table.items import Action, Item, unchanged
-from dal.writes.reactions import remove_reactions, same_state
 
 _AT_ONCE = 100
 """Number of comments that one BatchGetItem reads. This is DynamoDB's maximum."""
@@ -152,11 +152,13 @@ class Cases:
     of comments with reports after the latest decision, and closes the other cases. It hides the
     cases of unpublished comments, and removes the cases, reports and votes of deleted comments.
     ``opened`` is the number of comments that were added to the queue, ``closed`` the number that
-    were removed from the queue, and ``removed`` the number of deleted comments.
+    were removed from the queue, and ``removed`` the number of deleted comments. ``remove_rest``
+    removes what belongs to a deleted comment.
     """
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, remove_rest: Callable[[str], Awaitable[None]]) -> None:
         self._table = table
+        self._remove_rest = remove_rest
         self.opened = 0
         self.closed = 0
         self.removed = 0
@@ -194,7 +196,7 @@ class Cases:
             for comment_id in some:
                 item = there.get(comment_key(comment_id)["PK"]["S"])
                 if item is None or is_tombstone(item):
-                    await remove_reactions(self._table, comment_id)
+                    await self._remove_rest(comment_id)
                     self.removed += 1
                 elif stored(item) is not None:
                     # A conflict is ignored: the requests that change the case also correct it.

@@ -22,7 +22,7 @@ from dal.model.submissions import Submission
 from dal.table.errors import DalError
 from dal.table.items import ABSENT, Action, Item, key_of, unchanged
 from dal.writes.changes import CommentChange, Undated
-from dal.writes.rules import CHANGED, WriteRule
+from dal.writes.rules import KEEPS_CHANGING, WriteRule
 
 Key = tuple[str, str]
 
@@ -72,7 +72,7 @@ class OnePerPersonRule(WriteRule):
         """
         if change.old is not None:
             change.notes[self] = not change.notes.get(self, False)
-            return ConflictError(CHANGED)
+            return ConflictError(KEEPS_CHANGING)
         new = stored(change.image)
         assert new is not None  # noqa: S101 - the change adds a comment
         item = error.items.get(max(error.failed)) or await self._table.get(commented_key(new))
@@ -109,7 +109,7 @@ async def named(table: Table, items: Sequence[Item]) -> dict[Key, Comment | Subm
 
     if stale:
         await in_parallel([remove(actions) for actions in stale])
-        raise ConflictError("Other requests keep changing the same comment: try again in a moment.")
+        raise ConflictError(KEEPS_CHANGING)
     return found
 
 

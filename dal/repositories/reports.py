@@ -31,6 +31,7 @@ from dal.query.pagination import Page, PageReader, Slice
 from dal.query.plan import PlanBasis, Query
 from dal.query.trace import ExecutionStatistics
 from dal.repositories.cases import THE_CASE, StoredCase, case_of, read_case
+from dal.repositories.reactions import published, same_state
 from dal.table.entity import Row
 from dal.table.errors import InvalidArgumentError
 from dal.table.items import ABSENT, Action, Item
@@ -38,7 +39,6 @@ from dal.table.ranges import Range
 from dal.writes.changes import CommentChange
 from dal.writes.comments import CommentWriter, Stored, version
 from dal.writes.overwrite import NOTHING, Outcome, compared, overwrite, summed
-from dal.writes.reactions import published, same_state
 
 _REPORTED = {"state": frozenset({QueueKind.REPORTED.value})}
 

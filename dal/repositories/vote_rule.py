@@ -1,4 +1,4 @@
-"""Votes beside the writes of comments: the comment's number of votes follows its publication."""
+"""The rule for votes: the comment's number of votes follows its publication."""
 
 from dal.counts.helpful import HelpfulFolds
 from dal.dynamodb.table import Table

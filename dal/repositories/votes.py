@@ -17,12 +17,12 @@ from dal.entities.vote import encode_vote, is_counted, vote_key, voted_id, votes
 from dal.model import NEGATIVE, POSITIVE, Comment
 from dal.model.standings import Permission
 from dal.model.votes import Highlights, Vote
+from dal.repositories.reactions import published
 from dal.table.entity import Row
 from dal.table.errors import DalError, InvalidArgumentError
 from dal.table.index import QueryRequest, query_all
 from dal.table.items import replacement
 from dal.writes.overwrite import Outcome, overwrite
-from dal.writes.reactions import published
 
 _FIRST_ROWS, _FURTHER_ROWS = 12, 28
 """Maximum rows of the first and of the second Query for the highlights of a product."""

@@ -26,7 +26,7 @@ from dal.table.items import Item, further_units
 from dal.writes.bulk_write import BulkWriter
 from dal.writes.changes import CommentChange, Undated
 from dal.writes.overwrite import Outcome
-from dal.writes.rules import CHANGED, WriteRules, explained
+from dal.writes.rules import KEEPS_CHANGING, WriteRules, explained
 from dal.writes.transaction import CounterTransactions
 
 _log = logging.getLogger(__name__)
@@ -146,7 +146,7 @@ class CommentWriter:
             return CommentChange(item, idempotency.tombstone(item))
 
         await self.rewrite(comment_id, deleted)
-        await self._remove_rest(comment_id)
+        await self._remove_rest_soon(comment_id)
         return gone[0]
 
     async def reply(self, comment_id: str, text: str | None) -> tuple[Comment, bool]:
@@ -217,25 +217,25 @@ class CommentWriter:
             except ConditionFailedError as error:
                 if 0 not in error.failed:
                     raise await explained(change, error) from None
-                raise ConflictError(CHANGED) from None
+                raise ConflictError(KEEPS_CHANGING) from None
             return change.after or stored(change.image)
 
         return await retry_on_conflict(attempt)
 
-    async def _remove_rest(self, comment_id: str) -> None:
-        """Let the rules remove what belongs to a deleted comment.
+    async def remove_rest(self, comment_id: str) -> None:
+        """Let the rules remove what belongs to a deleted comment."""
+        for rule in self._rules.deleted:
+            await rule.deleted(comment_id)
+
+    async def _remove_rest_soon(self, comment_id: str) -> None:
+        """Remove what belongs to a deleted comment.
 
         This method waits for _REMOVAL_SECONDS at most. A longer removal continues in the
         background. If it fails, `marginalia stats verify` removes the rest. The removal's requests
         do not count as requests of the client's operation, because votes decide their number.
         """
-
-        async def remove() -> None:
-            for rule in self._rules.deleted:
-                await rule.deleted(comment_id)
-
         with deadline(Deadline()), opened():
-            removal = asyncio.create_task(remove())
+            removal = asyncio.create_task(self.remove_rest(comment_id))
 
         async def finish() -> None:
             await asyncio.wait([removal])

@@ -1,4 +1,4 @@
-"""Rules beside the writes of comments. The pipeline of writes calls the rules by their hooks."""
+"""Rules of the writes of comments. The pipeline of writes calls the rules by their hooks."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, ClassVar
@@ -10,11 +10,11 @@ from dal.table.errors import DalError
 from dal.table.items import Action
 from dal.writes.changes import CommentChange, part_of
 
-CHANGED = "Other requests keep changing this comment: try again in a moment."
+KEEPS_CHANGING = "Other requests keep changing this comment: try again in a moment."
 
 
 class WriteRule(CounterRule):
-    """One concern beside the writes of comments, such as the case of a reported comment.
+    """One concern of the writes of comments, such as the case of a reported comment.
 
     A rule can add actions to the transaction of a write, decide what a failed condition of these
     actions means, and follow the outcome. The pipeline calls the rules in their order, and knows
@@ -44,7 +44,10 @@ class WriteRule(CounterRule):
         return ()
 
     def actions(self, change: CommentChange, state: Maintenance) -> Sequence[Action]:  # noqa: ARG002 - overridden
-        """Return actions for the transaction of a change. They must not depend on its date."""
+        """Return actions for the transaction of a change.
+
+        They must not depend on the comment's date, because a new comment gets its date later.
+        """
         return ()
 
     async def failed(self, change: CommentChange, error: ConditionFailedError) -> DalError:  # noqa: ARG002 - overridden
@@ -53,7 +56,7 @@ class WriteRule(CounterRule):
         ``error`` numbers the failed actions within the actions of this rule. After ConflictError,
         the write is tried again: the comment is read, and the rules prepare its change.
         """
-        return ConflictError(CHANGED)
+        return ConflictError(KEEPS_CHANGING)
 
     def committed(self, change: CommentChange) -> None:
         """Receive an acknowledged change, before the client gets its response.

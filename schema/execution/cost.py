@@ -1,8 +1,8 @@
 """Predicts the cost of an operation, in DynamoDB requests and capacity, before the first read.
 
-The reads of each field are in its ``facts``. The cost of a field below
-a list is multiplied by the number of rows that the client requests. The server can then refuse
-nested lists that are too large before it reads anything.
+The reads of each field are in its ``facts``. The cost of a field below a list is multiplied by the
+number of rows that the client requests. The server can then refuse nested lists that are too large
+before it reads anything.
 """
 
 from collections.abc import Iterable, Mapping
@@ -95,7 +95,7 @@ _PLANNING = 8
 """Maximum requests for the statistics that plan a page: the counts, three samples of rows, the mode
 of the counters, the table's id, and the counts again for a proof."""
 
-_PAGING = ("first", "last", "after", "before", "orderBy", "planBy")
+_PAGING = ("first", "last", "after", "before", "planBy")
 """Arguments of a list that decide how many rows are read, and in how many requests. Other arguments
 on which the cost depends have a fact."""
 

@@ -22,7 +22,8 @@ FURTHER = "further"
 does not show."""
 
 DECIDES = "decides"
-"""The fact of an argument with a value that can be ``Reads.looks_up``."""
+"""The fact of an argument whose value can equal ``Reads.looks_up``, and then causes a further read
+for each row."""
 
 REQUESTED = "requested rows"
 """The length of a list that has as many rows as the client requests of the list's connection."""
@@ -117,7 +118,9 @@ class SchemaFacts:
             of = declared.extensions[_BACK]
             for argument_name, argument in declared.args.items():
                 if "cost" in (metadata := argument.extensions[_BACK].metadata):
-                    self.arguments[argument_name] = metadata["cost"]
+                    fact = self.arguments.setdefault(argument_name, metadata["cost"])
+                    if fact != metadata["cost"]:
+                        raise ValueError(f"The argument {argument_name} has two facts.")
             if "facts" not in of.metadata:
                 continue
             one: _Facts = of.metadata["facts"]

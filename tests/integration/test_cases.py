@@ -19,7 +19,7 @@ from dal.model.moderation import QueueKind, ReviewCause
 from dal.model.reports import MOST_READ, Report, ReportReason
 from dal.query.pagination import Edge, Slice
 from dal.repositories import moderation
-from dal.repositories.cases import Cases, correct_case, read_case
+from dal.repositories.cases import correct_case, read_case
 from dal.stores import Stores
 from dal.table.items import key_of
 from tests.calls import calls_of
@@ -33,7 +33,7 @@ from tests.fakes import (
     refuse,
 )
 from tests.integration.test_reports import check_cases, everything
-from tests.moderating import edit_for, held_for
+from tests.moderating import cases_of, edit_for, held_for
 from tests.strategies import comment
 from tests.verifying import verify
 from tests.writers import at_once, ignore
@@ -94,7 +94,7 @@ async def test_an_open_case_is_hidden_while_its_comment_is_unpublished_and_then_
     await published_by_file(stores) if away != "edited" else await back(stores)
     (row,) = (await stores.reports.queue(Slice(9))).nodes
     assert row.waiting_since == before[0].waiting_since
-    cases = Cases(table)
+    cases = cases_of(table)
     assert await verify(table, ignore, cases) == []
     assert (cases.opened, cases.closed) == (0, 0)
     await check_cases(table)
@@ -139,7 +139,7 @@ async def test_verify_hides_and_closes_what_a_killed_process_left(table: Table) 
     reports = [item for item in await everything(table) if item["SK"]["S"] == "REPORT#bob"]
     await table.write([{"Delete": {"Key": {"PK": one["PK"], "SK": one["SK"]}}} for one in reports])
     assert await stores.moderation.queue_length(QueueKind.REPORTED) == 2
-    cases = Cases(table)
+    cases = cases_of(table)
     assert await verify(table, ignore, cases) == []
     assert (cases.opened, cases.closed) == (0, 2)
     assert not [item for item in await everything(table) if commented_id(item)]
@@ -202,7 +202,7 @@ async def test_a_case_stays_open_for_reports_that_are_not_read(table: Table) -> 
     reports = [Report("one", "42", f"a{n:03}", SPAM, "", DAY) for n in range(MOST_READ)]
     await stores.reports.put_many(reports)
     await stores.reports.report("one", "zz", SPAM, "", 9)
-    cases = Cases(table)
+    cases = cases_of(table)
     assert await verify(table, ignore, cases) == []
     assert (cases.closed, await listed(stores)) == (0, ["one"])
 
@@ -256,7 +256,7 @@ async def test_verify_removes_reports_of_a_tombstone(table: Table) -> None:
     await table.drain()
     assert await table.get(comment_key(comment_id)) is not None
     await table.put_many([encode_report(Report(comment_id, "42", "bob", SPAM, "", DAY))])
-    cases = Cases(table)
+    cases = cases_of(table)
     assert await verify(table, ignore, cases) == []
     assert cases.removed == 1
     assert not any(map(commented_id, await everything(table)))

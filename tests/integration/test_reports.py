@@ -28,7 +28,7 @@ from dal.model.moderation import Moderation, QueueKind, ReviewCause
 from dal.model.reports import Report, ReportReason
 from dal.model.submissions import Submission, SubmissionState
 from dal.query.pagination import Slice
-from dal.repositories.cases import Cases, read_case
+from dal.repositories.cases import read_case
 from dal.repositories.comments import Selection
 from dal.stores import Stores
 from dal.table.index import QueryRequest, QueryResponse
@@ -41,7 +41,7 @@ from tests import oracle
 from tests.dal.repositories.test_observer import Recorder
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import anybody
-from tests.moderating import edit_for, held_for
+from tests.moderating import cases_of, edit_for, held_for
 from tests.schema.conftest import ANN, BOB, MODERATOR
 from tests.strategies import comment
 from tests.verifying import verify
@@ -309,7 +309,7 @@ async def test_verify_removes_reports_of_a_deleted_comment(table: Table) -> None
     now = datetime.now(UTC)
     late = [Report(one, "42", "bob", SPAM, "", now) for one in ("one", "gone", "a/b#")]
     await table.put_many([encode_report(report) for report in late])
-    cases = Cases(table)
+    cases = cases_of(table)
     assert await verify(table, ignore, cases) == []
     assert (cases.opened, cases.removed) == (1, 2)
     await check_cases(table)

@@ -46,7 +46,7 @@ def test_more_than_sixty_products_are_too_many() -> None:
     assert len(planned(Selection("p0", variants=products)).segments) == MAX_SEGMENTS
     with pytest.raises(TooManySegmentsError, match="61 partitions; the maximum is 60") as fault:
         planned(Selection("p60", variants=products))
-    assert "choose fewer languages or ratings" in str(fault.value)
+    assert "filter by fewer values" in str(fault.value)
 
 
 def test_of_indexes_with_the_same_partitions_the_first_is_chosen() -> None:

@@ -24,12 +24,11 @@ from dal.model import (
 from dal.model.moderation import ReviewCause
 from dal.model.reports import Report, ReportReason
 from dal.model.votes import Vote
-from dal.repositories.cases import Cases
 from dal.stores import Stores
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
 from tests.conftest import Tables
-from tests.moderating import held_for
+from tests.moderating import cases_of, held_for
 from tests.oracle import make_comments, voted, with_photos
 from tests.organizations import ticket
 from tests.schema.execution.test_answer_size import values_of
@@ -92,7 +91,7 @@ async def filled(table: Table) -> Ids:
         for n in range(100 if number < 2 else 2)
     ]
     await stores.reports.put_many(reports)
-    await Cases(table).correct([one.comment_id for one in published[:40]])
+    await cases_of(table).correct([one.comment_id for one in published[:40]])
     orders = [
         order(
             f"o{number}",

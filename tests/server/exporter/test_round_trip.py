@@ -15,7 +15,6 @@ from dal.maintenance.erasure import Choices, Erasure
 from dal.model.moderation import QueueKind
 from dal.model.reports import ReportReason
 from dal.query.pagination import Slice
-from dal.repositories.cases import Cases
 from dal.stores import Stores
 from dal.table.errors import InvalidArgumentError
 from server.exporter.export_files import directory_of, export
@@ -27,6 +26,7 @@ from server.importer.rows import RejectsFile
 from server.importer.run import Load
 from server.progress import ProgressBar
 from tests.conftest import Tables
+from tests.moderating import cases_of
 from tests.server.exporter.objects import Stock, everything, stocks
 from tests.server.serving import AWS, called
 from tests.strategies import comment
@@ -125,7 +125,7 @@ async def test_the_queue_of_reported_comments_is_exported_and_loaded(
     for number in range(6):
         pair = [await one.reports.reports(f"c{number}") for one in (stores, there)]
         assert pair[0] == pair[1]
-    cases = Cases(second)
+    cases = cases_of(second)
     assert await verify(second, lambda _: None, cases) == []
     assert (cases.opened, cases.removed) == (0, 0)
     before, after = [

@@ -4,14 +4,11 @@ from collections.abc import Callable, Sequence
 
 from dal.dynamodb.account import note_hidden
 from dal.dynamodb.table import Table
-from dal.entities.case import CASE_ITEMS, case_partition
 from dal.entities.comment import ALL, STATE, comment_in, comment_key, is_comment
 from dal.entities.standing import permission_in, standing_key
-from dal.entities.vote import all_votes
 from dal.errors import NotFoundError
 from dal.model import Comment
 from dal.model.standings import Permission
-from dal.table.index import TABLE, QueryRequest
 from dal.table.items import Action, Item, further_units, key_of, unchanged
 
 
@@ -49,9 +46,3 @@ def same_state(comment_id: str, item: Item | None, *more: str) -> Action:
     """
     as_read = unchanged(item, (ALL.partition_key, STATE, *more))
     return {"ConditionCheck": {"Key": comment_key(comment_id), **as_read}}
-
-
-async def remove_reactions(table: Table, comment_id: str) -> None:
-    """Delete the case, the reports and the votes of a comment."""
-    await table.delete_all(QueryRequest(TABLE, case_partition(comment_id), CASE_ITEMS))
-    await table.delete_all(all_votes(comment_id))
