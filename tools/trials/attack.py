@@ -95,7 +95,7 @@ class Answers:
         due = sent.patience >= PATIENCE
         self.statuses[status] += 1
         faults = {
-            "INTERNAL": b'"INTERNAL"' in answer,
+            "INTERNAL": b'"code":"INTERNAL"' in answer,
             f"with {status}": status in SERVER_FAULTS,
             "without a response": due and status == "none",
             f"after {DEADLINE:.0f} s": due and seconds > DEADLINE,
