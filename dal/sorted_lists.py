@@ -55,7 +55,6 @@ by helpful votes. If the estimate is higher, the server refuses the page before 
 estimate was too low, and the page reads more than twice this maximum, the page ends with an
 error."""
 
-
 _VOTED = "v"
 """The prefix of the stage of comments with votes. A position in ``byHelpful`` already begins with
 the number of votes, so this prefix contains no number."""

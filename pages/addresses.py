@@ -27,7 +27,6 @@ MAX_PAGE_ADDRESS = 8_000
 long address would make the page much larger. The longest useful address, with an identifier and a
 cursor, has 3,000 bytes."""
 
-
 RATINGS = (1, 2, 3, 4, 5)
 
 SIZE = 20

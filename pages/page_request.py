@@ -27,7 +27,6 @@ from server.http.request import MAX_BODY, read_body
 MAX_FORM_FIELDS = 50
 """Maximum fields of an HTML form."""
 
-
 LANGUAGES = [(tag, formats.LANGUAGES[tag]) for tag in i18n.LOCALES]
 """The tags of the pages' languages, with each language's own name."""
 

@@ -33,7 +33,6 @@ from resolvers.selection import Info
 MAX_NODES = 100
 """Maximum ids of one ``nodes`` field, and maximum representations of one ``_entities`` field."""
 
-
 AnyNode = (
     Author
     | Comment

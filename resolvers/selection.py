@@ -36,7 +36,6 @@ from resolvers.info_door import raw_info
 MAX_ROWS = 100
 """Maximum rows of a page."""
 
-
 Info = strawberry.Info[Context, None]
 
 DEFAULT_SIZE = 20

@@ -43,7 +43,6 @@ name. Each organisation costs one request to DynamoDB. If a user has more organi
 omits the tickets of those after the 20th. It does not fail, because other users can add a user to
 any number of organisations."""
 
-
 _NEW: Mapping[str, Rule] = {
     "organization_name": rules.identifier,
     "subject": rules.stated_title,

@@ -23,7 +23,6 @@ from server.settings import Settings
 MAX_SOCKET_MESSAGE = 131_072
 """Maximum bytes of a WebSocket message. The longest document has 20,000 characters."""
 
-
 logger = logging.getLogger(__name__)
 
 WORKER_START = 60

@@ -16,7 +16,6 @@ MAX_POINTS = 400
 """Maximum points of a trend, which shows a product's comments by day, week or month. 400 points are
 13 months of days, 7 years of weeks or 33 years of months."""
 
-
 AT_LEAST = 5
 """The default of ``MoversQuestion.at_least``: the minimum number of a product's comments in each of
 the two periods. With fewer comments, one comment can change the average by a whole star."""

@@ -47,7 +47,6 @@ MAX_WAITING_QUESTIONS = 16
 """Maximum number of different questions that a process asks the analytics store at the same time,
 for all clients together."""
 
-
 DEADLINE = 5.0
 """Seconds after which a question fails."""
 

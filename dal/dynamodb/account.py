@@ -17,7 +17,6 @@ MAX_REQUESTS = 250
 that an operation reads for the lists and statistics of groups of variants. Above either maximum,
 the operation fails."""
 
-
 WRITES = frozenset(
     {"put_item", "update_item", "delete_item", "transact_write_items", "batch_write_item"}
 )

@@ -28,7 +28,11 @@ def _voted(row: Item) -> str:
 
 
 def _unpack(one: CommentField) -> Callable[[Item], str]:
-    return lambda row: one.value(unpacked(row).get(one.stored, one.default))
+    def value(row: Item) -> str:
+        stored = unpacked(row).get(one.stored)
+        return one.value(one.default if stored is None else stored)
+
+    return value
 
 
 _PACKS = {"voted": _voted} | {name: _unpack(one) for name, one in FILTERS.items() if one.stored}

@@ -10,7 +10,7 @@ from dal.table.entity import unpacked
 from dal.table.items import Item
 
 COMMENTS, ORDERS, TICKETS, STANDING = "comments", "orders", "tickets", "standing"
-"""The names of the kinds for which an erasure has rules of its own."""
+"""The names of the kinds that an erasure treats by separate rules."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

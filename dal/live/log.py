@@ -30,7 +30,6 @@ MAX_WAITING_BYTES = 1_000_000
 maximum, the subscription ends. The client must then read the list again, which is faster than
 receiving so many events."""
 
-
 MAX_KEPT = 10_000
 MAX_KEPT_BYTES = 16_000_000
 """Maximum number and maximum bytes of the changes that the log keeps, for all products together. On

@@ -37,7 +37,7 @@ class CommentField:
     filter: str = ""
     """The name of the filter of product lists by this field. Empty without a filter."""
     value: Callable[[Any], str] = str
-    """Converts the value to the filter's value."""
+    """Converts the value, or its JSON, to the filter's value."""
     columns: tuple[str, ...] = ()
     """The columns of files with the value."""
 
@@ -45,12 +45,6 @@ class CommentField:
     def default(self) -> object:
         """The value of a comment that lacks the field, or ``REQUIRED``."""
         return Comment._field_defaults.get(self.name, REQUIRED)
-
-    def decoded(self, stored: Any) -> Any:
-        """Return the value of ``stored``, the JSON in ``data``, or None if ``data`` lacks it."""
-        if stored is None:
-            return self.default
-        return stored if self.read is None else self.read(stored)
 
     def value_of(self, comment: Comment) -> str:
         """Return the filter's value of a comment."""

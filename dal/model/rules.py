@@ -29,7 +29,6 @@ MAX_VALUES = 100
 """Maximum values of a list in a filter, and maximum ids in the field `products`. Each value costs
 CPU time, even though a page never reads more than ``MAX_SEGMENTS`` partitions."""
 
-
 MAX_TITLE = 200
 MAX_TEXT = 10_000
 MAX_EXPLANATION = 500
@@ -67,7 +66,6 @@ amount has at most twelve digits before the decimal point."""
 MAX_LINES = 90
 """Maximum lines of an order. When an order's status becomes DELIVERED, one transaction writes an
 item for each product, and DynamoDB allows 100 actions in a transaction."""
-
 
 Value = TypeVar("Value")
 

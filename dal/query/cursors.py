@@ -29,7 +29,6 @@ MAX_OPAQUE = 1_400
 """Maximum characters of a global id or a cursor: enough for the base64 of a type name and two
 identifiers."""
 
-
 NOT_OF_THIS_LIST = (
     "The cursor does not belong to this list: pass an edge's cursor back unchanged, or pass no "
     "cursor to start at the beginning."

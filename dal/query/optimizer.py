@@ -48,7 +48,6 @@ MAX_DROPPED = 2_000
 the filter. Above the maximum, the optimizer plans the rest of the page once more. If the new plan
 also exceeds the maximum, the page ends with an error."""
 
-
 SHARD_MARGIN = 5
 """The margin of a shard's limit, in standard deviations. With five, fewer than one page in a
 thousand needs a refill."""

@@ -21,7 +21,6 @@ from dal.table.ranges import HEADS, UNBOUNDED, Range
 MAX_SEGMENTS = 60
 """Maximum partitions that a page reads."""
 
-
 Filters: TypeAlias = Mapping[str, frozenset[str]]
 """Maps each filtered field to the values that pass the filter."""
 

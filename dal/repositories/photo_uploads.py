@@ -23,7 +23,6 @@ from dal.table.errors import InvalidArgumentError, StoreRefusedError
 MAX_UPLOAD = 10_000_000
 """Maximum bytes of an uploaded photo. Phones make photos of 2 to 6 MB."""
 
-
 CONTENT_TYPES: Mapping[str, str] = {
     "image/avif": "avif",
     "image/jpeg": "jpg",

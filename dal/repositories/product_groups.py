@@ -13,7 +13,6 @@ from dal.table.items import VERSION, Action, Item, contents, key_of, replacement
 MAX_MEMBERS = 60
 """Maximum products of a group. A page reads a partition of each product."""
 
-
 MOVES_AT_ONCE = 30
 """Maximum products that one transaction moves. Each product needs up to two actions: one for its
 details, and one for the group that it leaves. DynamoDB allows 100 actions in a transaction."""

@@ -90,7 +90,9 @@ class CounterTransactions:
         latest = self._maintenance.latest
         grouped = latest is None or latest.counts_in_writes
         change.extend(self._rules.actions, latest or Maintenance())
-        async with self._comments.hold(dict(change.keys), deadline=retries.DEADLINE):
+        async with self._comments.hold(
+            [partition for partition, _ in change.keys], deadline=retries.DEADLINE
+        ):
             # A change without counters needs no group. ``latest`` may be out of date: the mode may
             # have changed from stream to transactional. In this case the transaction changes
             # counters without a group, and is retried after a conflict.

@@ -65,7 +65,6 @@ MAX_QUESTIONS = 10
 """Maximum questions to the analytics store in one operation. Each question reads all rows of a
 product, or of the whole table."""
 
-
 UNIT_BYTES = 4096
 """Bytes that one read capacity unit (RCU) reads with strong consistency. An eventually consistent
 read of as many bytes costs half a unit.

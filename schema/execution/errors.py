@@ -40,7 +40,6 @@ MAX_MESSAGE = 300
 limits, a response could be very long, because graphql-core repeats the client's input in its
 messages."""
 
-
 _log = logging.getLogger(__name__)
 
 

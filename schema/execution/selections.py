@@ -56,7 +56,6 @@ MAX_DIGITS = 40
 """Maximum characters of a number in a document. Parsing time grows with the square of the
 length."""
 
-
 Fragments = Mapping[str, FragmentDefinitionNode]
 
 

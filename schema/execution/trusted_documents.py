@@ -17,7 +17,6 @@ TRUSTED_CHARACTERS = 16_000_000
 """Maximum characters of all trusted documents together. The texts of trusted documents stay in
 memory."""
 
-
 _PREFIX = "sha256:"
 """The prefix of document ids that are hashes. GraphQL over HTTP defines it for persisted
 documents."""

@@ -25,7 +25,6 @@ MAX_JWT = 4_000
 """Maximum characters of a visitor's JWT. The server stores the JWT in a cookie, and browsers drop a
 cookie with more than 4,096 characters in name and value."""
 
-
 logger = logging.getLogger(__name__)
 
 SESSION = timedelta(hours=8)

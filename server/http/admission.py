@@ -39,7 +39,6 @@ measures the CPU time of parsing and validating each new document. A short docum
 than this, and adds no request. At the default limit of 100 requests per second, a client's new
 documents take at most about 0.2 seconds of CPU time per second."""
 
-
 logger = logging.getLogger(__name__)
 
 BURST = 1.0

@@ -52,7 +52,6 @@ MIN_TAKEN = 16_384
 full. If a client receives fewer bytes, the server closes the connection. Without this minimum,
 responses to slow clients would occupy memory for hours."""
 
-
 RequestHeaders: TypeAlias = Iterable[tuple[bytes, bytes]]
 
 _DESCRIPTORS = 65_536

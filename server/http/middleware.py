@@ -33,7 +33,6 @@ most five."""
 MAX_REQUEST_ID = 128
 """Maximum characters of a request id, which the server writes to its log."""
 
-
 Headers = list[tuple[bytes, bytes]]
 Address = IPv4Address | IPv6Address
 

@@ -37,7 +37,6 @@ this limit, the server drops the least recently used documents."""
 MAX_BODY = 1_000_000
 """Maximum bytes of a request body. The longest comment needs 60,000 bytes."""
 
-
 GRAPHQL = "application/graphql-response+json"
 JSON = "application/json"
 HTML = "text/html"

@@ -49,7 +49,6 @@ MAX_MESSAGE_FRAMES = 1_000
 """Maximum frames of one WebSocket message. Even an empty frame needs memory until the message is
 complete."""
 
-
 PROTOCOL = "graphql-transport-ws"
 
 INIT_TIMEOUT = 10.0

@@ -1,4 +1,4 @@
-"""The example of the library dal.query reads exact pages from a table of its own."""
+"""The example of the library dal.query reads exact pages from its table."""
 
 import random
 from typing import Any
