@@ -1,0 +1,224 @@
+"""Tests assert codes, attributes and values. Sentences of the program are only in catalogues.
+
+A catalogue is a module ``test_messages.py``: it compares each sentence of the package that its
+folder tests with the whole text, once. So a better sentence changes the program and one line.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.engines import ROOT
+from tests.scans import PRODUCT
+
+CATALOGUE = "test_messages.py"
+WORD = re.compile(r"[A-Za-z][A-Za-z'-]*")
+LENGTH = 4
+"""The words of a sequence. Shorter texts are names and commands, such as a command to run."""
+
+STAYS: dict[tuple[str, str], str] = {}
+"""Literals that equal a sentence by chance or on purpose, by module and text, with the reason."""
+
+NOT_YET = {
+    "browser/test_actions.py",
+    "browser/test_moderation.py",
+    "browser/test_pages.py",
+    "browser/test_votes.py",
+    "browser/test_widget.py",
+    "dal/analytics/test_clickhouse_store.py",
+    "dal/analytics/test_duckdb_store.py",
+    "dal/counts/test_mode.py",
+    "dal/dynamodb/test_admin.py",
+    "dal/dynamodb/test_connect.py",
+    "dal/dynamodb/test_credentials.py",
+    "dal/dynamodb/test_gate.py",
+    "dal/dynamodb/test_table.py",
+    "dal/dynamodb/test_tls.py",
+    "dal/dynamodb/test_wire.py",
+    "dal/entities/test_idempotency.py",
+    "dal/maintenance/test_erasure.py",
+    "dal/maintenance/test_rebuild.py",
+    "dal/maintenance/test_stream_rebuild.py",
+    "dal/maintenance/test_tables.py",
+    "dal/model/test_rules.py",
+    "dal/query/test_alternatives.py",
+    "dal/query/test_cursors.py",
+    "dal/query/test_optimizer.py",
+    "dal/query/test_shared_reads.py",
+    "dal/repositories/test_orders.py",
+    "dal/repositories/test_organizations.py",
+    "dal/repositories/test_tickets.py",
+    "dal/stream/test_follower.py",
+    "dal/stream/test_lambda_events.py",
+    "dal/stream/test_lambda_handler.py",
+    "dal/table/test_definition.py",
+    "dal/table/test_index.py",
+    "dal/test_sorted_lists.py",
+    "deploy/test_permissions.py",
+    "docs/test_links.py",
+    "integration/test_loaded_states.py",
+    "integration/test_one_per_person.py",
+    "integration/test_photos.py",
+    "integration/test_replies.py",
+    "integration/test_reports.py",
+    "integration/test_submissions.py",
+    "pages/test_author.py",
+    "pages/test_buyers_only.py",
+    "pages/test_forms.py",
+    "pages/test_home.py",
+    "pages/test_known_products.py",
+    "pages/test_long_fields.py",
+    "pages/test_moderation.py",
+    "pages/test_paging.py",
+    "pages/test_photos.py",
+    "pages/test_plan_panel.py",
+    "pages/test_playground.py",
+    "pages/test_product.py",
+    "pages/test_provider.py",
+    "pages/test_ratings_alone.py",
+    "pages/test_sessions.py",
+    "pages/test_shown_products.py",
+    "pages/test_votes.py",
+    "resolvers/test_authorization.py",
+    "resolvers/test_mutations.py",
+    "resolvers/test_selection.py",
+    "schema/execution/test_answer_size.py",
+    "schema/execution/test_errors.py",
+    "schema/execution/test_limits.py",
+    "schema/execution/test_processor_time.py",
+    "schema/execution/test_trusted_documents.py",
+    "schema/test_analytics.py",
+    "schema/test_federation.py",
+    "schema/test_nullable.py",
+    "schema/test_plans.py",
+    "schema/test_reads.py",
+    "server/auth/test_authenticator.py",
+    "server/auth/test_issuer.py",
+    "server/auth/test_providers.py",
+    "server/auth/test_sign_in.py",
+    "server/cli/commands/test_analytics.py",
+    "server/cli/commands/test_documents.py",
+    "server/cli/commands/test_explain.py",
+    "server/cli/commands/test_export.py",
+    "server/cli/commands/test_load.py",
+    "server/cli/commands/test_load_kinds.py",
+    "server/cli/commands/test_load_presets.py",
+    "server/cli/commands/test_one_per_person.py",
+    "server/cli/commands/test_serve.py",
+    "server/cli/commands/test_stats.py",
+    "server/cli/commands/test_table.py",
+    "server/cli/commands/test_user.py",
+    "server/cli/test_long_running.py",
+    "server/cli/test_main.py",
+    "server/cli/test_wrong_directory.py",
+    "server/demo/test_demo_load.py",
+    "server/exporter/test_export_files.py",
+    "server/http/test_admission.py",
+    "server/http/test_clients_words.py",
+    "server/http/test_cors.py",
+    "server/http/test_graphql.py",
+    "server/http/test_hosts.py",
+    "server/http/test_null_and_absent.py",
+    "server/http/test_persisted.py",
+    "server/http/test_rate_limit.py",
+    "server/http/test_request.py",
+    "server/http/test_subscriptions.py",
+    "server/importer/reading.py",
+    "server/importer/test_column_mapping.py",
+    "server/importer/test_field_parsers.py",
+    "server/importer/test_losses.py",
+    "server/importer/test_parquet_rows.py",
+    "server/importer/test_rows.py",
+    "server/importer/test_source.py",
+    "server/importer/test_text_rows.py",
+    "server/importer/test_unclosed_quotes.py",
+    "server/importer/test_xml_rows.py",
+    "server/local_engine/test_backup.py",
+    "server/local_engine/test_compaction.py",
+    "server/local_engine/test_data_directory.py",
+    "server/local_engine/test_engine.py",
+    "server/local_engine/test_engine_process.py",
+    "server/local_engine/test_lost_data.py",
+    "server/local_engine/test_private_files.py",
+    "server/local_engine/test_program.py",
+    "server/local_engine/test_storage.py",
+    "server/observability/test_servers.py",
+    "server/test_brokers.py",
+    "server/test_checks.py",
+    "server/test_health.py",
+    "server/test_logs.py",
+    "server/test_loop_watchdog.py",
+    "server/test_manifests.py",
+    "server/test_moderation.py",
+    "server/test_run.py",
+    "server/workers/processes.py",
+    "server/workers/test_replacing.py",
+    "server/workers/test_workers.py",
+    "tools/test_installing.py",
+}
+"""Modules that still contain sentences of the program."""
+
+
+def literals(path: Path) -> Iterator[str]:
+    """Yield the string literals and the parts of f-strings, without docstrings."""
+    tree = ast.parse(path.read_text("utf-8"))
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str(text)) if id(node) not in docstrings:
+                yield text
+
+
+def sequences(text: str) -> Iterator[tuple[str, ...]]:
+    """Yield every sequence of four words. A number, a path or an option ends a sequence."""
+    run: list[str] = []
+    for chunk in text.split():
+        word = chunk.strip(".,;:!?*^$()[]\"'`\\…")
+        run = [*run, word][-LENGTH:] if WORD.fullmatch(word) else []
+        if len(run) == LENGTH:
+            yield tuple(run)
+
+
+def is_sentence(text: str, program: set[tuple[str, ...]]) -> bool:
+    """Return whether at least half of the text's sequences are in literals of the program."""
+    found = [sequence in program for sequence in sequences(text)]
+    return any(found) and 2 * sum(found) >= len(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("rating is 9; it must be from 1 to 5.", True),
+        ("it must be from", True),
+        (r".*it must be from 1 to \d\.", True),
+        ("rating is 9", False),
+        ("it must be a poem about cats", False),
+    ],
+)
+def test_a_sentence_is_found_by_its_words(text: str, expected: bool) -> None:
+    program = set(sequences(" is somewhere; it must be from "))
+    assert is_sentence(text, program) is expected
+
+
+def test_only_catalogues_contain_sentences_of_the_program() -> None:
+    program = {
+        sequence
+        for package in PRODUCT
+        for path in (ROOT / package).rglob("*.py")
+        for text in literals(path)
+        for sequence in sequences(text)
+    }
+    found = {
+        (path.relative_to(ROOT / "tests").as_posix(), text)
+        for path in (ROOT / "tests").rglob("*.py")
+        if path.name != CATALOGUE and path != Path(__file__) and "node_modules" not in path.parts
+        for text in literals(path)
+        if is_sentence(text, program)
+    }
+    others = found - STAYS.keys()
+    assert not sorted(one for one in others if one[0] not in NOT_YET)
+    assert not NOT_YET - {module for module, _ in others}
+    assert not STAYS.keys() - found
