@@ -1,4 +1,4 @@
-"""The example of the library dal.query reads exact pages from its table."""
+"""The examples of the libraries' pages do what the pages say."""
 
 import random
 from typing import Any
@@ -7,6 +7,7 @@ from dal.dynamodb import admin
 from dal.dynamodb.table import TableAddress, connect
 from dal.query.cursors import decode_cursor
 from dal.query.pagination import Slice
+from dal.table.items import primary_key
 from tests.docs.markdown import fences
 from tests.docs.pages import living
 from tests.engines import dynoxide
@@ -14,12 +15,40 @@ from tests.engines import dynoxide
 LEVELS = ("debug", "info", "error")
 
 
-async def test_the_example_of_the_query_library_reads_exact_pages() -> None:
+def names_of(page: str) -> dict[str, Any]:
+    """Execute the only Python block of a library's page, and return its names."""
     (code,) = [
-        one.text for one in fences(living()["docs/libraries/query.md"]) if one.language == "python"
+        one.text
+        for one in fences(living()[f"docs/libraries/{page}.md"])
+        if one.language == "python"
     ]
     names: dict[str, Any] = {}
     exec(code, names)
+    return names
+
+
+def test_the_example_of_the_table_library_declares_a_sparse_index() -> None:
+    names = names_of("table")
+    keys = {"JobsPK": {"S": "JOBS#mail%2Feu"}, "JobsSK": {"S": "2026-11-01T12:00:00.000000Z#7"}}
+    assert names["item"].items() >= keys.items()
+    assert not names["done"].keys() & keys.keys()
+    assert names["JOB"].decode(names["item"]) == names["job"]
+
+
+async def test_the_example_of_the_client_library_reserves_a_name_once() -> None:
+    reserve = names_of("dynamodb")["reserve"]
+    with dynoxide() as url:
+        async with connect(TableAddress("names", url, embedded=True)) as table:
+            await admin.create(table, ())
+            assert await reserve(table, "kettle", "ada")
+            assert not await reserve(table, "kettle", "bob")
+            held = await table.get(primary_key("NAME#kettle"))
+            assert held and held["owner"] == {"S": "ada"}
+            assert await table.get(primary_key("OWNER#bob", "NAME#kettle")) is None
+
+
+async def test_the_example_of_the_query_library_reads_exact_pages() -> None:
+    names = names_of("query")
     draw = random.Random(1)
     days = [f"2026-11-{day:02}T12:00:00.000000Z" for day in (1, 2, 3)]
     lines = [
