@@ -43,7 +43,8 @@ async def test_the_example_of_the_client_library_reserves_a_name_once() -> None:
             assert await reserve(table, "kettle", "ada")
             assert not await reserve(table, "kettle", "bob")
             held = await table.get(primary_key("NAME#kettle"))
-            assert held and held["owner"] == {"S": "ada"}
+            assert held
+            assert held["owner"] == {"S": "ada"}
             assert await table.get(primary_key("OWNER#bob", "NAME#kettle")) is None
 
 
