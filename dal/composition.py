@@ -1,14 +1,15 @@
 """Lists what the features of the shop add to commands that work on the whole table."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from dal.counts.boards import BoardCorrection
 from dal.counts.helpful import VoteCorrection
 from dal.dynamodb.table import Table
-from dal.entities.case import case_in, commented_id, decode_report, is_case, is_report
-from dal.entities.comment import STATE, is_comment, is_tombstone
+from dal.entities.case import commented_id, decode_report, is_case, is_report
+from dal.entities.comment import BY_AUTHOR, is_comment
 from dal.entities.commented import NAMED
 from dal.entities.order import ORDER, is_order
 from dal.entities.organization import (
@@ -21,22 +22,25 @@ from dal.entities.product import PRODUCT_DETAILS, is_details
 from dal.entities.standing import is_standing
 from dal.entities.submission import stored
 from dal.entities.ticket import TICKET, is_ticket
-from dal.entities.vote import decode_vote, is_counted, is_vote, voted_id
+from dal.entities.vote import decode_vote, is_vote, voted_id
+from dal.kinds import file_kinds
 from dal.kinds.correction import Correction
-from dal.kinds.item_kind import COMMENTS, ORDERS, STANDING, TICKETS, FileItems, ItemKind
+from dal.kinds.item_kind import FileKind, ItemKind
+from dal.live import erasures
 from dal.maintenance.commented_marking import Names
-from dal.maintenance.export import with_users
+from dal.maintenance.personal_data import NAMED_IN_DATA
 from dal.model import Comment
+from dal.model.owners import erased_owner
 from dal.repositories.cases import Cases, correct_case
 from dal.repositories.users import decode_profile, is_profile
 from dal.stores import Stores
-from dal.table.entity import unpacked
+from dal.table.entity import packed, unpacked
 from dal.table.items import Item
 from dal.table.key_parts import unescape
 
 
 def _cases(table: Table) -> Cases:
-    return Cases(table, Stores(table).comments.writer.remove_rest)
+    return Cases(table, Stores(table).writer.remove_rest)
 
 
 CORRECTIONS: Sequence[Callable[[Table], Correction]] = (
@@ -63,14 +67,6 @@ def _second(item: Item) -> str:
     return unescape(item["SK"]["S"].partition("#")[2])
 
 
-def _is_published(item: Item) -> bool:
-    return is_comment(item) and STATE not in item and not is_tombstone(item)
-
-
-def _is_held(item: Item) -> bool:
-    return is_comment(item) and STATE in item
-
-
 def _comment(item: Item) -> Any:
     one = stored(item)
     if one is None:
@@ -87,12 +83,42 @@ async def _fold(stores: Stores, _: Table, item: Item) -> None:
     stores.folds.note(voted_id(item))
 
 
+async def _erase_comment(stores: Stores, item: Item, username: str, remove: bool) -> None:  # noqa: FBT001 - see ItemKind.erase
+    await stores.writer.erase(item, username, remove=remove)
+
+
+def _nameless_order(item: Item, _: str) -> Item:
+    return ORDER.encode(replace(ORDER.decode(item), username=erased_owner(), name=None))
+
+
+def _nameless_ticket(item: Item, _: str) -> Item:
+    return TICKET.encode(replace(TICKET.decode(item), username=erased_owner(), name=None))
+
+
+def _nameless_decision(item: Item, username: str) -> Item:
+    """Return a decision or a block without the moderator's name."""
+    own = {BY_AUTHOR.partition_key, BY_AUTHOR.sort_key}
+    kept = {name: value for name, value in item.items() if name not in own}
+
+    def without_name(data: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            name: without_name(value)
+            if isinstance(value, dict)
+            else None
+            if name in NAMED_IN_DATA and value == username
+            else value
+            for name, value in data.items()
+        }
+
+    return kept | packed(without_name(unpacked(item)))
+
+
 _BLOCK = ItemKind(
     name="blocks",
     noun="moderation block",
     holds=lambda _: False,
     decode=lambda item: {"username": _first(item), **unpacked(item)["block"]},
-    renamed=True,
+    without_name=_nameless_decision,
 )
 """The standing of a user whom another user has blocked as a moderator."""
 
@@ -103,68 +129,21 @@ _NAMELESS = re.compile(
 
 KINDS: Sequence[ItemKind] = (
     ItemKind(
-        name=COMMENTS,
+        name="comments",
         noun="comment",
         holds=is_comment,
         decode=_comment,
-        file=FileItems(name="comments", holds=_is_published, decode=stored, unpublished=_is_held),
+        erase=_erase_comment,
+        forget=erasures.announce,
+        file=file_kinds.COMMENTS,
     ),
     ItemKind(
-        name="reports",
-        noun="report",
-        holds=is_report,
-        decode=decode_report,
-        erased=_correct_case,
-        file=FileItems(name="reports", holds=is_report, decode=decode_report),
-    ),
-    ItemKind(
-        name="votes",
-        noun="helpful vote",
-        holds=is_vote,
-        decode=decode_vote,
-        erased=_fold,
-        file=FileItems(
-            name="votes",
-            holds=lambda item: is_vote(item) and is_counted(item),
-            decode=decode_vote,
-        ),
-    ),
-    ItemKind(
-        name="decisions",
-        noun="moderation decision",
-        holds=is_case,
-        decode=lambda item: {"comment_id": _first(item), **unpacked(item)},
-        renamed=True,
-        file=FileItems(name="cases", holds=is_case, decode=case_in),
-    ),
-    _BLOCK,
-    ItemKind(
-        name=TICKETS,
-        noun="ticket",
-        holds=is_ticket,
-        decode=TICKET.decode,
-        file=FileItems(name="tickets", holds=is_ticket, decode=TICKET.decode),
-    ),
-    ItemKind(
-        name="memberships",
-        noun="membership",
-        holds=is_organization_user,
-        decode=ORGANIZATION_USER.decode,
-    ),
-    ItemKind(
-        name="profile",
-        noun="profile",
-        holds=is_profile,
-        decode=lambda item: decode_profile(item)[1],
-        single=True,
-        file=FileItems(name="profiles", holds=is_profile, decode=decode_profile),
-    ),
-    ItemKind(
-        name=ORDERS,
+        name="orders",
         noun="order",
         holds=is_order,
         decode=ORDER.decode,
-        file=FileItems(name="orders", holds=is_order, decode=ORDER.decode),
+        without_name=_nameless_order,
+        file=file_kinds.ORDERS,
     ),
     ItemKind(
         name="purchases",
@@ -172,28 +151,73 @@ KINDS: Sequence[ItemKind] = (
         holds=_keyed("USER#", "PURCHASE#"),
         decode=lambda item: {"product_id": _second(item)},
     ),
+    ItemKind(holds=is_organization, decode=decode_organization, file=file_kinds.ORGANIZATIONS),
+    ItemKind(
+        name="memberships",
+        noun="membership",
+        holds=is_organization_user,
+        decode=ORGANIZATION_USER.decode,
+    ),
+    ItemKind(
+        name="tickets",
+        noun="ticket",
+        holds=is_ticket,
+        decode=TICKET.decode,
+        without_name=_nameless_ticket,
+        file=file_kinds.TICKETS,
+    ),
+    ItemKind(
+        name="profile",
+        noun="profile",
+        holds=is_profile,
+        decode=lambda item: decode_profile(item)[1],
+        single=True,
+        file=file_kinds.PROFILES,
+    ),
+    ItemKind(holds=is_details, decode=PRODUCT_DETAILS.decode, file=file_kinds.PRODUCTS),
+    ItemKind(
+        name="reports",
+        noun="report",
+        holds=is_report,
+        decode=decode_report,
+        erased=_correct_case,
+        file=file_kinds.REPORTS,
+    ),
+    ItemKind(
+        name="decisions",
+        noun="moderation decision",
+        holds=is_case,
+        decode=lambda item: {"comment_id": _first(item), **unpacked(item)},
+        without_name=_nameless_decision,
+        file=file_kinds.CASES,
+    ),
+    _BLOCK,
+    ItemKind(
+        name="standing",
+        noun="write restriction",
+        holds=is_standing,
+        single=True,
+        of_another=_BLOCK,
+    ),
+    ItemKind(
+        name="votes",
+        noun="helpful vote",
+        holds=is_vote,
+        decode=decode_vote,
+        erased=_fold,
+        file=file_kinds.VOTES,
+    ),
     ItemKind(
         name="commented",
         noun="commented-product record",
         holds=_keyed("USER#", "COMMENTED#"),
         decode=lambda item: {"product_id": _second(item), "comment_id": item[NAMED]["S"]},
     ),
-    ItemKind(
-        name=STANDING, noun="write restriction", holds=is_standing, single=True, of_another=_BLOCK
-    ),
-    ItemKind(
-        holds=is_organization,
-        file=FileItems(
-            name="organizations",
-            holds=is_organization,
-            decode=decode_organization,
-            complete=with_users,
-        ),
-    ),
-    ItemKind(
-        holds=is_details,
-        file=FileItems(name="products", holds=is_details, decode=PRODUCT_DETAILS.decode),
-    ),
     ItemKind(holds=lambda item: _NAMELESS.match(item["PK"]["S"]) is not None),
 )
-"""All kinds of items, in the order of personal data."""
+"""All kinds of items, in the order of files and of personal data."""
+
+FILE_KINDS: Mapping[str, FileKind[Any]] = {
+    kind.file.name: kind.file for kind in KINDS if kind.file is not None
+}
+"""All kinds of files by name."""

@@ -44,12 +44,13 @@ class Stores:
             VoteRule(table, self.folds),
             *([live] if live else []),
         ]
-        writer = CommentWriter(table, self.maintenance, rules)
-        self.comments = CommentRepository(table, self.statistics, self.maintenance, writer)
+        self.writer = CommentWriter(table, self.maintenance, rules)
+        """Writes comments. ``comments`` reads them."""
+        self.comments = CommentRepository(table, self.statistics, self.maintenance, self.writer)
         self.background: Sequence[DeferredWork] = [self.boards, self.folds]
         """Work that the server starts, and does outside requests."""
-        self.moderation = ModerationRepository(table, writer)
-        self.reports = ReportRepository(table, writer)
+        self.moderation = ModerationRepository(table, self.writer)
+        self.reports = ReportRepository(table, self.writer)
         self.votes = VoteRepository(table, self.folds)
         self.leaderboard = LeaderboardRepository(table)
         self.products = ProductRepository(table)

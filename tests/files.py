@@ -1,5 +1,5 @@
-"""The items of files, by the name of the kind of file."""
+"""The kinds of items, by the name of their kind of file."""
 
 from dal.composition import KINDS
 
-FILES = {kind.file.name: kind.file for kind in KINDS if kind.file is not None}
+FILES = {kind.file.name: kind for kind in KINDS if kind.file is not None}

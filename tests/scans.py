@@ -23,6 +23,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from strawberry.relay.utils import to_base64
 
+from dal.kinds import field_parsers
 from dal.live.changes import event_position_of
 from dal.model import rules
 from dal.query.cursors import decode_cursor
@@ -42,7 +43,6 @@ from schema.types import SCALARS
 from server.http.admission import Clients
 from server.http.middleware import is_allowed, matching, request_id_of
 from server.http.request import preferred, request_of
-from server.importer import field_parsers
 from server.observability.signals import route_of
 from tests.engines import ROOT
 

@@ -27,6 +27,7 @@ from strawberry.utils.str_converters import to_camel_case
 from dal.catalogue import Order, query_of
 from dal.entities import idempotency
 from dal.entities.comment import COMMENT
+from dal.kinds.file_kinds import COMMENTS
 from dal.model import Comment, Photo
 from dal.model.comment_fields import FIELDS, FILTERS, CommentField
 from dal.model.submissions import Submission
@@ -42,7 +43,6 @@ from schema.build import build_schema
 from schema.execution.cost import predicted
 from schema.execution.selections import operations_of
 from schema.execution.visibility import is_public
-from server.importer.file_kinds import COMMENTS
 from tests.engines import ROOT
 from tests.oracle import make_comments
 from tests.strategies import MORE, comments

@@ -8,8 +8,8 @@
 3. *Prove*: a scan of the whole table must find no more items to erase. If the scan finds such
    items, the erasure erases them and repeats steps 2 and 3. If the operator chose no scan, the
    erasure pauses and repeats the queries instead of the scan.
-4. *Forget*: the logs of running servers forget the texts of all comments (see
-   ``dal.live.erasures``).
+4. *Forget*: running servers forget the erased items (see ``ItemKind.forget``). For example, their
+   logs of events forget the texts of all comments.
 5. *Record*: the item ``ERASURE#<random>`` stores the time, the choices, and the numbers of erased
    and kept items of each kind, without the name. The standing is deleted.
 
@@ -20,36 +20,25 @@ and counts.
 import asyncio
 import secrets
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from dal.counts.mode import WaitForWriters
 from dal.dynamodb.concurrency import batched, in_parallel
 from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.scan import Progress
 from dal.dynamodb.table import Table
-from dal.entities import idempotency
-from dal.entities.comment import BY_AUTHOR
-from dal.entities.order import ORDER
 from dal.entities.standing import Standing, standing_key
-from dal.entities.submission import encode
-from dal.entities.ticket import TICKET
-from dal.errors import NotFoundError
-from dal.kinds.item_kind import COMMENTS, ORDERS, STANDING, TICKETS, ItemKind
-from dal.live import erasures
-from dal.maintenance.personal_data import NAMED_IN_DATA, find, kind_in, scan
-from dal.model import Comment
-from dal.model.owners import erased_owner
+from dal.kinds.item_kind import ItemKind
+from dal.maintenance.personal_data import find, kind_in, scan
 from dal.stores import Stores
-from dal.table.entity import UNREADABLE, packed, unpacked
+from dal.table.entity import UNREADABLE, packed
 from dal.table.errors import StoreRefusedError
-from dal.table.items import ABSENT, VERSION, Action, Item, key_of, primary_key, unchanged
-from dal.table.key_parts import format_instant, unescape
-from dal.writes.changes import CommentChange
-from dal.writes.comments import Stored
+from dal.table.items import ABSENT, Action, Item, as_read, delete, key_of, primary_key
+from dal.table.key_parts import format_instant
 
 CommentFate: TypeAlias = Literal["delete", "anonymize"]
 Fate: TypeAlias = Literal["keep", "rename", "delete"]
@@ -75,19 +64,18 @@ class Choices:
     * ``anonymize`` or ``rename``: keep the items under a random name. Comments lose their photos.
     * ``keep``: keep the items unchanged. This is not possible for comments.
 
-    For the user's other items, there is no choice. The user's name is removed from moderation
-    decisions and blocks, and all remaining items are deleted.
+    For the user's other items, there is no choice. The user's name is removed from items of kinds
+    with ``ItemKind.without_name``, and all remaining items are deleted.
     """
 
     comments: CommentFate = "delete"
     orders: Fate = "keep"
     tickets: Fate = "rename"
 
-    def keeps(self, kind: str) -> bool:
-        """Return whether items of the kind with this name keep the user's name."""
-        return (kind == ORDERS and self.orders == "keep") or (
-            kind == TICKETS and self.tickets == "keep"
-        )
+    def fate(self, kind: ItemKind) -> CommentFate | Fate:
+        """Return what the erasure does with the items of a kind."""
+        chosen: CommentFate | Fate | None = asdict(self).get(kind.name)
+        return chosen or ("delete" if kind.without_name is None else "rename")
 
 
 @dataclass(slots=True)
@@ -150,9 +138,10 @@ class Erasure:
                 break
         else:
             raise self._conflict()
-        if self._done.erased[COMMENTS]:
-            await erasures.announce(self._table, record)
-            await wait_for_writers()
+        for kind in self._kinds:
+            if kind.forget is not None and self._done.erased[kind.name]:
+                await kind.forget(self._table, record)
+                await wait_for_writers()
         at, scanned = format_instant(datetime.now(UTC)), seen is not None
         about = {"at": at, **asdict(self._choices), "scan": scanned}
         counts = {"erased": dict(self._done.erased), "kept": dict(self._done.kept)}
@@ -215,12 +204,15 @@ class Erasure:
 
     def _to_erase(self, items: Sequence[Item]) -> list[Item]:
         """Return the items to erase. Count the items that keep the name."""
-        left = []
+        left, own = (
+            [],
+            standing_key(self._name),
+        )  # the erasure itself deletes the standing at its end
         for item in items:
             kind = kind_in(item, self._name, self._kinds)
-            if kind is not None and self._choices.keeps(kind.name):
+            if kind is not None and self._choices.fate(kind) == "keep":
                 self._done.kept[kind.name] += 1
-            elif kind is None or kind.name != STANDING:
+            elif key_of(item) != own:
                 left.append(item)
         return left
 
@@ -247,8 +239,9 @@ class Erasure:
         kind = kind_in(item, self._name, self._kinds)
         assert kind is not None  # noqa: S101 - the item names the user
         try:
-            if kind.name == COMMENTS:
-                await self._erase_comment(kind, item)
+            if kind.erase is not None:
+                remove = self._choices.fate(kind) == "delete"
+                await kind.erase(self._stores, item, self._name, remove)
             else:
                 await self._table.write(self._actions(kind, item))
             if kind.erased is not None:
@@ -258,66 +251,13 @@ class Erasure:
         self._done.erased[kind.name] += 1
 
     def _actions(self, kind: ItemKind, item: Item) -> list[Action]:
-        as_read = unchanged(item, tuple({**item, VERSION: None}))
-        delete = {"Delete": {"Key": key_of(item), **as_read}}
-        if kind.renamed:
-            return [{"Put": {"Item": self._nameless(item), **as_read}}]
-        with suppress(*UNREADABLE):  # delete such an item: it cannot be kept without the name
-            if kind.name == TICKETS and self._choices.tickets == "rename":
-                ticket = replace(TICKET.decode(item), username=erased_owner(), name=None)
-                return [{"Put": {"Item": TICKET.encode(ticket), **as_read}}]
-            if kind.name == ORDERS and self._choices.orders == "rename":
-                order = replace(ORDER.decode(item), username=erased_owner(), name=None)
-                return [{"Put": {"Item": ORDER.encode(order), **ABSENT}}, delete]
-        return [delete]
-
-    def _nameless(self, item: Item) -> Item:
-        """Return a decision or a block without the moderator's name."""
-        own = {BY_AUTHOR.partition_key, BY_AUTHOR.sort_key}
-        kept = {name: value for name, value in item.items() if name not in own}
-
-        def without_name(data: Mapping[str, Any]) -> dict[str, Any]:
-            return {
-                name: without_name(value)
-                if isinstance(value, dict)
-                else None
-                if name in NAMED_IN_DATA and value == self._name
-                else value
-                for name, value in data.items()
-            }
-
-        return kept | packed(without_name(unpacked(item)))
-
-    async def _erase_comment(self, kind: ItemKind, item: Item) -> None:
-        """Delete a comment or a submission, or replace its author's name by a random name.
-
-        An anonymous comment has no photos, because photos and their URLs can show who the author
-        is, or that two comments have the same author.
-
-        A deletion first removes the comment's case, reports and votes. So if it is interrupted, it
-        leaves few of them, which were written meanwhile. After the deletion it removes these too.
-        """
-        comment_id = unescape(item["PK"]["S"].partition("#")[2])
-        deletes = self._choices.comments == "delete"
-
-        def step(there: Item, one: Stored) -> CommentChange | None:
-            if one.username != self._name:
-                return None
-            if deletes:
-                return CommentChange(there, idempotency.tombstone(there, digest=False))
-            anonymous: dict[str, Any] = {"username": erased_owner(), "name": None, "photos": ()}
-            if isinstance(one, Comment):
-                return CommentChange(there, encode(one._replace(**anonymous)))
-            return CommentChange(there, encode(replace(one, **anonymous)))
-
-        if deletes:
-            await self._stores.comments.writer.remove_rest(comment_id)
-        try:
-            await self._stores.comments.rewrite(comment_id, step)
-        except NotFoundError:  # the item cannot be decoded: no counter includes it, only delete it
-            await self._table.write(self._actions(kind, item))
-        if deletes:
-            await self._stores.comments.writer.remove_rest(comment_id)
+        if kind.without_name is not None and self._choices.fate(kind) == "rename":
+            with suppress(*UNREADABLE):  # delete such an item: it cannot be kept without the name
+                nameless = kind.without_name(item, self._name)
+                if key_of(nameless) == key_of(item):
+                    return [{"Put": {"Item": nameless, **as_read(item)}}]
+                return [{"Put": {"Item": nameless, **ABSENT}}, delete(item)]
+        return [delete(item)]
 
     def _conflict(self) -> ConflictError:
         return ConflictError(

@@ -87,21 +87,21 @@ async def find(table: Table, name: str, kinds: Sequence[ItemKind]) -> AsyncItera
         (HELD_BY_AUTHOR, HELD_BY_AUTHOR.partition_of(author)),
         (ORGANIZATIONS_OF_USER, ORGANIZATIONS_OF_USER.partition_of({"username": name})),
     ):
-        async for item in _named(table, index, partition, (name, kinds)):
+        async for item in _named(table, index, partition, name, kinds):
             if is_organization_user(item):
                 organization = unescape(item["PK"]["S"].partition("#")[2])
                 owner = {"organization": organization, "username": name}
                 tickets = TICKETS_OF_USER.partition_of(owner)
-                async for ticket in _named(table, TICKETS_OF_USER, tickets, (name, kinds)):
+                async for ticket in _named(table, TICKETS_OF_USER, tickets, name, kinds):
                     if is_ticket(ticket):
                         yield ticket
             yield item
-    async for item in _named(table, TABLE, f"USER#{escape(name)}", (name, kinds)):
+    async for item in _named(table, TABLE, f"USER#{escape(name)}", name, kinds):
         yield item
 
 
 async def _named(
-    table: Table, index: Index, partition: str, who: tuple[str, Sequence[ItemKind]]
+    table: Table, index: Index, partition: str, name: str, kinds: Sequence[ItemKind]
 ) -> AsyncIterator[Item]:
     """Yield the items of a partition that name the user, each read consistently."""
     consistent = index.consistent
@@ -111,7 +111,7 @@ async def _named(
         if not consistent:
             items = await table.get_many([key_of(row) for row in items])
         for item in items:
-            if kind_in(item, *who) is not None:
+            if kind_in(item, name, kinds) is not None:
                 yield item
 
 

@@ -104,3 +104,13 @@ def unchanged(item: Item | None, names: tuple[str, ...]) -> dict[str, Any]:
             {"ExpressionAttributeValues": values} if values else {}
         ),  # DynamoDB rejects an empty map of values
     }
+
+
+def delete(item: Item) -> Action:
+    """Return an action that deletes an item; it fails if the item has changed since it was read."""
+    return {"Delete": {"Key": key_of(item), **as_read(item)}}
+
+
+def as_read(item: Item) -> dict[str, Any]:
+    """Return the condition that no attribute of the stored item differs from ``item``."""
+    return unchanged(item, tuple({**item, VERSION: None}))

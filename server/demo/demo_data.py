@@ -9,13 +9,13 @@ from typing import Any
 
 import orjson
 
+from dal.composition import FILE_KINDS
 from dal.dynamodb.retries import Patience, patient
 from dal.dynamodb.table import Table
 from dal.model import Comment
 from dal.model.loaded import loaded
 from dal.stores import Stores
 from dal.table.errors import DalError
-from server.importer.file_kinds import FILE_KINDS, FileKindName
 from server.importer.writer import Writer
 from server.zstandard import zstd
 
@@ -28,7 +28,7 @@ _MARK = "demo"
 _BATCH = 250
 
 
-def read_demo(kind: FileKindName) -> list[Any]:
+def read_demo(kind: str) -> list[Any]:
     """Return the demo's objects of one kind, parsed in the same way as by ``marginalia load``."""
     file = resources.files("server.demo") / f"{kind}.jsonl.zst"
     declared = FILE_KINDS[kind]

@@ -26,7 +26,6 @@ from dal.maintenance.export import export_pages
 from dal.table.key_parts import format_instant
 from server.errors import CommandError
 from server.exporter.export_rows import Format, Layout, write_parquet
-from server.importer.file_kinds import FileKindName
 from server.parquet import duckdb_in_memory
 
 PROMISE = (
@@ -39,7 +38,7 @@ PROMISE = (
 _MANIFEST = "manifest.json"
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 
-Write: TypeAlias = Callable[[FileKindName, bytes], Awaitable[object]]
+Write: TypeAlias = Callable[[str, bytes], Awaitable[object]]
 """A function that appends encoded rows to the output of their kind."""
 
 
@@ -48,7 +47,7 @@ class Target:
     """The output of an export: a file for each kind, and a manifest in the same directory."""
 
     layout: Layout
-    files: Mapping[FileKindName, Path]
+    files: Mapping[str, Path]
     manifest: Path
 
     @property
@@ -65,12 +64,12 @@ class Target:
                 )
 
 
-def single_file(path: Path, kind: FileKindName, layout: Layout) -> Target:
+def single_file(path: Path, kind: str, layout: Layout) -> Target:
     """Return the target for an export of one kind to the file ``path``."""
     return Target(layout, {kind: path}, path.with_name(f"{path.name}.{_MANIFEST}"))
 
 
-def directory_of(path: Path, kinds: Sequence[FileKindName], layout: Layout) -> Target:
+def directory_of(path: Path, kinds: Sequence[str], layout: Layout) -> Target:
     """Return the target for an export to a directory. Each kind's file has the kind's name."""
     files = {kind: path / f"{kind}.{layout.format}" for kind in kinds}
     return Target(layout, files, path / _MANIFEST)
@@ -101,7 +100,7 @@ class Manifest:
     format: Format
     begun: str
     ended: str
-    files: Mapping[FileKindName, ExportedFile]
+    files: Mapping[str, ExportedFile]
     promise: str = PROMISE
 
     @property
@@ -150,7 +149,7 @@ async def export(
 async def export_to_stdout(
     table: Table,
     store: str,
-    rows_of: tuple[FileKindName, Layout],
+    rows_of: tuple[str, Layout],
     output: BinaryIO,
     seen: Progress,
 ) -> Manifest:
@@ -163,7 +162,7 @@ async def export_to_stdout(
     kind, layout = rows_of
     file, begun, one_at_a_time = ExportedFile("-"), _now(), asyncio.Lock()
 
-    async def write(_: FileKindName, content: bytes) -> None:
+    async def write(_: str, content: bytes) -> None:
         async with one_at_a_time:
             # Write in a thread, because a slow reader of the output would block the event loop.
             await asyncio.to_thread(output.write, content)
@@ -189,14 +188,14 @@ async def export_to_stdout(
 
 async def _scan_to_files(
     table: Table, target: Target, draft: Path, seen: Progress
-) -> Mapping[FileKindName, ExportedFile]:
+) -> Mapping[str, ExportedFile]:
     files = {kind: ExportedFile(path.name) for kind, path in target.files.items()}
     with ExitStack() as stack:
         outputs = {
             kind: stack.enter_context((draft / one.file).open("wb")) for kind, one in files.items()
         }
 
-        async def write(kind: FileKindName, rows: bytes) -> None:
+        async def write(kind: str, rows: bytes) -> None:
             outputs[kind].write(rows)
 
         for kind in files:
@@ -208,13 +207,13 @@ async def _scan_to_files(
 async def _scan(
     table: Table,
     layout: Layout,
-    files: Mapping[FileKindName, ExportedFile],
+    files: Mapping[str, ExportedFile],
     write: Write,
     seen: Progress,
 ) -> None:
     """Scan the segments of the table in parallel, write the rows, and count them in ``files``."""
     items = 0
-    kinds = [one.file for one in KINDS if one.file is not None and one.file.name in files]
+    kinds = [one for one in KINDS if one.file is not None and one.file.name in files]
 
     async def scan(segment: int) -> None:
         nonlocal items

@@ -11,10 +11,11 @@ from typing import Any, Literal, TypeAlias
 
 import orjson
 
+from dal.composition import FILE_KINDS
+from dal.kinds.item_kind import Field
 from dal.model import OrderLine, Photo
 from dal.table.key_parts import format_instant
 from server.errors import CommandError
-from server.importer.file_kinds import FILE_KINDS, Field, FileKindName
 from server.parquet import duckdb_in_memory
 
 Format: TypeAlias = Literal["jsonl", "csv", "parquet"]
@@ -33,12 +34,12 @@ class Layout:
     format: Format
     all_states: bool = False
 
-    def fields(self, kind: FileKindName) -> Sequence[Field]:
+    def fields(self, kind: str) -> Sequence[Field]:
         """Return the fields of the rows of one kind."""
         fields = FILE_KINDS[kind].fields
         return [one for one in fields if self.all_states or not one.all_states]
 
-    def header(self, kind: FileKindName) -> bytes:
+    def header(self, kind: str) -> bytes:
         """Return the first line of a CSV file: the names of the fields.
 
         For other formats, return no bytes, because only CSV has a header.
@@ -46,7 +47,7 @@ class Layout:
         names = [one.name for one in self.fields(kind)]
         return _records([names]) if self.format == "csv" else b""
 
-    def encode(self, kind: FileKindName, objects: Iterable[Any]) -> bytes:
+    def encode(self, kind: str, objects: Iterable[Any]) -> bytes:
         """Return objects as rows of CSV or JSONL.
 
         Parquet files are first written as JSONL. ``write_parquet`` converts them afterwards.
@@ -89,7 +90,7 @@ def _cell(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def write_parquet(jsonl: Path, parquet: Path, kind: FileKindName, layout: Layout) -> None:
+def write_parquet(jsonl: Path, parquet: Path, kind: str, layout: Layout) -> None:
     """Convert the rows of a JSONL file to Parquet, with the column types of their kind.
 
     Instants become TIMESTAMP WITH TIME ZONE in UTC with microseconds. Raises CommandError if DuckDB

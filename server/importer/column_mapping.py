@@ -26,25 +26,29 @@ Every key is optional. Options of the command line take precedence over a preset
 """
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Generic, Literal, get_args
 
+from dal.composition import FILE_KINDS
+from dal.kinds.field_parsers import MAY_BE_BLANK, DateReader, DateUnit, instant, refused
+from dal.kinds.item_kind import Field, FileKind, Thing
 from dal.model import rules
 from dal.model.owners import hashed, imported_owner
 from dal.table.errors import InvalidArgumentError
 from server.errors import CommandError
-from server.importer.field_parsers import MAY_BE_BLANK, DateUnit, date_reader, instant, refused
-from server.importer.file_kinds import FILE_KINDS, Field, FileKind, FileKindName, Thing
 
 TextFormat = Literal["jsonl", "csv", "xml"]
 FormatName = Literal["jsonl", "csv", "xml", "parquet"]
 
 _SUFFIX = ".toml"
+_PROBE = datetime(2003, 11, 22, tzinfo=UTC)
 _OURS = resources.files("server.importer").joinpath("presets")
 
 
@@ -56,7 +60,7 @@ class Preset:
     """The name that messages show. Empty if no preset is used."""
     about: str = ""
     format: FormatName | None = None
-    kind: FileKindName | None = None
+    kind: str | None = None
     encoding: str | None = None
     delimiter: str | None = None
     row: str | None = None
@@ -293,6 +297,29 @@ def hashed_id(cells: Sequence[object]) -> str:
 
 def _texts(cells: Sequence[object]) -> list[str]:
     return ["" if cell is None else rules.trimmed(str(cell)) for cell in cells]
+
+
+def date_reader(unit: DateUnit | None, form: str | None) -> DateReader:
+    """Return a parser of dates.
+
+    Raise CommandError if ``form`` lacks the year, month or day, or if both arguments are given.
+    """
+    if form is None:
+        return DateReader(unit)
+    if unit is not None:
+        raise CommandError(
+            "--date-unit and --date-format cannot be used together: remove one of them."
+        )
+    try:
+        probe = datetime.strptime(_PROBE.strftime(form), form)  # noqa: DTZ007 - only the day matters
+    except (ValueError, re.error):
+        probe = None
+    if probe is None or probe.date() != _PROBE.date():
+        raise CommandError(
+            f"--date-format {form!r} lacks the day, month or year: write it as for strptime, such "
+            "as '%m/%d/%Y' or '%d.%m.%Y %H:%M'."
+        )
+    return DateReader(unit, form)
 
 
 def make_column_mapping(

@@ -7,9 +7,9 @@ from itertools import groupby
 from tempfile import SpooledTemporaryFile, gettempdir
 from typing import Any, TypeVar
 
+from dal.kinds import field_parsers
 from dal.model.loaded import CommentState, LoadedComment
 from server.errors import CommandError
-from server.importer import field_parsers
 from server.importer.column_mapping import ColumnMapping, Preset, listed
 from server.importer.rows import Reject, Row
 

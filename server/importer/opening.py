@@ -9,6 +9,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from dal.composition import FILE_KINDS
+from dal.kinds.item_kind import Field, Thing
 from dal.table.errors import InvalidArgumentError
 from server.errors import CommandError
 from server.importer.column_mapping import (
@@ -20,7 +22,6 @@ from server.importer.column_mapping import (
     make_column_mapping,
     presets,
 )
-from server.importer.file_kinds import FILE_KINDS, Field, Thing
 from server.importer.parquet_rows import open_parquet
 from server.importer.rows import Reject, Row
 from server.importer.source import OPENING, Counted, Source, open_source, source_of, unreadable

@@ -8,10 +8,10 @@ from itertools import islice
 from time import monotonic
 from typing import Generic
 
+from dal.kinds.item_kind import Put, Thing
 from dal.table.errors import InvalidArgumentError
 from dal.writes.overwrite import NOTHING, Outcome, compared
 from server.importer.column_mapping import ColumnMapping
-from server.importer.file_kinds import Put, Thing
 from server.importer.rows import Reject, RejectsFile, Row
 from server.importer.source import Source, unreadable
 from server.importer.writer import Writer

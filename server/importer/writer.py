@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any, Generic, Self
 
+from dal.kinds.item_kind import Put, Thing
 from dal.writes.overwrite import NOTHING, Outcome
-from server.importer.file_kinds import Put, Thing
 
 AT_ONCE = 2
 """Number of batches that are written at the same time. More batches do not make a load faster. On a

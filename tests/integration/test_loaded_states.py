@@ -10,6 +10,8 @@ import pytest
 
 from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
+from dal.kinds import field_parsers
+from dal.kinds.file_kinds import COMMENTS
 from dal.model import Comment, Photo, Reply
 from dal.model.loaded import CommentState, LoadedComment, state_of
 from dal.model.moderation import ReviewCause
@@ -19,9 +21,7 @@ from dal.repositories.comments import Selection
 from dal.stores import Stores
 from dal.writes.comments import version
 from dal.writes.overwrite import Outcome
-from server.importer import field_parsers
 from server.importer.column_mapping import make_column_mapping
-from server.importer.file_kinds import COMMENTS
 from server.importer.rows import RejectsFile
 from server.importer.run import Load, Tally
 from server.importer.text_rows import read_jsonl

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
 from dal.errors import NotFoundError
+from dal.kinds.file_kinds import COMMENTS
 from dal.model import RATINGS, Comment
 from dal.stores import Stores
 from server.importer.column_mapping import make_column_mapping
-from server.importer.file_kinds import COMMENTS
 from server.importer.rows import RejectsFile
 from server.importer.run import Load, Tally
 from server.importer.text_rows import read_jsonl

@@ -6,6 +6,7 @@ submissions as comments.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ import dal.live.changes
 from dal.dynamodb.table import Table, TableAddress
 from dal.entities.comment import COMMENT, comment_in, comment_key, is_comment
 from dal.entities.submission import SUBMISSION, stored, submission_in
-from dal.kinds.item_kind import FileItems, ItemKind
+from dal.kinds.file_kinds import COMMENTS
+from dal.kinds.item_kind import ItemKind
 from dal.maintenance.export import export_pages
 from dal.maintenance.rebuild import rebuild
 from dal.maintenance.stream_rebuild import Replay
@@ -163,7 +165,9 @@ class LeakyEntity:
     recover = staticmethod(leaky)
 
 
-LEAKY_FILES = FileItems(name="comments", holds=is_comment, decode=leaky)
+LEAKY_FILES = ItemKind(
+    holds=is_comment, file=replace(COMMENTS, contains=lambda _: True, decode=leaky)
+)
 
 Check = Callable[[Table, Path], Awaitable[None]]
 PLACES: dict[str, tuple[Check, str, Any]] = {
@@ -182,7 +186,7 @@ PLACES: dict[str, tuple[Check, str, Any]] = {
     "analytics": (
         analysed,
         "server.exporter.export_files.KINDS",
-        [ItemKind(holds=is_comment, file=LEAKY_FILES)],
+        [LEAKY_FILES],
     ),
 }
 

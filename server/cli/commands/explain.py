@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table as Grid
 
+from dal.kinds.field_parsers import instant
 from dal.model import Comment, rules
 from dal.query.pagination import Page
 from dal.query.trace import ExecutionStatistics, Trace
@@ -16,7 +17,6 @@ from dal.stores import Stores
 from resolvers.selection import DEFAULT_SIZE, MAX_ROWS, CommentOrder, plain_slice
 from server.cli.console import console
 from server.cli.options import STORE, takes
-from server.importer.field_parsers import instant
 from server.local_engine.storage import open_table
 from server.settings import Settings
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
+from dal.composition import FILE_KINDS
 from dal.dynamodb.concurrency import Pace
 from server.cli.long_running import ReadUnits, long_running, scanning
 from server.cli.options import STORE, takes
@@ -14,7 +15,6 @@ from server.errors import DIFFERS, CommandError
 from server.exporter.export_files import Target, directory_of, export_to_stdout, single_file
 from server.exporter.export_files import export as export_to
 from server.exporter.export_rows import Format, Layout
-from server.importer.file_kinds import FILE_KINDS
 from server.importer.losses import counted
 from server.local_engine.storage import open_store
 from server.settings import Settings

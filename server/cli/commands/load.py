@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
+from dal.composition import FILE_KINDS
 from dal.dynamodb.concurrency import Pace
+from dal.kinds.field_parsers import DateUnit
+from dal.kinds.item_kind import Put
 from dal.table.errors import DalError
 from server.cli.long_running import WriteUnits, long_running
 from server.cli.options import STORE, takes
@@ -21,8 +24,6 @@ from server.importer.column_mapping import (
     make_column_mapping,
     preset_names,
 )
-from server.importer.field_parsers import DateUnit
-from server.importer.file_kinds import FILE_KINDS, Put
 from server.importer.losses import Losses, counted
 from server.importer.opening import open_file
 from server.importer.rows import RejectsFile, rejects_file

@@ -15,7 +15,6 @@ import typer
 from dal.composition import KINDS
 from dal.dynamodb import admin
 from dal.dynamodb.concurrency import Pace
-from dal.kinds.item_kind import COMMENTS, ORDERS, TICKETS
 from dal.maintenance.erasure import Choices, CommentFate, Erased, Erasure, Fate
 from dal.maintenance.personal_data import exported, find, kind_in, scan
 from dal.model import rules
@@ -177,10 +176,11 @@ async def erase(
         store.table.pace = Pace(write_units)
         store.table.read_pace = Pace(read_units, reads=True)
         found = _counts([item async for item in find(store.table, name, KINDS)], name)
-        if scans and all(map(choices.keeps, found)):
+        to_keep = {kind.name for kind in KINDS if choices.fate(kind) == "keep"}
+        if scans and found.keys() <= to_keep:
             async with scanning(store) as (_, seen):
                 found = _counts(await scan(store.table, name, seen, KINDS), name)
-        if all(map(choices.keeps, found)):
+        if found.keys() <= to_keep:
             kept = f", except {_listed(found)} that you chose to keep" if found else ""
             typer.echo(f"The table has no data of {name}{kept}.")
             return
@@ -235,12 +235,9 @@ def _listed(counts: Counter[str], choices: Choices | None = None, tense: str = "
     With ``choices``, the text contains what happens to the data, such as ``2 comments deleted``. If
     ``tense`` is ``will be``, the text is ``2 comments will be deleted``.
     """
-    fates: dict[str, str] = {kind.name: "rename" for kind in KINDS if kind.renamed}
-    if choices is not None:
-        fates |= {COMMENTS: choices.comments, ORDERS: choices.orders, TICKETS: choices.tickets}
     parts = [
         counted(counts[kind.name], kind.noun)
-        + (f" {tense}{_FATES[fates.get(kind.name, 'delete')]}" if choices else "")
+        + (f" {tense}{_FATES[choices.fate(kind)]}" if choices else "")
         for kind in KINDS
         if counts[kind.name]
     ]

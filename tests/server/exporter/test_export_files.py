@@ -13,6 +13,7 @@ import duckdb
 import orjson
 import pytest
 
+from dal.composition import FILE_KINDS
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key
 from dal.errors import NotFoundError
@@ -24,7 +25,6 @@ from server.errors import CommandError
 from server.exporter import export_files
 from server.exporter.export_files import Manifest, directory_of, export, single_file
 from server.exporter.export_rows import Format, Layout
-from server.importer.file_kinds import FILE_KINDS, FileKindName
 from tests import oracle
 from tests.moderating import held_for
 from tests.server.exporter.objects import SmallPages
@@ -37,7 +37,7 @@ async def exported(
     out: Path,
     written_in: Format = "jsonl",
     *,
-    kinds: Sequence[FileKindName] = ("comments",),
+    kinds: Sequence[str] = ("comments",),
     force: bool = False,
     all_states: bool = False,
 ) -> Manifest:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from dal.composition import KINDS
+from dal.composition import FILE_KINDS, KINDS
 from dal.dynamodb.table import Table
 from dal.entities.case import commented_id
 from dal.maintenance.erasure import Choices, Erasure
@@ -20,7 +20,6 @@ from dal.table.errors import InvalidArgumentError
 from server.exporter.export_files import directory_of, export
 from server.exporter.export_rows import Format, Layout
 from server.importer.column_mapping import NO_PRESET, ColumnMapping, make_column_mapping
-from server.importer.file_kinds import FILE_KINDS, FileKindName
 from server.importer.opening import open_file
 from server.importer.rows import RejectsFile
 from server.importer.run import Load
@@ -32,10 +31,10 @@ from tests.server.serving import AWS, called
 from tests.strategies import comment
 from tests.verifying import verify
 
-FILES: Sequence[FileKindName] = list(FILE_KINDS)
+FILES: Sequence[str] = list(FILE_KINDS)
 
 
-async def load(table: Table, file: Path, kind: FileKindName) -> None:
+async def load(table: Table, file: Path, kind: str) -> None:
     mapping: ColumnMapping[Any] = make_column_mapping(FILE_KINDS[kind], [], [])
     with open_file(file, NO_PRESET, mapping, None) as opened:
         rejects = RejectsFile(file.with_suffix(".rejects"))
@@ -95,7 +94,7 @@ async def test_the_commands_create_an_equal_table_and_equal_files(
 
 async def moved(first: Table, second: Table, directory: Path) -> None:
     """Export comments with their reports and cases, and load them into the second table."""
-    kinds: Sequence[FileKindName] = ("comments", "reports", "cases")
+    kinds: Sequence[str] = ("comments", "reports", "cases")
     target = directory_of(directory, kinds, Layout("jsonl", all_states=True))
     await export(first, target, "here", lambda _: None)
     for kind in kinds:

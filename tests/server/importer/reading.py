@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dal.composition import FILE_KINDS
 from dal.model import Comment
 from dal.table.errors import InvalidArgumentError
 from dal.writes.overwrite import Outcome, compared, summed
@@ -15,7 +16,6 @@ from server.importer.column_mapping import (
     Preset,
     make_column_mapping,
 )
-from server.importer.file_kinds import FILE_KINDS, FileKindName
 from server.importer.opening import open_file
 from server.importer.rows import Reject, RejectsFile, Row
 from server.importer.source import Counted, Source, source_of
@@ -90,7 +90,7 @@ class RecordingStore:
 
 
 def read_file(
-    path: Path, kind: FileKindName = "comments", preset: Preset = NO_PRESET
+    path: Path, kind: str = "comments", preset: Preset = NO_PRESET
 ) -> tuple[list[Any], list[Reject]]:
     """Return the objects of a file's valid rows, and the rejected rows."""
     mapping: ColumnMapping[Any] = make_column_mapping(FILE_KINDS[kind], [], [], preset)

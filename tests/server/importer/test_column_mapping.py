@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from dal.kinds.file_kinds import COMMENTS, ORGANIZATIONS
 from dal.model import Comment
 from dal.model.owners import has_account
 from dal.table.errors import InvalidArgumentError
@@ -19,7 +20,6 @@ from server.importer.column_mapping import (
     preset_names,
     presets,
 )
-from server.importer.file_kinds import COMMENTS, ORGANIZATIONS
 from server.importer.opening import format_by_content, preset_for, rows_of
 from server.importer.source import open_source
 from tests.server.importer.reading import HEADER, row

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dal.kinds.file_kinds import COMMENTS
 from server.errors import CommandError
 from server.importer import losses as module
 from server.importer.column_mapping import Preset, make_column_mapping
-from server.importer.file_kinds import COMMENTS
 from server.importer.losses import Losses, SharedIds
 from server.importer.rows import Reject, Row
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dal.kinds.file_kinds import COMMENTS
 from server.errors import CommandError
 from server.importer.column_mapping import NO_PRESET, make_column_mapping, presets
-from server.importer.file_kinds import COMMENTS
 from server.importer.losses import Losses
 from server.importer.opening import open_file
 from server.importer.rows import RejectsFile, Row

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dal.kinds.file_kinds import COMMENTS
+from dal.kinds.item_kind import Put
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository
 from dal.writes.overwrite import Outcome
 from server.errors import CommandError
 from server.importer.column_mapping import make_column_mapping
-from server.importer.file_kinds import COMMENTS, Put
 from server.importer.rows import Reject, RejectsFile, Row
 from server.importer.run import Load
 from server.importer.source import Counted, open_source, source_of

@@ -1,16 +1,21 @@
 """The kinds of files: comments, orders, tickets and others, with the fields of each kind.
 
 ``load`` uses these declarations to parse rows, and ``export`` uses them to write rows. A new kind
-needs an entry in ``FILE_KINDS``, and its items in ``dal.composition.KINDS``.
+needs an entry in ``dal.composition.KINDS``, with the items that its files contain.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from operator import attrgetter
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any
 
 from dal.dynamodb.table import Table
-from dal.entities.case import Case, Decision
+from dal.entities.case import Case, Decision, case_in
+from dal.entities.comment import STATE, is_tombstone
+from dal.entities.submission import stored
+from dal.entities.vote import is_counted
+from dal.kinds import field_parsers
+from dal.kinds.item_kind import Field, FileKind, Put, Thing
 from dal.model import (
     Comment,
     Order,
@@ -31,70 +36,18 @@ from dal.model.moderation import ReviewCause, Verdict
 from dal.model.owners import imported_owner
 from dal.model.reports import Report, ReportReason
 from dal.model.votes import Vote
+from dal.query.pagination import Slice
 from dal.repositories.orders import OrderRepository
 from dal.repositories.organizations import OrganizationRepository
 from dal.repositories.products import ProductRepository
 from dal.repositories.tickets import TicketRepository
-from dal.repositories.users import UserRepository
+from dal.repositories.users import UserRepository, decode_profile
 from dal.stores import Stores
 from dal.table.errors import InvalidArgumentError
 from dal.table.key_parts import escape
-from dal.writes.overwrite import Outcome
-from server.importer import field_parsers
-
-Thing = TypeVar("Thing")
-
-FileKindName: TypeAlias = str
-"""The name of a kind of file, such as ``comments``. ``FILE_KINDS`` has all names."""
-
-Put = Callable[[Sequence[Thing]], Awaitable[Outcome]]
-"""A function that stores objects with distinct ids. An object replaces the stored object with the
-same id. The function returns the number of new, changed and unchanged objects. It also returns the
-ids of comments that the table refuses, because their authors have other comments on the same
-products. It raises DalError."""
 
 _INSTANT = "TIMESTAMPTZ"
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One field of a row: its name, parser, and Parquet type, and how loads and exports use it."""
-
-    name: str
-    parse: Callable[[str, object], object]
-    required: bool = True
-    parquet: str = "VARCHAR"
-    kept: bool = False
-    """Whether a load keeps the stored value if the file lacks the column. If the file has the
-    column, an empty cell removes the stored value. In JSONL and XML, the file also has each column
-    that a preset or --map names. The field ``state`` is an exception: with an empty cell, the
-    stored state is kept."""
-    or_else: str = ""
-    """The field that a row may have instead of this required field."""
-    strict: bool = False
-    """Whether a row is rejected if its cell is not in the preset's ``values`` for this field. If
-    ``strict`` is false, such a cell counts as empty."""
-    all_states: bool = False
-    """Whether the field is only in exports with ``--all-states``, which include unpublished
-    comments."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileKind(Generic[Thing]):
-    """One kind of file, for example a file of comments. Each row becomes one object."""
-
-    name: FileKindName
-    fields: tuple[Field, ...]
-    make: Callable[[Mapping[str, Any]], Thing]
-    """Makes an object from the values of a row, by field name."""
-    cells: Callable[[Thing], Iterable[object]]
-    """Returns an object's values, in the order of the fields."""
-    identity: Callable[[Thing], str]
-    """Returns the id that decides whether two rows describe the same object."""
-    put: Callable[[Table], Put[Thing]]
-    after: Callable[[Thing, Thing], Thing] = lambda _, later: later
-    """Combines the objects of an earlier and a later row with the same identity into one object.
-    A load of this object has the same result as loads of the earlier row and then the later row."""
+_USERS_AT_ONCE = 1_000
 
 
 def _owned(
@@ -271,10 +224,13 @@ COMMENTS: FileKind[Any] = FileKind(
     make=_comment_row,
     cells=_comment_cells,
     identity=lambda row: loaded(row).comment.comment_id,
-    put=lambda table: Stores(table).comments.put_many,
+    put=lambda table: Stores(table).writer.put_many,
     after=lambda earlier, later: (
         later if isinstance(earlier, Comment) else loaded(later).after(earlier)
     ),
+    contains=lambda item: STATE not in item and not is_tombstone(item),
+    unpublished=lambda item: STATE in item,
+    decode=stored,
 )
 
 
@@ -314,6 +270,19 @@ def _roster_cells(roster: Roster) -> Iterable[object]:
     return (roster.organization.name, roster.organization.subscription_plan, users)
 
 
+async def _with_users(table: Table, organization: Organization) -> Roster:
+    """Return an organisation with its users."""
+    organizations, users = OrganizationRepository(table), list[OrganizationUser]()
+    after = None
+    while True:
+        cut = Slice(_USERS_AT_ONCE, after=after, next_page=True)
+        page = await organizations.users(organization.name, cut)
+        users += page.nodes
+        if not page.page_info.has_next_page:
+            return Roster(organization, users)
+        after = page.edges[-1].position
+
+
 ORGANIZATIONS = FileKind(
     name="organizations",
     fields=(
@@ -325,6 +294,7 @@ ORGANIZATIONS = FileKind(
     cells=_roster_cells,
     identity=lambda roster: roster.organization.name,
     put=lambda table: OrganizationRepository(table).put_many,
+    complete=_with_users,
 )
 
 
@@ -368,6 +338,7 @@ PROFILES = FileKind(
     cells=lambda pair: (pair[0], pair[1].full_name, pair[1].email),
     identity=lambda pair: pair[0],
     put=_put_profiles,
+    decode=decode_profile,
 )
 
 
@@ -491,6 +462,7 @@ CASES = FileKind(
     cells=_case_cells,
     identity=lambda one: one.comment_id,
     put=lambda table: Stores(table).reports.put_cases,
+    decode=case_in,
 )
 
 VOTES = FileKind(
@@ -504,16 +476,5 @@ VOTES = FileKind(
     cells=lambda one: one,
     identity=lambda one: f"{escape(one.comment_id)}#{escape(one.username)}",
     put=lambda table: Stores(table).votes.put_many,
+    contains=is_counted,
 )
-
-FILE_KINDS: Mapping[FileKindName, FileKind[Any]] = {
-    "comments": COMMENTS,
-    "orders": ORDERS,
-    "organizations": ORGANIZATIONS,
-    "tickets": TICKETS,
-    "profiles": PROFILES,
-    "products": PRODUCTS,
-    "reports": REPORTS,
-    "cases": CASES,
-    "votes": VOTES,
-}

@@ -17,7 +17,6 @@ from typing import Literal, TypeAlias, TypeVar
 
 from dal.model import OrderLine, Photo, UserType, rules
 from dal.table.errors import InvalidArgumentError
-from server.errors import CommandError
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,9}(\.0*)?")
 _COUNT = re.compile(r"([0-9]{1,9}|[0-9]{1,3}(,[0-9]{3}){1,2})(\.0*)?")
@@ -161,8 +160,6 @@ _ZONE = re.compile(r"(?<! ) *+(UTC|GMT|Z)$|(?<! ) ++(?=[+-][0-9]{2}:?[0-9]{2}$)"
 """Matches the ends of dates that ``datetime.fromisoformat`` cannot read: ``UTC``, ``GMT``, a ``Z``
 after a space, or a space before an offset such as ``+01:00``."""
 
-_PROBE = datetime(2003, 11, 22, tzinfo=UTC)
-
 
 @dataclass(frozen=True, slots=True)
 class DateReader:
@@ -216,29 +213,6 @@ def _in_iso(found: re.Match[str]) -> str:
 
 
 instant = DateReader()
-
-
-def date_reader(unit: DateUnit | None, form: str | None) -> DateReader:
-    """Return a parser of dates.
-
-    Raise CommandError if ``form`` lacks the year, month or day, or if both arguments are given.
-    """
-    if form is None:
-        return DateReader(unit)
-    if unit is not None:
-        raise CommandError(
-            "--date-unit and --date-format cannot be used together: remove one of them."
-        )
-    try:
-        probe = datetime.strptime(_PROBE.strftime(form), form)  # noqa: DTZ007 - only the day matters
-    except (ValueError, re.error):
-        probe = None
-    if probe is None or probe.date() != _PROBE.date():
-        raise CommandError(
-            f"--date-format {form!r} lacks the day, month or year: write it as for strptime, such "
-            "as '%m/%d/%Y' or '%d.%m.%Y %H:%M'."
-        )
-    return DateReader(unit, form)
 
 
 _PHOTOS = [{"url": "https://shop.example/kettle.jpg", "alt": "On my stove"}]

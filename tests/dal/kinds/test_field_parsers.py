@@ -10,12 +10,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from dal.kinds import field_parsers as parsers
+from dal.kinds.field_parsers import DateReader, instant
+from dal.kinds.file_kinds import PROFILES, REPORTS, VOTES
+from dal.kinds.item_kind import FileKind
 from dal.model import Money, OrderLine, OrderStatus, Photo, UserType
 from dal.table.errors import InvalidArgumentError
 from server.errors import CommandError
-from server.importer import field_parsers as parsers
-from server.importer.field_parsers import DateReader, date_reader, instant
-from server.importer.file_kinds import PROFILES, REPORTS, VOTES, FileKind
+from server.importer.column_mapping import date_reader
 
 Parser = Callable[[str, object], Any]
 
