@@ -28,16 +28,17 @@ async def test_discovery_finds_the_issuers_keys(address: str) -> None:
         (published,) = (await client.get(f"{address}/jwks")).json()["keys"]
     key = await Issuer(address).key(published["kid"])
     assert key.key_id == published["kid"]
-    with pytest.raises(jwt.PyJWKClientError, match="no such key"):
+    with pytest.raises(jwt.PyJWKClientError):
         await Issuer(address).key("unknown")
 
 
 async def test_discovery_with_another_issuer_name_is_refused(
     address: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with pytest.raises(KeysUnavailableError, match="try again in a moment"):
+    with pytest.raises(KeysUnavailableError):
         await Issuer(f"{address}/").key("any")
-    assert f"it names the issuer {address!r}: set --jwt-issuer to exactly this text" in caplog.text
+    assert repr(address) in caplog.text
+    assert "--jwt-issuer" in caplog.text
 
 
 async def test_an_unreachable_issuer_is_requested_at_most_every_five_seconds(
@@ -47,14 +48,16 @@ async def test_an_unreachable_issuer_is_requested_at_most_every_five_seconds(
     for _ in range(3):
         with pytest.raises(KeysUnavailableError):
             await issuer.key("any")
-    assert caplog.text.count("cannot be used") == 1
+    assert len(caplog.records) == 1
 
 
 async def test_the_start_logs_a_warning_if_the_issuer_is_unreachable(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     await Issuer(jwks_url="http://127.0.0.1:9/keys").warn_if_unavailable()
-    assert "The key set of http://127.0.0.1:9/keys cannot be used" in caplog.text
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert "http://127.0.0.1:9/keys" in record.getMessage()
 
 
 async def test_cached_keys_are_used_while_the_issuer_is_unreachable(

@@ -11,7 +11,7 @@ from jwt.algorithms import RSAAlgorithm
 
 from resolvers.context import Viewer
 from server.auth.authenticator import Authenticator, make_token
-from server.auth.claims import InvalidTokenError
+from server.auth.claims import InvalidTokenError, TokenFlaw
 from server.errors import CommandError
 from server.services import authenticator_of
 from server.settings import Settings
@@ -194,29 +194,31 @@ async def test_a_jwt_signed_with_the_secret_has_marginalias_claims(name: str) ->
 
 
 async def test_a_key_of_the_set_cannot_sign_for_marginalias_issuer() -> None:
-    with pytest.raises(InvalidTokenError, match="another issuer"):
+    with pytest.raises(InvalidTokenError) as caught:
         await provider("keycloak").viewer(signed(KEYCLOAK, iss="marginalia"))
+    assert caught.value.flaw is TokenFlaw.ISSUER
 
 
 async def test_a_configured_claim_is_required() -> None:
-    with pytest.raises(InvalidTokenError, match=r"lacks the claim 'user_metadata\.full_name'"):
+    with pytest.raises(InvalidTokenError, match=r"'user_metadata\.full_name'") as caught:
         await provider("supabase").viewer(signed(SUPABASE, user_metadata={}))
+    assert caught.value.flaw is TokenFlaw.CLAIMS
 
 
 def test_sign_in_with_a_shared_table_requires_a_shared_secret() -> None:
     given = {"sign_in_client_id": "pages", "sign_in_client_secret": "secret", "jwt_audience": "api"}
-    with pytest.raises(CommandError, match="needs MARGINALIA_JWT_SECRET"):
+    with pytest.raises(CommandError, match=r"--sign-in-client-id .*MARGINALIA_JWT_SECRET"):
         Settings(jwt_issuer="https://login.shop.example", aws=True, **given)  # type: ignore[arg-type]
 
 
 def test_sign_in_requires_an_issuer() -> None:
-    with pytest.raises(CommandError, match="needs --sign-in-client-secret and --jwt-issuer"):
+    with pytest.raises(CommandError, match=r"--sign-in-client-secret .*--jwt-issuer"):
         Settings(sign_in_client_id="pages", sign_in_client_secret="secret")
 
 
 @pytest.mark.parametrize("role", ["admins", "admins=moderater", "=staff"])
 def test_a_role_is_mapped_to_one_of_marginalias_roles(role: str) -> None:
-    with pytest.raises(CommandError, match="does not end in =staff, =moderator or =merchant"):
+    with pytest.raises(CommandError, match=f"--jwt-role {role} .*=staff.*=moderator.*=merchant"):
         Settings(jwt_roles=(role,))
 
 
@@ -230,5 +232,5 @@ async def test_a_role_may_be_mapped_to_two_of_marginalias_roles() -> None:
 
 
 def test_an_issuer_requires_an_audience() -> None:
-    with pytest.raises(CommandError, match="--jwt-issuer needs --jwt-audience"):
+    with pytest.raises(CommandError, match=r"--jwt-issuer .*--jwt-audience"):
         Settings(jwt_issuer="https://login.shop.example")

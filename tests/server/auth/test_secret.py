@@ -3,7 +3,14 @@ from pathlib import Path
 
 import pytest
 
-from server.auth.secret import FILE_NAME, checked_secret, ensure_secret, read_secret, secret_source
+from server.auth.secret import (
+    FILE_NAME,
+    MIN_BYTES,
+    checked_secret,
+    ensure_secret,
+    read_secret,
+    secret_source,
+)
 from server.errors import CommandError
 
 
@@ -43,28 +50,27 @@ def test_the_second_process_uses_the_secret_of_the_first(
 @pytest.mark.parametrize("content", ["", "short\n"])
 def test_a_too_short_secret_file_is_reported(tmp_path: Path, content: str) -> None:
     (tmp_path / FILE_NAME).write_text(content)
-    with pytest.raises(CommandError, match=f"{FILE_NAME} has . bytes, but HS256 needs at least 32"):
+    with pytest.raises(CommandError, match=f"{FILE_NAME} .*{MIN_BYTES}"):
         ensure_secret(tmp_path)
 
 
 def test_an_unreadable_secret_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).mkdir()
-    with pytest.raises(CommandError, match="cannot be read"):
+    with pytest.raises(CommandError, match=FILE_NAME) as caught:
         read_secret(tmp_path)
+    assert isinstance(caught.value.__cause__, IsADirectoryError)
 
 
 def test_a_directory_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(
-        CommandError, match="Choose another --data-dir or set MARGINALIA_JWT_SECRET"
-    ):
+    with pytest.raises(CommandError, match=r"--data-dir .*MARGINALIA_JWT_SECRET"):
         ensure_secret(tmp_path / "file")
 
 
 def test_a_configured_secret_takes_precedence_and_must_be_long(tmp_path: Path) -> None:
     ensure_secret(tmp_path)
     assert secret_source("c" * 32, tmp_path)() == "c" * 32
-    with pytest.raises(CommandError, match="MARGINALIA_JWT_SECRET has 31 bytes"):
+    with pytest.raises(CommandError, match=r"MARGINALIA_JWT_SECRET .*31"):
         secret_source("c" * 31, tmp_path)
 
 
