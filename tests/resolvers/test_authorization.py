@@ -14,7 +14,7 @@ from tests.strategies import comment
 def test_a_viewer_is_required() -> None:
     viewer = Viewer("ana")
     assert require_viewer(Context(viewer, STORES)) is viewer
-    with pytest.raises(UnauthenticatedError, match="'Authorization: Bearer <JWT>'"):
+    with pytest.raises(UnauthenticatedError):
         require_viewer(Context(None, STORES))
 
 
@@ -39,5 +39,5 @@ def test_authors_and_moderators_change_a_comment(viewer: Viewer, allowed: bool) 
     if allowed:
         may_change(viewer, written)
     else:
-        with pytest.raises(ForbiddenError, match="Only the author and moderators"):
+        with pytest.raises(ForbiddenError):
             may_change(viewer, written)

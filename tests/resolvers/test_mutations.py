@@ -44,12 +44,8 @@ async def deleting(info: Info, *, fault: Exception | None = None) -> DeletePaylo
     ("fault", "shown"),
     [
         (
-            InvalidArgumentError("rating", "rating is 6; it must be from 1 to 5."),
-            UserError(
-                "rating is 6; it must be from 1 to 5.",
-                UserErrorCode.BAD_ARGUMENT,
-                ["input", "rating"],
-            ),
+            InvalidArgumentError("rating", "Too high."),
+            UserError("Too high.", UserErrorCode.BAD_ARGUMENT, ["input", "rating"]),
         ),
         (NotFoundError("It is gone."), UserError("It is gone.", UserErrorCode.NOT_FOUND)),
         (AlreadyExistsError("There."), UserError("There.", UserErrorCode.ALREADY_EXISTS)),

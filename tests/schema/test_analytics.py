@@ -150,36 +150,36 @@ TREND = '{ product(productId: "42") { trend(%s) { points { start } } } }'
 
 
 @pytest.mark.parametrize(
-    ("arguments", "argument", "sentence"),
+    ("arguments", "argument", "value"),
     [
         (
             'interval: DAY, from: "1020-01-01T00:00Z", to: "2020-01-01T00:00Z"',
             "from",
-            "the maximum is 400",
+            "400",
         ),
-        ('interval: DAY, from: "0001-01-01T00:00Z"', "from", "the maximum is 400"),
+        ('interval: DAY, from: "0001-01-01T00:00Z"', "from", "400"),
         (
             'interval: DAY, from: "2024-01-01T00:00Z", to: "2024-01-01T00:00Z"',
             "from",
-            "must be earlier than",
+            "`to`",
         ),
         (
             'interval: DAY, from: "2024-01-02T00:00Z", to: "2024-01-01T00:00Z"',
             "from",
-            "must be earlier than",
+            "`to`",
         ),
-        ('interval: DAY, from: "0001-01-01T00:00:00+14:00"', "from", "out of range"),
+        ('interval: DAY, from: "0001-01-01T00:00:00+14:00"', "from", "9999"),
         ('interval: MONTH, language: ["en", "no language"]', "language", "BCP 47"),
     ],
 )
 async def test_bad_arguments_of_a_trend_are_reported(
-    ask: Ask, arguments: str, argument: str, sentence: str
+    ask: Ask, arguments: str, argument: str, value: str
 ) -> None:
     answer = await ask(TREND % arguments)
     (error,) = answer["errors"]
     assert answer["data"]["product"] == {"trend": None}
     assert error["extensions"] == {"code": "BAD_ARGUMENT", "argument": argument}
-    assert sentence in error["message"]
+    assert value in error["message"]
 
 
 @pytest.mark.parametrize(

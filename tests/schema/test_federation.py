@@ -96,41 +96,31 @@ async def test_too_many_representations_are_refused_before_a_read(
     assert reads == {}
 
 
-PLACE = "representations.1"
-NAMES = "must be Product or ProductGroup or Comment or Author."
+TYPES = "Product or ProductGroup or Comment or Author"
 
 
 @pytest.mark.parametrize(
-    ("representation", "message"),
+    ("representation", "key", "value"),
     [
-        ("Product", f"{PLACE}: __typename {NAMES}"),
-        ([], f"{PLACE}: __typename {NAMES}"),
-        ({"productId": "p1"}, f"{PLACE}: __typename {NAMES}"),
-        ({"__typename": ["Product"]}, f"{PLACE}: __typename {NAMES}"),
-        ({"__typename": "product", "productId": "p1"}, f"{PLACE}: __typename {NAMES}"),
-        ({"__typename": "Order", "id": to_base64("Order", "1")}, f"{PLACE}: __typename {NAMES}"),
-        ({"__typename": "Product"}, f"{PLACE}: Product needs productId, a string."),
-        (
-            {"__typename": "Product", "id": to_base64("Product", "p1")},
-            f"{PLACE}: Product needs productId, a string.",
-        ),
-        (
-            {"__typename": "Product", "productId": 1},
-            f"{PLACE}: Product needs productId, a string.",
-        ),
-        ({"__typename": "Product", "productId": ""}, f"{PLACE}.productId is empty."),
-        ({"__typename": "Product", "productId": " "}, f"{PLACE}.productId ' ' is blank."),
-        ({"__typename": "Comment", "id": None}, f"{PLACE}: Comment needs id, a string."),
-        ({"__typename": "Comment", "id": "1"}, f"{PLACE}.id '1' is not the id of a Comment."),
-        ({"__typename": "Author", "username": "ann"}, f"{PLACE}: Author needs id, a string."),
-        (
-            {"__typename": "Comment", "id": to_base64("Product", "1")},
-            f"{PLACE}.id 'UHJvZHVjdDox' is not the id of a Comment.",
-        ),
+        ("Product", "", TYPES),
+        ([], "", TYPES),
+        ({"productId": "p1"}, "", TYPES),
+        ({"__typename": ["Product"]}, "", TYPES),
+        ({"__typename": "product", "productId": "p1"}, "", TYPES),
+        ({"__typename": "Order", "id": to_base64("Order", "1")}, "", TYPES),
+        ({"__typename": "Product"}, "", "Product needs productId"),
+        ({"__typename": "Product", "id": to_base64("Product", "p1")}, "", "needs productId"),
+        ({"__typename": "Product", "productId": 1}, "", "Product needs productId"),
+        ({"__typename": "Product", "productId": ""}, ".productId", "empty"),
+        ({"__typename": "Product", "productId": " "}, ".productId", "' '"),
+        ({"__typename": "Comment", "id": None}, "", "Comment needs id"),
+        ({"__typename": "Comment", "id": "1"}, ".id", "'1'"),
+        ({"__typename": "Author", "username": "ann"}, "", "Author needs id"),
+        ({"__typename": "Comment", "id": to_base64("Product", "1")}, ".id", "'UHJvZHVjdDox'"),
     ],
 )
 async def test_an_invalid_representation_is_an_error_in_its_place(
-    table: Table, representation: object, message: str
+    table: Table, representation: object, key: str, value: str
 ) -> None:
     valid = product("p1")[0]
     answer, _ = await asked(
@@ -138,9 +128,9 @@ async def test_an_invalid_representation_is_an_error_in_its_place(
     )
     assert answer["data"]["found"] == [{"__typename": "Product"}, None, {"__typename": "Product"}]
     (error,) = answer["errors"]
-    assert error["message"] == message
+    assert value in error["message"]
     assert error["path"] == ["found", 1]
-    assert error["extensions"]["code"] == "BAD_ARGUMENT"
+    assert error["extensions"] == {"code": "BAD_ARGUMENT", "argument": f"representations.1{key}"}
 
 
 json = st.recursive(

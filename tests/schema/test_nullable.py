@@ -116,7 +116,7 @@ async def test_a_page_is_returned_although_its_total_could_not_be_read(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def failing(*_: object, **__: object) -> None:
-        raise StoreUnavailableError("DynamoDB does not answer.")
+        raise StoreUnavailableError("Away.")
 
     monkeypatch.setattr(CommentRepository, "total", failing)
     answer = await run('{ product(productId: "1") { comments { nodes { id } totalCount } } }')

@@ -9,6 +9,7 @@ from strawberry import Schema
 
 from dal.dynamodb.table import Table
 from dal.query.pagination import Slice
+from dal.query.plan import ReasonCode
 from dal.repositories.comments import CommentRepository, Selection
 from dal.stores import Stores
 from resolvers.selection import TRACED
@@ -147,8 +148,8 @@ async def test_every_plan_returns_the_same_page(run: Run, filters: dict[str, Any
     assert plans["ROW_LOCATIONS"]["itemsRead"] <= plans["COUNTS"]["itemsRead"]
     reasons = {basis: plans[basis]["alternatives"][0]["reason"] for basis in BASES[:2]}
     assert reasons == {
-        "ROW_LOCATIONS": "Lowest cost, estimated from the row locations of earlier reads.",
-        "COUNTS": "Lowest cost, estimated from the counts.",
+        "ROW_LOCATIONS": ReasonCode.LEAST_BY_LOCATIONS,
+        "COUNTS": ReasonCode.LEAST_BY_COUNTS,
     }
     usual = await run(PLANNED, explain=True, **filters)
     assert usual["data"]["product"]["comments"]["nodes"] == listed[0]

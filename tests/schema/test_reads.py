@@ -260,8 +260,7 @@ async def test_nodes_accepts_at_most_100_ids(run: Run) -> None:
     gone = "Q29tbWVudDpnb25l"
     assert await run(query, ids=[gone] * 100) == {"data": {"nodes": [None] * 100}, "errors": []}
     (error,) = (await run(query, ids=[gone] * 101))["errors"]
-    assert error["message"] == "ids has 101 entries; the maximum is 100."
-    assert error["extensions"]["code"] == "BAD_ARGUMENT"
+    assert error["extensions"] == {"code": "BAD_ARGUMENT", "argument": "ids"}
 
 
 async def test_a_missing_object_looked_up_by_id_is_null(run: Run) -> None:

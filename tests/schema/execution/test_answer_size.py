@@ -176,7 +176,7 @@ async def test_an_operation_ends_when_its_result_is_too_large(
 ) -> None:
     answer = await executed(each_schema, hurtful, text)
     assert (codes(answer), answer.data) == (["QUERY_TOO_COSTLY"], None)
-    assert "fewer rows or fields" in answer.errors[0].message
+    assert f"{MAX_RESPONSE:,} bytes" in answer.errors[0].message
 
 
 async def test_a_result_that_is_too_large_takes_little_memory(hurtful: Stores) -> None:

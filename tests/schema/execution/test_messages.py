@@ -2,12 +2,14 @@
 
 import json
 import re
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import Any
 
 import pytest
 from graphql import (
     GraphQLEnumType,
+    GraphQLError,
     GraphQLInputObjectType,
     GraphQLInputType,
     GraphQLList,
@@ -22,13 +24,21 @@ from graphql import (
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dal.dynamodb.errors import QueryTooCostlyError
 from schema.build import build_schema
+from schema.execution.compiled.answer_size import AnswerSize
+from schema.execution.documents import faults_of_variables
+from schema.execution.errors import client_error, client_errors
+from schema.execution.executable_schema import MAX_RESPONSE
 from schema.execution.input_errors import ValueRule, variable_errors
 from schema.execution.selections import operations_of
+from schema.execution.trusted_documents import TrustedDocuments
 from tests.resolvers.recording import ask
+from tests.schema.documents import chain
 from tests.strategies import MORE
 
-SCHEMA = build_schema()._schema
+BUILT = build_schema()
+SCHEMA, CACHE = BUILT._schema, BUILT.documents
 STRING = re.compile(r'"(\\.|[^"\\])*["…]')
 PYTHON = re.compile(
     r"\b(None|True|False|nan|inf|isoformat|ISO string|int\(\)|str|dict|tuple|bytes|object at|"
@@ -277,3 +287,62 @@ async def test_no_message_about_variables_contains_python_terms(
 def test_the_tests_send_every_mutation() -> None:
     assert isinstance(SCHEMA.mutation_type, GraphQLObjectType)
     assert len(OPERATIONS) == len(SCHEMA.mutation_type.fields) + 3
+
+
+def _message_of(error: GraphQLError) -> str:
+    return client_error(error).message
+
+
+def _ended(size: int) -> str:
+    with pytest.raises(QueryTooCostlyError) as caught:
+        AnswerSize(10, MAX_RESPONSE, QueryTooCostlyError).add(0, size)
+    return str(caught.value)
+
+
+def _nameless(text: str) -> str:
+    with pytest.raises(GraphQLError) as caught:
+        CACHE.checked(text).operation(None)
+    return caught.value.message
+
+
+SENTENCES: list[tuple[Callable[[], str], str]] = [
+    (
+        lambda: _message_of(GraphQLError("", original_error=KeyError("secret"))),
+        "The server failed on this field. The server's log has the reason under the request id.",
+    ),
+    (
+        lambda: client_errors([GraphQLError("")] * 60, introspection=True)[-1].message,
+        "40 more errors are not listed.",
+    ),
+    (
+        lambda: _ended(MAX_RESPONSE + 1),
+        (
+            "The operation has ended, because its result is larger than 9,000,000 bytes: select "
+            "fewer rows or fields."
+        ),
+    ),
+    (
+        lambda: _nameless("query a { __typename } query b { __typename }"),
+        "The document has several operations: name the operation to run in operationName.",
+    ),
+    (
+        lambda: faults_of_variables([0] * 1_001)[0].message,
+        "The variables contain more than 1,000 values: send fewer at a time.",
+    ),
+    (
+        lambda: CACHE.checked(chain(98)).errors[0].message,
+        (
+            "The document selects too many fields and fragments of the same object: select each "
+            "field once, and spread fewer fragments."
+        ),
+    ),
+    (
+        lambda: TrustedDocuments(CACHE).add_all({"a": "fragment B on Query { __typename }"})[0],
+        "Document 'a' cannot be registered: Fragment 'B' is never used. (line 1, column 1)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("said", "sentence"), SENTENCES)
+def test_a_refusal_has_a_sentence(said: Callable[[], str], sentence: str) -> None:
+    assert said() == sentence

@@ -1,0 +1,75 @@
+"""The sentences of ``resolvers`` about arguments and rights."""
+
+from collections.abc import Callable
+
+import pytest
+
+from dal.query.errors import InvalidCursorError
+from dal.table.errors import InvalidArgumentError
+from resolvers.authorization import (
+    ForbiddenError,
+    UnauthenticatedError,
+    may_change,
+    require_viewer,
+)
+from resolvers.context import Context, Viewer
+from resolvers.federation import _parse
+from resolvers.node_ids import parse_node_id
+from resolvers.selection import plain_slice
+from tests.resolvers.recording import STORES
+from tests.strategies import ORDINARY
+
+SENTENCES: list[tuple[Callable[[], object], type[Exception], str]] = [
+    (
+        lambda: plain_slice(101, None, None, None),
+        InvalidArgumentError,
+        "first is 101; it must be from 0 to 100.",
+    ),
+    (
+        lambda: plain_slice(1, None, 1, None),
+        InvalidArgumentError,
+        "Pass first or last, not both.",
+    ),
+    (
+        lambda: plain_slice(None, "nonsense", None, None),
+        InvalidCursorError,
+        (
+            "after: The cursor does not belong to this list: pass an edge's cursor back "
+            "unchanged, or pass no cursor to start at the beginning."
+        ),
+    ),
+    (
+        lambda: require_viewer(Context(None, STORES)),
+        UnauthenticatedError,
+        "This field needs a user: send the header 'Authorization: Bearer <JWT>'.",
+    ),
+    (
+        lambda: may_change(Viewer("stranger"), ORDINARY),
+        ForbiddenError,
+        "Only the author and moderators may change this comment.",
+    ),
+    (
+        lambda: _parse("representations.1", {"__typename": "Order"}),
+        InvalidArgumentError,
+        "representations.1: __typename must be Product or ProductGroup or Comment or Author.",
+    ),
+    (
+        lambda: _parse("representations.1", {"__typename": "Product"}),
+        InvalidArgumentError,
+        "representations.1: Product needs productId, a string.",
+    ),
+    (
+        lambda: parse_node_id("id", "1", "Comment"),
+        InvalidArgumentError,
+        "id '1' is not the id of a Comment.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("refusal", "kind", "sentence"), SENTENCES)
+def test_a_refusal_has_a_sentence(
+    refusal: Callable[[], object], kind: type[Exception], sentence: str
+) -> None:
+    with pytest.raises(kind) as caught:
+        refusal()
+    assert str(caught.value) == sentence
