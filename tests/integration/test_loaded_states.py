@@ -250,40 +250,19 @@ async def test_photos_change_only_by_files_with_photos(table: Table) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cells", "reason"),
+    ("cells", "column", "value"),
     [
-        (
-            {"state": "HIDDEN"},
-            "state is 'HIDDEN'; it must be one of PUBLISHED, PENDING, REJECTED.",
-        ),
-        (
-            {"replied_at": "2021-01-01"},
-            "reply is missing, but replied_at is not: add a reply.",
-        ),
-        (
-            {"reply": "x" * 2_001},
-            "reply is 2,001 characters long; the maximum is 2,000.",
-        ),
-        ({"photos": [KETTLE.url] * 11}, "photos has 11 entries; the maximum is 10."),
-        ({"state": True}, "state is True; it must be text."),
-        (
-            {"reason": "Spam."},
-            (
-                "reason is only for rows whose state is REJECTED, and the row has no state: leave "
-                "reason empty, or correct the state."
-            ),
-        ),
-        (
-            {"state": "PUBLISHED", "queued_at": "2024-01-01"},
-            (
-                "queued_at is only for rows whose state is PENDING or REJECTED, and the state is "
-                "PUBLISHED: leave queued_at empty, or correct the state."
-            ),
-        ),
+        ({"state": "HIDDEN"}, "state", "'HIDDEN'"),
+        ({"replied_at": "2021-01-01"}, "reply", "replied_at"),
+        ({"reply": "x" * 2_001}, "reply", "2,001"),
+        ({"photos": [KETTLE.url] * 11}, "photos", "11"),
+        ({"state": True}, "state", "True"),
+        ({"reason": "Spam."}, "reason", "REJECTED"),
+        ({"state": "PUBLISHED", "queued_at": "2024-01-01"}, "queued_at", "PUBLISHED"),
     ],
 )
 async def test_an_unknown_state_rejects_the_row(
-    table: Table, cells: dict[str, object], reason: str
+    table: Table, cells: dict[str, object], column: str, value: str
 ) -> None:
     said: list[str] = []
     opened = source(jsonl([row() | cells]))
@@ -292,7 +271,10 @@ async def test_an_unknown_state_rejects_the_row(
     with ProgressBar("test", None) as progress:
         progress.say = said.append  # type: ignore[assignment, method-assign]
         await work.run(Stores(table).comments.put_many, progress)
-    assert (said, await there(table)) == ([f"sample:1: {reason}"], None)
+    (line,) = said
+    assert line.startswith(f"sample:1: {column} ")
+    assert value in line
+    assert await there(table) is None
 
 
 @pytest.mark.parametrize("published", [False, True])

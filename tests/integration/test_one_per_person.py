@@ -215,7 +215,7 @@ async def test_if_comments_keep_changing_the_switch_ends_with_one_error(table: T
     client._faults.append(changing)
     with (
         patch("dal.maintenance.commented_marking.MAINTENANCE_DEADLINE", 0.2),
-        pytest.raises(ConflictError, match="run the same command again"),
+        pytest.raises(ConflictError, match="same command"),
     ):
         await switch_on(Table(client, table.name), at_once, ignore)
     await switch_on(table, at_once, ignore)
@@ -270,7 +270,7 @@ async def test_the_error_names_the_existing_comment(table: Table) -> None:
     assert error == {
         "code": "ALREADY_COMMENTED",
         "field": None,
-        "message": "You have another comment on this product: edit or delete it.",
+        "message": str(AlreadyCommentedError(None)),
         "existingId": node_id,
     }
     (there,) = await comments_of(stores.comments, "42")
@@ -358,14 +358,13 @@ async def test_switching_the_rule_off_and_on_corrects_the_records(table: Table) 
 async def test_a_rebuild_and_a_switch_of_the_rule_exclude_each_other(table: Table) -> None:
     store = MaintenanceStore(table)
     rebuilding = await store.announce(await store.read(), generation=1, rebuilding=True)
-    with pytest.raises(StoreRefusedError, match="complete it with `marginalia stats rebuild`"):
+    with pytest.raises(StoreRefusedError, match="`marginalia stats rebuild`"):
         await switch_on(table, at_once, ignore)
     marking = await store.announce(
         await store.announce(rebuilding, rebuilding=False), one_per_person=OnePerPerson.MARKING
     )
     for run in ("rebuilding", "upgrading"):
-        how = "complete it with `marginalia table one-per-person on`"
-        with pytest.raises(StoreRefusedError, match=how):
+        with pytest.raises(StoreRefusedError, match="table one-per-person on`"):
             await store.announce(marking, **{run: True})
 
 

@@ -81,45 +81,25 @@ async def test_photos_are_added_kept_replaced_and_removed(client: Client) -> Non
 
 
 @pytest.mark.parametrize(
-    ("photos", "field", "message"),
+    ("photos", "field", "value"),
     [
-        ([{"url": URL}] * 11, "photos", "photos has 11 entries; the maximum is 10."),
-        (
-            [ONE, {"url": "/kettle.jpg"}],
-            "photos.1.url",
-            "photos.1.url is not a URL such as 'https://shop.example/kettle.jpg'.",
-        ),
-        (
-            [{"url": "http://p.example/1.jpg"}],
-            "photos.0.url",
-            "photos.0.url is not a URL such as 'https://shop.example/kettle.jpg'.",
-        ),
-        (
-            [{"url": "https://ann@p.example/1.jpg"}],
-            "photos.0.url",
-            "photos.0.url is not a URL such as 'https://shop.example/kettle.jpg'.",
-        ),
-        (
-            [{"url": f"https://p.example/{'x' * 2_031}"}],
-            "photos.0.url",
-            "photos.0.url is 2,049 characters long; the maximum is 2,048.",
-        ),
-        (
-            [{"url": URL, "alt": "x" * 201}],
-            "photos.0.alt",
-            "photos.0.alt is 201 characters long; the maximum is 200.",
-        ),
+        ([{"url": URL}] * 11, "photos", "11"),
+        ([ONE, {"url": "/kettle.jpg"}], "photos.1.url", "URL"),
+        ([{"url": "http://p.example/1.jpg"}], "photos.0.url", "URL"),
+        ([{"url": "https://ann@p.example/1.jpg"}], "photos.0.url", "URL"),
+        ([{"url": f"https://p.example/{'x' * 2_031}"}], "photos.0.url", "2,049"),
+        ([{"url": URL, "alt": "x" * 201}], "photos.0.alt", "201"),
     ],
     ids=["too many", "path", "http", "user name", "long address", "long text"],
 )
 async def test_photos_that_break_a_rule_are_refused(
-    client: Client, photos: object, field: str, message: str
+    client: Client, photos: object, field: str, value: str
 ) -> None:
     payload = await client.add(photos=photos)
     assert payload["comment"] is None
-    assert payload["userErrors"] == [
-        {"field": ["input", *field.split(".")], "code": "BAD_ARGUMENT", "message": message}
-    ]
+    (error,) = payload["userErrors"]
+    assert (error["field"], error["code"]) == (["input", *field.split(".")], "BAD_ARGUMENT")
+    assert value in error["message"]
 
 
 async def test_a_retry_with_other_photos_is_refused(client: Client) -> None:

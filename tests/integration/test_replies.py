@@ -106,23 +106,21 @@ async def test_an_equal_reply_writes_nothing(
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "value"),
     [
-        ("", "text is empty: write something."),
-        (" \n\u200b", "text is empty: write something."),
-        ("x" * 2_001, "text is 2,001 characters long; the maximum is 2,000."),
+        ("", "empty"),
+        (" \n\u200b", "empty"),
+        ("x" * 2_001, "2,001"),
     ],
     ids=["empty", "blank", "too long"],
 )
-async def test_an_invalid_reply_is_refused(
-    run: Run, stores: Stores, text: str, message: str
-) -> None:
+async def test_an_invalid_reply_is_refused(run: Run, stores: Stores, text: str, value: str) -> None:
     await stores.comments.add(ONE)
     payload = await reply(run, text)
     assert payload["comment"] is None
-    assert payload["userErrors"] == [
-        {"field": ["input", "text"], "code": "BAD_ARGUMENT", "message": message}
-    ]
+    (error,) = payload["userErrors"]
+    assert (error["field"], error["code"]) == (["input", "text"], "BAD_ARGUMENT")
+    assert value in error["message"]
     assert await stores.comments.get("one") == ONE
     assert (await reply(run, "x" * 2_000))["userErrors"] == []
 

@@ -181,7 +181,7 @@ async def test_reports_do_not_undo_a_decision_on_the_same_text(each_table: Table
     assert await listed() == ["one"], "it is listed again, and stays published"
     assert await stores.comments.get("one") == ONE
     edited = await stores.comments.update("one", {"text": "new"}, anybody)
-    with pytest.raises(ConflictError, match="edited since you read it"):
+    with pytest.raises(ConflictError):
         await stores.moderation.approve("one", ONE.created_at, "mo")
     await report(6)
     held = await stores.moderation.get("one")

@@ -334,9 +334,9 @@ async def test_after_a_rejection_the_author_can_submit_the_comment_again(client:
         ReviewCause.EDIT,
         None,
     )
-    with pytest.raises(ConflictError, match="edited since you read it"):
+    with pytest.raises(ConflictError):
         await stores.moderation.approve(which, seen, "mo")
-    with pytest.raises(ConflictError, match="edited since you read it"):
+    with pytest.raises(ConflictError):
         await stores.moderation.reject(which, seen, "mo", "No.")
     edge = await stores.moderation.approve(which, version(again), "mo")
     assert edge.node._replace(touched_at=None) == again.published()

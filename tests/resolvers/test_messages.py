@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from dal.model import rules
 from dal.query.errors import InvalidCursorError
 from dal.table.errors import InvalidArgumentError
 from resolvers.authorization import (
@@ -14,6 +15,7 @@ from resolvers.authorization import (
 )
 from resolvers.context import Context, Viewer
 from resolvers.federation import _parse
+from resolvers.mutations import _changed
 from resolvers.node_ids import parse_node_id
 from resolvers.selection import plain_slice
 from tests.resolvers.recording import STORES
@@ -37,6 +39,11 @@ SENTENCES: list[tuple[Callable[[], object], type[Exception], str]] = [
             "after: The cursor does not belong to this list: pass an edge's cursor back "
             "unchanged, or pass no cursor to start at the beginning."
         ),
+    ),
+    (
+        lambda: _changed(rules.text, "text", None, False),
+        InvalidArgumentError,
+        "text is null. Leave it out to keep its value.",
     ),
     (
         lambda: require_viewer(Context(None, STORES)),

@@ -299,9 +299,9 @@ def _ended(size: int) -> str:
     return str(caught.value)
 
 
-def _nameless(text: str) -> str:
+def _not_found(text: str, name: str | None = None) -> str:
     with pytest.raises(GraphQLError) as caught:
-        CACHE.checked(text).operation(None)
+        CACHE.checked(text).operation(name)
     return caught.value.message
 
 
@@ -322,8 +322,16 @@ SENTENCES: list[tuple[Callable[[], str], str]] = [
         ),
     ),
     (
-        lambda: _nameless("query a { __typename } query b { __typename }"),
+        lambda: _not_found("query a { __typename } query b { __typename }"),
         "The document has several operations: name the operation to run in operationName.",
+    ),
+    (
+        lambda: _not_found("{ __typename }", "a"),
+        "The document has no operation with the name 'a'.",
+    ),
+    (
+        lambda: CACHE.checked("{ ...f } fragment f on Query { ...f }").errors[0].message,
+        "The fragment 'f' spreads itself: remove one of its spreads.",
     ),
     (
         lambda: faults_of_variables([0] * 1_001)[0].message,

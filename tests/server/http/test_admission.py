@@ -1,6 +1,7 @@
 """More requests than may run at once wait a short time, or get 503. Health checks always work."""
 
 import asyncio
+import json
 import logging
 from itertools import pairwise
 from typing import Any
@@ -40,10 +41,8 @@ async def test_requests_beyond_the_queue_are_refused_with_retry_after() -> None:
         await running(app, busy)
         status, text = await client.ask(POST)
         assert status == 503  # the other request still runs
-        assert text == (
-            '{"errors":[{"message":"The server is busy: try again in a second.",'
-            '"extensions":{"code":"UNAVAILABLE"}}]}'
-        )
+        (error,) = json.loads(text)["errors"]
+        assert error["extensions"] == {"code": "UNAVAILABLE"}
         assert "retry-after: 1" in client.head
         assert "access-control-allow-origin: *" in client.head
         assert (await probe.ask(HEALTH))[0] == 200

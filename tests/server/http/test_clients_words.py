@@ -13,8 +13,8 @@ ROOT = Path(schema.__file__).parents[1]
 
 SEEN_BY_CLIENTS = ("schema", "resolvers", "server/http", "server/auth", "server/health.py")
 
-LOGGED = {": set --jwt-issuer to exactly this text"}
-"""The end of an error message that is only logged."""
+LOGGED = ("server/auth/issuer.py", "--jwt-issuer")
+"""A module, and an option that it names only in the log."""
 
 OPERATORS_OWN = ROOT / "server/auth/secret.py"
 """A module whose errors are CommandErrors, which only the command line prints."""
@@ -43,7 +43,7 @@ def test_no_message_to_clients_names_a_command_an_option_or_a_setting() -> None:
         for module in sorted({ROOT / place, *(ROOT / place).rglob("*.py")})
         if module.suffix == ".py" and module != OPERATORS_OWN
         for text in texts_of(ast.parse(module.read_text()))
-        if INSTRUCTION.search(text) and text not in LOGGED
+        if INSTRUCTION.search(text) and not (module == ROOT / LOGGED[0] and LOGGED[1] in text)
     ]
     assert told == []
 

@@ -1,5 +1,7 @@
 """Pages of other origins: which of them may call the API, and the CORS headers."""
 
+import re
+
 import httpx
 import pytest
 
@@ -166,6 +168,6 @@ async def test_cors_works_for_a_site_below_a_path(table: Table) -> None:
 @pytest.mark.parametrize(
     "origin", ["shop.example", "https://shop.example/", "https://shop.example/path", "", "null"]
 )
-def test_an_invalid_origin_is_refused_with_a_sentence(origin: str) -> None:
-    with pytest.raises(CommandError, match="is not an origin such as"):
+def test_an_invalid_origin_is_refused_with_the_option(origin: str) -> None:
+    with pytest.raises(CommandError, match=re.escape(f"--cors-origin {origin} ")):
         Settings(cors_origins=[origin])

@@ -1,6 +1,7 @@
 """GraphQL over HTTP: which requests are executed, and the response for each media type."""
 
 import json
+import re
 from typing import Any
 from urllib.parse import urlencode
 
@@ -65,21 +66,21 @@ async def test_an_empty_parameter_counts_as_missing(client: httpx.AsyncClient) -
 
 
 @pytest.mark.parametrize(
-    ("parameters", "sentence"),
+    ("parameters", "reason"),
     [
         ({}, "'query'"),
         ({"query": ""}, "'query'"),
-        ({"query": "{ __typename }", "variables": "{"}, "'variables' is not valid JSON"),
-        ({"query": "{ __typename }", "variables": "[]"}, "'variables' must be an object"),
-        ({"query": "{ __typename }", "extensions": "1"}, "'extensions' must be an object"),
+        ({"query": "{ __typename }", "variables": "{"}, "'variables' .*JSON"),
+        ({"query": "{ __typename }", "variables": "[]"}, "'variables' .*object"),
+        ({"query": "{ __typename }", "extensions": "1"}, "'extensions' .*object"),
     ],
 )
 async def test_a_get_without_an_operation_gets_an_error(
-    client: httpx.AsyncClient, parameters: dict[str, str], sentence: str
+    client: httpx.AsyncClient, parameters: dict[str, str], reason: str
 ) -> None:
     answer = await got(client, None, **parameters)
     assert answer.status_code == 400
-    assert sentence in answer.json()["errors"][0]["message"]
+    assert re.search(reason, answer.json()["errors"][0]["message"])
 
 
 @pytest.mark.parametrize("accept", [GRAPHQL, JSON])

