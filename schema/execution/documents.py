@@ -242,12 +242,16 @@ class DocumentCache:
         self._kept = _room(KEPT_BYTES)
         self._trusted = _room(TRUSTED_BYTES)
 
+    def known(self, text: str) -> CheckedDocument | None:
+        """Return a cached document, or None."""
+        return self._trusted.get(text) or self._kept.get(text)
+
     def checked(self, text: str) -> CheckedDocument:
         """Return a document with its validation errors.
 
         Raises GraphQLError if the document is too long, is nested too deeply or cannot be parsed.
         """
-        found = self._trusted.get(text) or self._kept.get(text)
+        found = self.known(text)
         if found is None:
             with charged():
                 found = self._kept[text] = self._check(text, PLAINLY)

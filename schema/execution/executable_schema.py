@@ -177,11 +177,14 @@ class ExecutableSchema(Schema):
         the subscription cannot begin. The iterator raises SlowListenerError if the client receives
         the events too slowly.
         """
+        begun = context()
+        if self.documents.known(query) is None:
+            await begun.pace.turn()
         try:
             operation, values = self._subscription(query, variables or {}, name)
         except GraphQLError as error:
             raise self._refused([error]) from None
-        events = await operation.compiled.source(values, context_value=context())
+        events = await operation.compiled.source(values, context_value=begun)
         if isinstance(events, CoreResult):
             log_faults(events.errors or [])
             raise self._refused(events.errors or [])
@@ -334,7 +337,10 @@ class _Execution:
     async def _executed(
         self, text: str, name: str | None, allowed: Iterable[OperationType]
     ) -> CoreResult:
-        checked = self._documents.checked(text)
+        checked = self._documents.known(text)
+        if checked is None:
+            await self._turn()
+            checked = self._documents.checked(text)
         operation = self._operation = checked.operation(name)
         kind = OperationType(operation.node.operation.value)
         if kind not in allowed:
@@ -354,8 +360,10 @@ class _Execution:
                 self._cost.check()
             except QueryTooCostlyError as error:
                 raise GraphQLError(str(error), original_error=error) from None
-            # Compile the operation in this block, so that its client is charged for the CPU time.
-            operation.compiled.selection(values)
+        if operation.compiled.selection(values, compiles=False) is None:
+            await self._turn()
+            with charged():
+                operation.compiled.selection(values)
         mutation = kind is OperationType.MUTATION
         self._answer = _answer_size(self._cost, self._context)
         with opened(self._cost.limit(lists_only=mutation)) as self._account:
@@ -366,6 +374,15 @@ class _Execution:
                 operation_extensions=self._extensions,
                 answer=self._answer,
             )
+
+    async def _turn(self) -> None:
+        """Wait for a turn of the event loop, in which no other request begins such work.
+
+        Checking, compiling or first executing an operation takes some milliseconds. If several
+        requests did so in one turn, all other requests would wait for all of them.
+        """
+        if self._context is not None:
+            await self._context.pace.turn()
 
     def _shown_cost(self) -> dict[str, Any]:
         """Return ``extensions.cost`` if the request wants it and the viewer may see it."""

@@ -215,8 +215,10 @@ def _noted_executions() -> Iterator[list[None]]:
     fetched: list[None] = []
     original = CompiledOperation.selection
 
-    def selection(operation: CompiledOperation, values: VariableValues) -> Selection | None:
-        found = original(operation, values)
+    def selection(
+        operation: CompiledOperation, values: VariableValues, **options: bool
+    ) -> Selection | None:
+        found = original(operation, values, **options)
         if found is not None:
             fetched.append(None)
         return found

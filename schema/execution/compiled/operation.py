@@ -133,10 +133,11 @@ class CompiledOperation:
         conditions = [name for name in declared if name in names]
         return conditions if len(conditions) <= MAX_CONDITIONS else None
 
-    def selection(self, values: VariableValues) -> Selection | None:
+    def selection(self, values: VariableValues, *, compiles: bool = True) -> Selection | None:
         """Return the function that the next call of ``execute`` uses; compile it if necessary.
 
-        Return None if graphql-core will execute the operation.
+        Return None if graphql-core will execute the operation. Without ``compiles``, also return
+        None if the function is not compiled.
         """
         root_type = self._schema.get_root_type(self.node.operation)
         if self._left > 0 or self._conditions is None or root_type is None:
@@ -145,7 +146,7 @@ class CompiledOperation:
         if None in of:  # a variable is missing or null: graphql-core raises the error
             return None
         found = self._selections.get(of)
-        if found is None:
+        if found is None and compiles:
             compiler = _Compiler(self._schema, self._fragments, self.node, values)
             found = self._selections[of] = compiler.root(root_type)
         return found

@@ -1,14 +1,24 @@
-"""The work on a document before its execution: limited, charged, without garbage collection."""
+"""The work on a document before its execution: limited, charged, without garbage collection, and
+in turns.
+"""
 
+import asyncio
 import gc
+from collections.abc import AsyncIterator
 from itertools import count
+from typing import Any
 
 import pytest
-from graphql import GraphQLError
+from graphql import GraphQLError, validate
+from graphql.execution.collect_fields import collect_fields
 
+from resolvers.context import Context
 from schema.build import build_schema
 from schema.execution import documents
+from schema.execution.compiled import operation
 from schema.execution.documents import DocumentCache, charging
+from schema.execution.executable_schema import RefusedSubscriptionError
+from tests.resolvers.recording import STORES
 from tests.schema.documents import chain
 
 SCHEMA = build_schema()
@@ -36,11 +46,58 @@ def test_a_new_document_is_charged_and_a_cached_one_is_not(text: str, charges: l
     assert len(charges) <= 2
 
 
-async def test_costs_and_compilation_are_charged_with_each_request(charges: list[float]) -> None:
+async def test_costs_and_compilation_are_charged(charges: list[float]) -> None:
+    """The first request is charged for the document, the costs and the compilation."""
     with charging(charges.append):
         for _ in range(3):
             assert (await SCHEMA.execute("{ __typename } # once")).errors is None
-    assert charges == [1.0] * 4
+    assert charges == [1.0] * (3 + 1 + 1)
+
+
+@pytest.fixture
+async def turns(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[list[int]]:
+    """The numbers of the event loop's turns in which a document is validated or compiled."""
+    turn, found = 0, list[int]()
+
+    def noting(function: Any) -> Any:
+        def noted(*arguments: Any, **named: Any) -> Any:
+            found.append(turn)
+            return function(*arguments, **named)
+
+        return noted
+
+    async def count_turns() -> None:
+        nonlocal turn
+        while True:
+            turn += 1
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr(documents, "validate", noting(validate))
+    monkeypatch.setattr(operation, "collect_fields", noting(collect_fields))
+    counting = asyncio.create_task(count_turns())
+    yield found
+    counting.cancel()
+
+
+NEW = [f"{{ a{number}: __typename }} # in turns" for number in range(9)]
+
+
+async def test_many_new_documents_are_checked_and_compiled_in_turns(turns: list[int]) -> None:
+    context = Context(None, STORES)
+    answers = [SCHEMA.execute(text, context_value=context) for text in NEW]
+    assert all(answer.errors is None for answer in await asyncio.gather(*answers))
+    assert len({*turns}) == len(turns) == 2 * len(NEW)
+
+
+async def test_many_new_subscriptions_are_checked_in_turns(turns: list[int]) -> None:
+    context = Context(None, STORES)
+    answers = [
+        SCHEMA.listen(f"{text}: subscribed", {}, None, context=lambda: context, seconds=60.0)
+        for text in NEW
+    ]
+    for found in await asyncio.gather(*answers, return_exceptions=True):
+        assert isinstance(found, RefusedSubscriptionError)
+    assert len({*turns}) == len(turns) == len(NEW)
 
 
 def test_garbage_collection_is_off_while_a_document_is_checked() -> None:
