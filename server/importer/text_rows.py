@@ -76,19 +76,23 @@ class CsvRows(Iterator[Row | Reject]):
         if len(cells) != len(self.columns):
             return self._salvage(_miscounted(cells, self.columns))
         taken = self._taken
-        number = self._swallowed(cells) if len(taken) > 1 else None
+        joined = self._ends_with_row(cells)
+        number = self._swallowed(cells) if len(taken) > 1 and not joined else None
         if number is not None and self._starts_row(len(taken) - 1, len(cells), len(cells) - 1):
             return self._before(number)
         if fault := self._fault():
             return reject_lines(taken, fault, self.columns, self.delimiter)
         row = Row(taken[0].number, dict(zip(self.columns, cells, strict=True)))
-        if number is None:
+        if number is not None:
+            reason = (
+                f"line {taken[number].number} looks like a row, but the quote opened at line "
+                f"{self._opened_at(number)} is not closed before it"
+            )
+        elif joined:
+            reason = f"line {taken[-1].number} looks like two rows, the second after a quote"
+        else:
             return row
-        return row.rejected(
-            f"line {taken[number].number} looks like a row, but the quote opened at line "
-            f"{self._opened_at(number)} is not closed before it: if the line is text, load the "
-            "rejects file unchanged"
-        )
+        return row.rejected(f"{reason}: if the line is text, load the rejects file unchanged")
 
     def _record(self) -> list[str]:
         """Return the cells of the next record that is not blank."""
@@ -164,6 +168,24 @@ class CsvRows(Iterator[Row | Reject]):
                 return first + number
             first += len(texts) - 1
         return None
+
+    def _ends_with_row(self, cells: Sequence[str]) -> bool:
+        """Return whether a row follows a quote in the last cell.
+
+        If a quote replaces the line end after a quoted cell, and the next row ends with a quote,
+        this cell continues to the end of the next row.
+        """
+        # If a program quotes all cells, the next row starts with a quote, which closes the cell.
+        if '"' not in cells[-1] or (self._quoted and self._taken[0].text.startswith('"')):
+            return False
+        line = cells[-1].rpartition("\n")[2]
+        start, *others = line.rsplit(self.delimiter, len(cells) - 1)
+        first = start.rpartition('"')[2]
+        found = [first, *others]
+        # In a text, a blank usually follows a quote that closes.
+        if len(found) != len(cells) or first == start or not first[:1].strip():
+            return False
+        return self._resembles(dict(zip(self.columns, found, strict=True)))
 
     def _ends_row(self, text: str, after: int) -> bool:
         """Return whether a row may end at this line of a cell, with ``after`` other cells."""

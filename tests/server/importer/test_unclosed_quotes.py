@@ -180,6 +180,44 @@ def test_a_row_that_may_contain_a_row_is_rejected_and_can_be_loaded_from_the_rej
     assert (comment.text, rejects) == (text, [])
 
 
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("text", ["Good", "Two\nlines", 'A ""B""'])
+def test_two_rows_in_one_line_are_rejected_and_can_be_loaded_from_the_rejects(
+    tmp_path: Path, delimiter: str, text: str
+) -> None:
+    """A quote has replaced a line end. The second row ends with a quote, too."""
+    path, again = tmp_path / "c.csv", tmp_path / "again.jsonl"
+    joined = last(1, f'"{text}"') + '"' + last(2, 'Size 12"')
+    lines = "\n".join([LAST, joined, last(3, "Fine"), ""])
+    path.write_text(lines.replace(",", delimiter))
+    (comment,), (reject,) = read_file(path)
+    assert comment.comment_id == "r3"
+    number = 2 + text.count("\n")
+    assert reject.reason.startswith(f"line {number} looks like two rows, the second after a quote:")
+    write([reject], again)
+    (comment,), rejects = read_file(again)
+    assert (comment.comment_id, rejects) == ("r1", [])
+    assert comment.text.endswith(last(2, "Size 12").replace(",", delimiter))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Sizes: 24" x 12", 3, en, 2025-01-01, a, b, c',
+        'He said "No", "Yes", 5, "en", x, 2025-01-01, "Maybe"',
+        f'I copied "{last(9, "Copied").replace("5", "five").replace("2025", "old")}"',
+        f'I copied "this" {last(9, "Copied")}',
+        '"',
+    ],
+)
+def test_a_text_with_quotes_and_delimiters_is_loaded(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "c.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([LAST.split(","), [*last(1, "").split(",")[:-1], text]])
+    (comment,), rejects = read_file(path)
+    assert (comment.text, rejects) == (text, [])
+
+
 @pytest.mark.parametrize(
     "lines",
     [
