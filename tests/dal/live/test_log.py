@@ -177,8 +177,16 @@ async def test_changes_in_any_order_lead_to_the_state_of_the_last_write(order: l
     states = [None, *(comment(1, rating, edits=rating) for rating in (1, 2, 3, 4)), None]
     changes = [change_of(*pair) for pair in pairwise(states)]
     log = Log()
+    listener = log.listen(ALL, None)
     for number, place in enumerate(order):
         log.append(number + 1, changes[place])
+        texts = [one.now for _, one in log._entries if isinstance(one, Change) and one.now]
+        if 4 in order[: number + 1]:
+            assert len(texts) <= 1
+        else:
+            assert texts == [states[1 + max(order[: number + 1])]]
+        for event in await waiting(listener):
+            assert event.kind in {KIND.READY, KIND.RELOAD, KIND.DELETED} or event.comment_edge
     kept = [news.now if isinstance(news, Change) else None for _, news in log._entries]
     last_alive = max(order.index(4), 0)
     assert kept[last_alive] is None
@@ -274,6 +282,16 @@ async def test_a_write_with_an_unknown_outcome_sends_reload_to_the_listeners_of_
     broker.publish(UncertainWrite("42"))
     assert [event.kind for event in await waiting(listener)] == [KIND.RELOAD]
     assert [event.kind for event in await waiting(other)] == [KIND.READY]
+
+
+async def test_a_write_with_an_unknown_outcome_removes_the_texts_of_its_product() -> None:
+    """The write may have deleted each of the comments."""
+    log = Log()
+    other = comment(3)._replace(product_id="43")
+    for number, one in enumerate([comment(1), other, comment(2)]):
+        log.append(number + 1, change_of(None, one))
+    log.append(4, UncertainWrite("42"))
+    assert [one.now for _, one in log._entries if isinstance(one, Change)] == [None, other, None]
 
 
 @pytest.mark.parametrize("bound", ["MAX_WAITING_EVENTS", "MAX_WAITING_BYTES"])

@@ -464,8 +464,11 @@ async def test_an_erasure_reaches_the_log_while_redis_is_unreachable() -> None:
             broker.changed(None, comment(1))
             assert await kinds(listener, 2) == [KIND.READY, KIND.ADDED]
             server.kill()
+            await until(lambda: broker._unreachable)
+            broker.changed(None, comment(3))
             broker.erased("first")
             assert not broker.log._entries
+            assert not broker._unpublished
             assert await kinds(listener, 1) == [KIND.RELOAD]
             broker.changed(None, comment(2))
             server.start()
