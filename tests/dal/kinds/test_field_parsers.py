@@ -111,27 +111,27 @@ def test_a_cell_is_parsed(parse: Parser, cell: object, value: object) -> None:
     assert parse("field", cell) == value
 
 
-DATE = "it must be a date such as 2020-11-20T12:00:00Z"
-LIST = "it must be a list such as [{"
+DATE = "2020-11-20T12:00:00Z"
+LIST = "[{"
 
 REFUSED: list[tuple[Parser, str, list[object]]] = [
     (
         parsers.rating,
-        "it must be a whole number from 1 to 5",
+        "whole number",
         [True, 4.5, "4.5", "five", "", "5e0", [5], 1e300, "\u0665", "9" * 20],
     ),
-    (parsers.rating, "it must be from 1 to 5", [0, 6, -1, "9"]),
+    (parsers.rating, "from 1 to 5", [0, 6, -1, "9"]),
     (parsers.identifier, "field ", [True, 1.5, [], {"a": 1}, "", "a\tb", "x" * 513]),
-    (parsers.body, "field is empty: write something", [" \u202e\n"]),
-    (parsers.subject, "field is empty: write something", [" \u202e\n"]),
-    (parsers.body, "10,001 characters long; the maximum is 10,000", ["x" * 10_001]),
-    (parsers.title, "201 characters long; the maximum is 200", ["x" * 201]),
+    (parsers.body, "field is empty", [" \u202e\n"]),
+    (parsers.subject, "field is empty", [" \u202e\n"]),
+    (parsers.body, "10,001 ", ["x" * 10_001]),
+    (parsers.title, "201 ", ["x" * 201]),
     (parsers.body, "field is 7; it must be text", [7]),
     (parsers.boolean, "'maybe'; it must be true or false", ["maybe"]),
     (STATUS, "field is ", ["", "SENT", None, 1]),
     (
         instant,
-        f"{DATE}. If it is Unix time, add --date-unit s, ms or us;",
+        "--date-unit ",
         [
             *("20201120", 20201120, "2020", "202011", "202011201200"),
             *("45601", 45601, 45601.5, "45601.000", "0", 1, "-1.5", 31_535_999),
@@ -143,34 +143,34 @@ REFUSED: list[tuple[Parser, str, list[object]]] = [
         f"{DATE}.",
         ["", "yesterday", "20/11/2020", "2020-13-01", "12:00", "nan", "1e9", True, [1], "٢"],
     ),
-    (DateReader("ms"), f"{DATE}, or Unix time in ms.", ["yesterday", True]),
-    (DateReader("s"), "outside the years 1 to 9999. Check that it is Unix time in s.", [10**14]),
+    (DateReader("ms"), "Unix time in ms", ["yesterday", True]),
+    (DateReader("s"), "the years 1 to 9999", [10**14]),
     (instant, "out of range", ["9999-12-31T23:00:00-05:00"]),
     (
         date_reader(None, "%d.%m.%Y"),
-        "a date of the form %d.%m.%Y.",
+        "%d.%m.%Y",
         ["2020-11-20", 1605873600, True],
     ),
-    (parsers.identifier, "field is 'a\\nb'; it must be one value in one line.", ["a\nb"]),
-    (parsers.name, "field is 'a\\nb'; it must be one value in one line.", ["a\nb"]),
+    (parsers.identifier, "field is 'a\\nb'", ["a\nb"]),
+    (parsers.name, "field is 'a\\nb'", ["a\nb"]),
     (parsers.order_lines, "field has 0 entries", [[]]),
     (parsers.order_lines, "field has 91 entries", [[LINE] * 91]),
     (parsers.order_lines, LIST, [LINE, "[{", "[" * 100_000]),
-    (parsers.order_lines, "field.0 is '42'; it must be an object", [["42"]]),
+    (parsers.order_lines, "field.0 is '42'", [["42"]]),
     (
         parsers.order_lines,
         "field.1.quantity is '2'; it must be a whole number",
         [[LINE, {**LINE, "quantity": "2"}]],
     ),
     (parsers.order_lines, "field.0.quantity is True", [[{**LINE, "quantity": True}]]),
-    (parsers.order_lines, "field.0.quantity is 0; it must be from 1", [[{**LINE, "quantity": 0}]]),
+    (parsers.order_lines, "field.0.quantity is 0", [[{**LINE, "quantity": 0}]]),
     (parsers.order_lines, "unit_price is 12.5; it must be text", [[{**LINE, "unit_price": 12.5}]]),
     (parsers.order_lines, "such as '12.50 EUR'", [[{**LINE, "unit_price": "12.50"}]]),
     (parsers.order_lines, "field.0.unit_price is None", [[{"quantity": 1}]]),
     (parsers.order_lines, "EUR and USD", [[LINE, {**LINE, "unit_price": "1 USD"}]]),
-    (parsers.users, f"field is {{'username': 'ana', 'type': 'admin'}}; {LIST}", [ANA]),
+    (parsers.users, "field is {'username': 'ana', 'type': 'admin'}; ", [ANA]),
     (parsers.users, LIST, ["ana", "[" * 100_000]),
-    (parsers.users, "field.0 is 'ana'; it must be an object with username and type", [["ana"]]),
+    (parsers.users, "field.0 is 'ana'", [["ana"]]),
     (parsers.users, "field.1.username is None; it must be text", [[ANA, {"type": "ADMIN"}]]),
     (parsers.users, "field.0.username is empty", [[{"username": ""}]]),
     (parsers.users, "field.0.username 'erased-1a2b3c4d'", [[{"username": "erased-1a2b3c4d"}]]),
@@ -202,12 +202,12 @@ def test_only_the_start_of_a_long_cell_is_shown() -> None:
 
 @pytest.mark.parametrize("form", ["%H:%M", "%Y", "noon", "%d.%m", "%Q", "%"])
 def test_a_date_format_must_have_the_day(form: str) -> None:
-    with pytest.raises(CommandError, match="lacks the day, month or year: write it as for"):
+    with pytest.raises(CommandError, match=f"--date-format {form!r} "):
         date_reader(None, form)
 
 
 def test_a_date_format_and_a_unit_exclude_each_other() -> None:
-    with pytest.raises(CommandError, match="cannot be used together"):
+    with pytest.raises(CommandError, match="--date-unit and --date-format"):
         date_reader("ms", "%Y-%m-%d")
 
 
@@ -234,5 +234,6 @@ def test_unix_seconds_keep_their_microseconds(moment: datetime) -> None:
 def test_only_users_with_accounts_have_profiles_report_and_vote(kind: FileKind[Any]) -> None:
     (field,) = (one for one in kind.fields if one.name == "username")
     assert field.parse("username", " ana") == "ana"
-    with pytest.raises(InvalidArgumentError, match="who has no account"):
+    with pytest.raises(InvalidArgumentError, match="account") as caught:
         field.parse("username", "erased-1a2b3c4d")
+    assert caught.value.argument == "username"

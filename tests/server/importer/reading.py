@@ -21,7 +21,6 @@ from server.importer.rows import Reject, RejectsFile, Row
 from server.importer.source import Counted, Source, source_of
 from server.importer.text_rows import CsvRows, read_jsonl
 
-ADVICE = ": add --encoding if the file has another encoding, such as cp1252"
 HEADER = "id,product_id,username,rating,language,title,text,created_at"
 
 

@@ -100,15 +100,11 @@ def test_a_missing_mapped_field_is_named_with_its_column() -> None:
             ["stars=5"],
             "--set 'stars=5' names no field of comments. Their fields are id, product_id,",
         ),
-        (["text=a", "text=b"], [], "--map has text twice: remove one of them."),
-        (["text=a"], ["text=b"], "text is in --map and in --set: remove one of them."),
-        ([], ["id=1"], "--set id would give all rows the same id: name its column with --map id="),
-        (
-            [],
-            ["username=Guest"],
-            "A username for several rows would give the comments of different",
-        ),
-        ([], ["rating=9"], "--set is refused: rating is 9; it must be from 1 to 5."),
+        (["text=a", "text=b"], [], "--map has text twice"),
+        (["text=a"], ["text=b"], "text is in --map and in --set"),
+        ([], ["id=1"], "--set id "),
+        ([], ["username=Guest"], "A username "),
+        ([], ["rating=9"], "--set is refused: rating is 9;"),
         ([], ["created_at=soon"], "--set is refused: created_at is 'soon'; it must be a date"),
     ],
 )
@@ -191,7 +187,7 @@ def test_a_preset_must_map_every_state() -> None:
     for cells in ({}, {"Status": ""}, {"Status": None}):
         assert isinstance(mapping.make({**row(), **cells}), Comment)
     for cell in ("hidden", "PUBLISHED", 0, False):
-        with pytest.raises(InvalidArgumentError, match=f"Status is {cell!r}; it must be one of ok"):
+        with pytest.raises(InvalidArgumentError, match=f"Status is {cell!r}; .* ok, spam"):
             mapping.make({**row(), "Status": cell})
 
 
@@ -232,7 +228,7 @@ def test_an_author_of_other_software_is_one_owner_without_an_account() -> None:
     assert len({seven.username, eight.username, unknown.username, made(5, " ").username}) == 4
     assert not any(has_account(one.username) for one in (seven, eight, unknown))
     assert (seven.author_name, made(6, "7", author_name="").author_name) == ("Jo", "7")
-    with pytest.raises(InvalidArgumentError, match="username is missing, and so is author_name"):
+    with pytest.raises(InvalidArgumentError, match=r"username .* author_name"):
         made(7, "", author_name="")
     shops = make_column_mapping(COMMENTS, ["username=user"], [], Preset(author_from=["reviewer"]))
     assert shops.make({**row(), "user": "ana", "reviewer": "7"}).username == "ana"
@@ -242,7 +238,7 @@ def test_a_file_needs_user_ids_or_names() -> None:
     mapping = make_column_mapping(COMMENTS, [], [])
     header = HEADER.replace("username,", "").split(",")
     mapping.check_header("f.csv", [*header, "author_name"])
-    with pytest.raises(CommandError, match="or, if the file has only names, with `--map author_"):
+    with pytest.raises(CommandError, match="--map author_name=COLUMN"):
         mapping.check_header("f.csv", header)
     assert mapping.missing([*header, "author_name"]) == []
     unknown = make_column_mapping(COMMENTS, [], ["author_name=Anonymous"])
@@ -266,9 +262,9 @@ def test_a_column_of_ids_takes_precedence_over_a_hash() -> None:
             "--preset x: stars is not a field of comments. ",
         ),
         (Preset(name="x", default={"rating": 9}), "--preset x: [default] is refused: rating is 9;"),
-        (Preset(name="x", set={"id": "1"}), "--set id would give all rows the same id"),
-        (Preset(name="x", default={"username": "Guest"}), "A username for several rows would give"),
-        (Preset(name="x", set={"username": "Guest"}), "A username for several rows would give"),
+        (Preset(name="x", set={"id": "1"}), "--set id "),
+        (Preset(name="x", default={"username": "Guest"}), "A username "),
+        (Preset(name="x", set={"username": "Guest"}), "A username "),
     ],
 )
 def test_presets_with_contradictions_are_refused(preset: Preset, message: str) -> None:
@@ -280,7 +276,7 @@ def test_presets_with_contradictions_are_refused(preset: Preset, message: str) -
 def test_kinds_with_a_name_instead_of_an_id_accept_no_hashed_id() -> None:
     with pytest.raises(CommandError, match="organizations have a name instead of an id"):
         make_column_mapping(ORGANIZATIONS, [], [], Preset(id_from=["a"]))
-    with pytest.raises(CommandError, match="author_from is only for comments, not for organiz"):
+    with pytest.raises(CommandError, match=r"author_from .* organizations"):
         make_column_mapping(ORGANIZATIONS, [], [], Preset(name="x", author_from=["a"]))
 
 
@@ -354,7 +350,7 @@ def test_a_malformed_preset_is_refused(tmp_path: Path, content: str | bytes, mes
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("amazon", "--preset amazon is unknown: choose one of amazon-2014, amazon-2018,"),
+        ("amazon", "--preset amazon is unknown: "),
         ("none.toml", "--preset none.toml cannot be read: No such file or directory."),
     ],
 )

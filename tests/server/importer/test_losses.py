@@ -40,10 +40,8 @@ def test_values_without_a_field_are_counted_by_what_they_are() -> None:
         {"up": 1, "variant": "", "who": "bo"},
     )
     assert unused == ["extra", "id"]
-    assert sentences == [
-        "votes: 3 values dropped: the preset does not load them.",
-        "variants: 1 value dropped: the preset does not load them.",
-    ]
+    dropped = [sentence.partition(" dropped")[0] for sentence in sentences]
+    assert dropped == ["votes: 3 values", "variants: 1 value"]
 
 
 @pytest.mark.parametrize("cell", [None, "", 0, "0", 0.0, False, "false", [], {}, [0, 0], [[]]])
@@ -123,5 +121,5 @@ def test_a_full_disk_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
             raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(ids, "_parts", [Full()] * len(ids._parts))
-    with pytest.raises(CommandError, match="has no space for the ids of the file"):
+    with pytest.raises(CommandError, match=r"\(No space left on device\): .* TMPDIR"):
         ids.add("a", 1, 1)

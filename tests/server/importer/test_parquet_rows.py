@@ -50,9 +50,9 @@ def test_a_file_that_is_not_parquet_is_refused_in_one_line(tmp_path: Path) -> No
     text = tmp_path / "text.parquet"
     text.write_text("id,rating\n" * 100)
     for path, message in (
-        (text, "is not a complete Parquet file"),
-        (tmp_path / "absent.parquet", "does not exist: check the path"),
-        (tmp_path, "is a directory: name a file"),
+        (text, r"text\.parquet .* Parquet file \("),
+        (tmp_path / "absent.parquet", r"absent\.parquet does not exist"),
+        (tmp_path, f"{tmp_path} is a directory"),
     ):
         with pytest.raises(CommandError, match=message) as caught, open_parquet(path):
             pass
@@ -71,7 +71,7 @@ def test_damage_after_the_first_rows_is_reported_in_one_line(tmp_path: Path) -> 
     content[middle : middle + 400_000] = b"\xff" * 400_000
     path.write_bytes(content)
     with (
-        pytest.raises(CommandError, match="is not a complete Parquet file") as caught,
+        pytest.raises(CommandError, match=r"damaged\.parquet .* Parquet file \(") as caught,
         open_parquet(path) as rows,
     ):
         list(rows)

@@ -1,5 +1,6 @@
 """Lines, rows and the rejects file."""
 
+import errno
 import io
 import json
 import os
@@ -11,7 +12,6 @@ from hypothesis import strategies as st
 
 from server.errors import CommandError
 from server.importer.rows import MAX_LINE_BYTES, Line, Lines, Reject, rejects_file
-from tests.server.importer.reading import ADVICE
 
 
 def read(content: bytes) -> list[Line]:
@@ -36,10 +36,10 @@ def test_lines_have_their_numbers(content: bytes, lines: list[str] | None) -> No
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        (b"caf\xe9\n", f"byte 4 of the line is not UTF-8{ADVICE}"),
-        (b"a\0b\n", "the line contains a NUL byte"),
-        (b"x" * 3_000_000, "the line is 3,000,000 bytes long; the maximum is 1,000,000"),
-        (b"x" * 5_000_000 + b"\n", "the line is 5,000,001 bytes long; the maximum is 1,000,000"),
+        (b"caf\xe9\n", "byte 4 "),
+        (b"a\0b\n", "NUL"),
+        (b"x" * 3_000_000, "3,000,000 bytes"),
+        (b"x" * 5_000_000 + b"\n", "5,000,001 bytes"),
     ],
     ids=["not UTF-8", "NUL", "overlong last line", "overlong line"],
 )
@@ -50,7 +50,8 @@ def test_an_invalid_line_is_reported_and_the_next_line_keeps_its_number(
     last = [b"last\n"] if content.endswith(b"\n") else []
     found = read(b"".join([longest, content, *last]))
     assert [line.number for line in found] == [1, 2, *(3 for _ in last)]
-    assert [line.fault for line in found] == [None, fault, *(None for _ in last)]
+    assert [line.number for line in found if line.fault] == [2]
+    assert fault in str(found[1].fault)
     assert found[1].cut == (len(content) > MAX_LINE_BYTES)
     assert found[1].text.encode(errors="surrogateescape") == content[:1_000]
     assert [line.text for line in found[2:]] == [line.decode() for line in last]
@@ -63,7 +64,7 @@ def test_the_lines_contain_all_bytes(content: bytes) -> None:
     assert all(text.endswith("\n") for text in texts[:-1])
 
 
-ONE = Reject(3, "rating is 9; it must be from 1 to 5.", row='{"id": 1}')
+ONE = Reject(3, "wrong", row='{"id": 1}')
 EARLIER = '{"line": 1, "reason": "of an earlier load", "row": {}}\n'
 
 
@@ -131,10 +132,10 @@ def test_a_failed_load_leaves_the_earlier_rejects(tmp_path: Path, earlier: Path)
 def test_another_file_is_never_replaced(tmp_path: Path, earlier: Path) -> None:
     thesis = tmp_path / "thesis.txt"
     thesis.write_text("years of work")
-    with pytest.raises(CommandError, match="is not a rejects file: name another"):
+    with pytest.raises(CommandError, match=r"thesis\.txt .* --rejects"):
         rejects_file(thesis, tmp_path / "a.csv")
     (tmp_path / "link").symlink_to(earlier)
-    with pytest.raises(CommandError, match="is the file to load: name another"):
+    with pytest.raises(CommandError, match=r"link .* --rejects"):
         rejects_file(tmp_path / "link", earlier)
 
 
@@ -142,14 +143,14 @@ LONG = "x" * 250
 
 
 @pytest.mark.parametrize(
-    ("chosen", "source", "message"),
+    ("chosen", "source", "written", "error"),
     [
-        ("/proc/r.jsonl", "a.csv", "/proc/r.jsonl cannot be written (No such file or directory)"),
-        ("no/dir/r.jsonl", "a.csv", "no/dir/r.jsonl cannot be written (No such file or directory)"),
-        ("/tmp", "a.csv", "/tmp cannot be written (Is a directory)"),
-        (LONG * 2, "a.csv", f"{LONG * 2} cannot be written (File name too long)"),
+        ("/proc/r.jsonl", "a.csv", "/proc/r.jsonl", errno.ENOENT),
+        ("no/dir/r.jsonl", "a.csv", "no/dir/r.jsonl", errno.ENOENT),
+        ("/tmp", "a.csv", "/tmp", errno.EISDIR),
+        (LONG * 2, "a.csv", LONG * 2, errno.ENAMETOOLONG),
         # The name of the file fits, but the default name of its rejects is too long.
-        (None, LONG, f"{LONG}.rejects.jsonl cannot be written (File name too long)"),
+        (None, LONG, f"{LONG}.rejects.jsonl", errno.ENAMETOOLONG),
     ],
     ids=["/proc", "no directory", "directory", "long name", "long default name"],
 )
@@ -158,12 +159,15 @@ def test_rejects_require_a_writable_directory(
     monkeypatch: pytest.MonkeyPatch,
     chosen: str | None,
     source: str,
-    message: str,
+    written: str,
+    error: int,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(CommandError) as caught:
         rejects_file(None if chosen is None else Path(chosen), Path(source))
-    assert str(caught.value) == f"{message}: name another file with --rejects."
+    assert str(caught.value).startswith(f"{written} ")
+    assert f"({os.strerror(error)})" in str(caught.value)
+    assert "--rejects" in str(caught.value)
 
 
 def test_rejects_can_be_written_to_a_device() -> None:

@@ -1,5 +1,6 @@
 """Files are opened, unpacked, decoded and watched."""
 
+import errno
 import gzip
 import os
 import re
@@ -29,27 +30,29 @@ def refusal(path: Path, encoding: str | None = None) -> str:
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("none.csv", "does not exist: check the path."),
-        (".", "is a directory: name a file."),
-        ("x" * 300, "cannot be read: File name too long."),
-        ("/proc/self/mem", "cannot be read: Input/output error."),
+        ("none.csv", "does not exist"),
+        (".", "is a directory"),
+        ("x" * 300, os.strerror(errno.ENAMETOOLONG)),
+        ("/proc/self/mem", os.strerror(errno.EIO)),
     ],
     ids=["missing", "directory", "name too long", "fails on its first read"],
 )
 def test_an_unreadable_file_is_refused(tmp_path: Path, path: str, message: str) -> None:
-    assert refusal(tmp_path / path) == f"{tmp_path / path} {message}"
+    refused = refusal(tmp_path / path)
+    assert refused.startswith(f"{tmp_path / path} ")
+    assert message in refused
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("id,text".encode("utf-16-be"), "probably UTF-16: add `--encoding utf-16-be`."),
-        ("id,text".encode("utf-16-le"), "probably UTF-16: add `--encoding utf-16-le`."),
-        ("id,text".encode("utf-32-be"), "probably UTF-32: add `--encoding utf-32-be`."),
-        (b"PK\x03\x04xlsx", "is an archive or a spreadsheet"),
-        (b"BZh91AY", "unpack it with `bunzip2` first"),
-        (b"PAR1\x15", "is Parquet: add --format parquet."),
-        (gzip.compress(b"a" * 257 + b"ustar  ", mtime=0), "unpack it with `tar -xf` first"),
+        ("id,text".encode("utf-16-be"), "`--encoding utf-16-be`"),
+        ("id,text".encode("utf-16-le"), "`--encoding utf-16-le`"),
+        ("id,text".encode("utf-32-be"), "`--encoding utf-32-be`"),
+        (b"PK\x03\x04xlsx", "spreadsheet"),
+        (b"BZh91AY", "`bunzip2`"),
+        (b"PAR1\x15", "--format parquet"),
+        (gzip.compress(b"a" * 257 + b"ustar  ", mtime=0), "`tar -xf`"),
     ],
 )
 def test_a_file_that_is_not_text_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
@@ -93,7 +96,7 @@ def test_packed_files_and_other_encodings_are_read(
 def test_an_unknown_encoding_is_refused(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "a.csv"
     path.write_text("id\n")
-    assert refusal(path, encoding).startswith(f"--encoding {encoding} is unknown: name one such")
+    assert refusal(path, encoding).startswith(f"--encoding {encoding} is unknown")
 
 
 @pytest.mark.parametrize(
@@ -108,7 +111,8 @@ def test_bytes_that_are_not_valid_in_the_encoding_reject_only_their_line(
     path.write_bytes(b"".join([*lines[:2], broken, *lines[2:]]))
     with open_source(path, encoding) as source:
         found = list(Lines(source.stream, source.encoding))
-    assert [line.fault for line in found] == [None, f"the line is not valid {encoding}", None]
+    assert [line.number for line in found if line.fault] == [2]
+    assert encoding in str(found[1].fault)
 
 
 def test_a_character_that_is_cut_at_the_end_of_the_file_rejects_its_line(tmp_path: Path) -> None:
@@ -116,7 +120,8 @@ def test_a_character_that_is_cut_at_the_end_of_the_file_rejects_its_line(tmp_pat
     path.write_bytes("a\nb".encode("utf-16")[:-1])
     with open_source(path) as source:
         found = list(Lines(source.stream, source.encoding))
-    assert [line.fault for line in found] == [None, "the line is not valid utf-16"]
+    assert [line.number for line in found if line.fault] == [2]
+    assert "utf-16" in str(found[1].fault)
 
 
 ROWS = "".join(f"{number},text number {number * 7919}\n" for number in range(30_000)).encode()
@@ -137,16 +142,13 @@ def test_a_cut_or_damaged_packed_file_is_reported(
 ) -> None:
     path = tmp_path / "a.csv.packed"
     whole = pack(ROWS)
-    advice = f"get the complete {packing} file and load it."
     for size in (12, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:size])
-        assert refusal(path) == f"{path} is incomplete: {advice}"
+        assert re.match(rf"{path} is incomplete: .* {packing} file", refusal(path))
     damaged = bytearray(whole)
     damaged[len(whole) // 2] ^= 0xFF
     path.write_bytes(damaged)
-    assert re.fullmatch(
-        rf"{re.escape(str(path))} is damaged \(.+\): {re.escape(advice)}", refusal(path)
-    )
+    assert re.match(rf"{path} is damaged \(.+\): .* {packing} file", refusal(path))
 
 
 @pytest.mark.parametrize(
@@ -154,19 +156,19 @@ def test_a_cut_or_damaged_packed_file_is_reported(
     [
         (
             lambda path: path.write_bytes(ROWS + b"more\n"),
-            f"grew from {len(ROWS):,} to {len(ROWS) + 5:,} bytes during the load: load it again",
+            f"grew from {len(ROWS):,} to {len(ROWS) + 5:,} bytes",
         ),
         (
             lambda path: path.write_bytes(ROWS[:-9]),
-            f"shrank from {len(ROWS):,} to {len(ROWS) - 9:,} bytes during the load: load it",
+            f"shrank from {len(ROWS):,} to {len(ROWS) - 9:,} bytes",
         ),
         (
             lambda path: path.write_bytes(ROWS.replace(b"text", b"TEXT")),
-            "was changed during the load: load it again",
+            "was changed",
         ),
         (
             lambda path: path.with_suffix(".new").rename(path),
-            "was replaced during the load, which has read the old file: load the new file.",
+            "was replaced",
         ),
     ],
     ids=["grew", "shrank", "changed", "replaced"],

@@ -13,7 +13,6 @@ from server.errors import CommandError
 from server.importer.rows import Reject, Row
 from server.importer.text_rows import CsvRows
 from tests.server.importer.reading import (
-    ADVICE,
     bad,
     good,
     read_csv,
@@ -68,19 +67,20 @@ def test_a_cell_keeps_all_its_characters(text: str) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("1", "the row has 1 cells and the header 2"),
-        ("1,a,b", "the row has 3 cells and the header 2"),
-        ('1,"a"b', "a quoted cell continues after its closing quote"),
-        ("1,a\rb", "a carriage return is outside quotes"),
-        ("1,a\0", "the line contains a NUL byte"),
-        ("1,caf\udce9", f"byte 6 of the line is not UTF-8{ADVICE}"),
+        ("1", "1 cells"),
+        ("1,a,b", "3 cells"),
+        ('1,"a"b', "closing quote"),
+        ("1,a\rb", "carriage return"),
+        ("1,a\0", "NUL"),
+        ("1,caf\udce9", "byte 6 "),
     ],
 )
 def test_a_malformed_row_rejects_only_itself(line: str, reason: str) -> None:
     found = read_csv(f"{PLAIN}0,before\n{line}\n2,after\n")
     assert lines_of(found) == [(2, "row"), (3, "reject"), (4, "row")]
     (reject,) = bad(found)
-    assert (reject.reason, reject.raw, reject.columns) == (reason, line, ["id", "text"])
+    assert (reject.raw, reject.columns) == (line, ["id", "text"])
+    assert reason in reject.reason
 
 
 FINE = "".join(f"{n},fine\n" for n in range(2, 500))
@@ -118,30 +118,26 @@ def test_a_malformed_record_rejects_only_its_own_row(
 
 def test_the_reason_has_the_last_line_of_a_malformed_record() -> None:
     (reject,) = bad(read_csv(f'{PLAIN}1,"open\nto the end\n'))
-    assert reject.reason == "a quote is opened and never closed (found at line 3)"
+    assert "line 3" in reject.reason
 
 
 def test_a_row_has_a_maximum_length() -> None:
     cells = ",".join(f'"{"x" * 100_000}\n"' for _ in range(11))
     (reject,) = bad(read_csv(f"{PLAIN}{cells}\n")[:1])
-    assert reject.reason.startswith("the row is longer than 1,000,000 characters")
+    assert "1,000,000" in reject.reason
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('"id,text\n', "sample has a broken header: a quote is opened and never closed."),
-        (
-            b"id,caf\xe9\n",
-            f"sample has a broken header: byte 7 of the line is not UTF-8{ADVICE}.",
-        ),
-        ("id\rtext\r", "sample has a broken header: a carriage return is outside quotes."),
+        ('"id,text\n', "sample .*header: .* never closed"),
+        (b"id,caf\xe9\n", "sample .*header: byte 7 .* --encoding"),
+        ("id\rtext\r", "sample .*header: .* carriage return"),
     ],
 )
 def test_a_malformed_header_ends_the_load(content: str | bytes, message: str) -> None:
-    with pytest.raises(CommandError) as caught:
+    with pytest.raises(CommandError, match=message):
         read_csv(content)
-    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize(
@@ -157,7 +153,7 @@ def test_raw_text_with_two_rows_is_refused() -> None:
     entry = {"line": 1, "reason": "", "raw": "1,a\n2,b", "columns": ["id", "text"]}
     (reject,) = read_json_lines(json.dumps(entry))
     assert isinstance(reject, Reject)
-    assert reject.reason == "the text has 2 rows instead of one"
+    assert "2 rows" in reject.reason
 
 
 CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
@@ -209,18 +205,15 @@ def test_each_line_is_a_row_and_blank_lines_do_not_count() -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ('{"id": 1', "broken JSON at column 9: Expecting ',' delimiter"),
-        ('{"id": 1} {"id": 2}', "broken JSON at column 11: Extra data"),
-        ('"text"', "the line is not a JSON object"),
-        ('{"a":' * 100_000, "broken JSON: it has too many levels, or a number that is too long"),
-        (
-            '{"id": ' + "9" * 5_000 + "}",
-            "broken JSON: it has too many levels, or a number that is too long",
-        ),
-        ('{"rating": NaN}', "broken JSON: NaN is not a JSON value"),
-        ('{"id": "\t"}', "broken JSON at column 9: Invalid control character at"),
-        ('{"id": "\0"}', "the line contains a NUL byte"),
-        ('{"id": "caf\udce9"}', f"byte 12 of the line is not UTF-8{ADVICE}"),
+        ('{"id": 1', "column 9: "),
+        ('{"id": 1} {"id": 2}', "column 11: "),
+        ('"text"', "JSON object"),
+        ('{"a":' * 100_000, "too many levels"),
+        ('{"id": ' + "9" * 5_000 + "}", "number"),
+        ('{"rating": NaN}', "NaN"),
+        ('{"id": "\t"}', "column 9: Invalid control character"),
+        ('{"id": "\0"}', "NUL"),
+        ('{"id": "caf\udce9"}', "byte 12 "),
     ],
 )
 def test_a_malformed_line_rejects_only_itself(line: str, reason: str) -> None:
@@ -228,7 +221,8 @@ def test_a_malformed_line_rejects_only_itself(line: str, reason: str) -> None:
     assert isinstance(before, Row)
     assert isinstance(after, Row)
     assert isinstance(reject, Reject)
-    assert (reject.line, reject.reason, reject.raw) == (2, reason, line)
+    assert (reject.line, reject.raw) == (2, line)
+    assert reason in reject.reason
 
 
 def test_of_a_too_long_line_only_the_start_is_kept() -> None:
@@ -241,9 +235,7 @@ def test_of_a_too_long_line_only_the_start_is_kept() -> None:
 
 
 def test_a_json_array_is_refused_as_a_whole() -> None:
-    with pytest.raises(
-        CommandError, match=r"one JSON array: use `jq -c '\.\[\]'` to write each object on a line"
-    ):
+    with pytest.raises(CommandError, match=r"sample .* `jq -c '\.\[\]'`"):
         read_json_lines('[\n{"id": 1}\n]\n')
 
 
@@ -251,7 +243,7 @@ def test_rows_of_a_rejects_file_are_read_unchanged(tmp_path: Path) -> None:
     text = '{"id": 12345678901234567890, "rating": 9, "price": 1.10, "id": 2}'
     (found,) = good(read_json_lines(text))
     path = tmp_path / "rejects.jsonl"
-    write([found.rejected("rating is 9; it must be from 1 to 5.")], path)
+    write([found.rejected("wrong")], path)
     assert text in path.read_text()
     assert [one.cells for one in good(read_json_lines(path.read_bytes()))] == [json.loads(text)]
 
@@ -266,11 +258,9 @@ def test_corrected_raw_text_of_a_rejects_file_is_read(tmp_path: Path) -> None:
         ],
         path,
     )
-    assert [one.reason for one in bad(read_json_lines(path.read_bytes()))] == [
-        "broken JSON at column 9: Expecting ',' delimiter",
-        "a quote is opened and never closed",
-        r"raw contains a NUL byte, or bytes that are not UTF-8 (\udc80 to \udcff)",
-    ]
+    faults = ["column 9: ", "never closed", "UTF-8"]
+    for fault, one in zip(faults, bad(read_json_lines(path.read_bytes())), strict=True):
+        assert fault in one.reason
     fixed = path.read_text().replace(": 1", ": 1}").replace("open", 'open""')
     fixed = fixed.replace('open"",', r"open\",").replace("\\udce9", "é")
     assert [dict(one.cells) for one in good(read_json_lines(fixed))] == [
@@ -291,7 +281,7 @@ def test_corrected_raw_text_of_a_rejects_file_is_read(tmp_path: Path) -> None:
 )
 def test_an_entry_without_a_complete_row_is_rejected(entry: dict[str, object]) -> None:
     (reject,) = bad(read_json_lines(json.dumps(entry)))
-    assert reject.reason == "the entry of the rejects file has no complete row"
+    assert "complete row" in reject.reason
 
 
 def test_a_row_with_more_columns_is_not_an_entry_of_a_rejects_file() -> None:

@@ -1,6 +1,7 @@
 """A quote that is not closed in CSV takes no row from the file, and texts with lines are loaded."""
 
 import csv
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -174,7 +175,7 @@ def test_a_row_that_may_contain_a_row_is_rejected_and_can_be_loaded_from_the_rej
     path.write_text(f'{LAST}\n{last(1, "")}"{text}"\n{last(2, "Fine")}\n')
     (comment,), rejects = read_file(path)
     assert comment.comment_id == "r2"
-    assert rejects[0].reason.startswith("line 3 looks like a row, but the quote opened at line 2")
+    assert re.search("line 3 .* line 2 ", rejects[0].reason)
     write(rejects, again)
     (comment,), rejects = read_file(again)
     assert (comment.text, rejects) == (text, [])
@@ -227,7 +228,7 @@ def test_a_text_with_quotes_and_delimiters_is_loaded(tmp_path: Path, text: str) 
     ],
 )
 def test_a_header_whose_quote_is_not_closed_ends_the_load(tmp_path: Path, lines: list[str]) -> None:
-    with pytest.raises(CommandError, match="broken header: a quote is opened and never closed"):
+    with pytest.raises(CommandError, match=r"header: .* never closed"):
         read(tmp_path / "c.csv", lines)
 
 

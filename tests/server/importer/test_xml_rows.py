@@ -1,3 +1,4 @@
+import re
 from collections.abc import Mapping
 from xml.sax.saxutils import escape
 
@@ -11,7 +12,6 @@ from server.importer.xml_rows import MAX_PATH_CHARACTERS, MAX_ROW_CHARACTERS, Xm
 from tests.server.importer.reading import source
 
 PATH = "Feed/Product/Review"
-NOT_UTF_8 = "which are not UTF-8: add --encoding, such as cp1252"
 
 
 def read(content: str | bytes, path: str = PATH) -> list[Row | Reject]:
@@ -65,7 +65,8 @@ def test_a_too_long_row_is_rejected_and_the_next_row_is_read() -> None:
         '<Product id="p"><Name>Mug</Name><Review/></Product></Feed>'
     )
     assert isinstance(first, Reject)
-    assert (first.reason, first.cut) == ("the row is longer than 1,000,000 characters", True)
+    assert first.cut
+    assert f"{MAX_ROW_CHARACTERS:,}" in first.reason
     assert isinstance(second, Row)
     assert second.cells == {"/Feed/Product/@id": "p", "/Feed/Product/Name": "Mug"}
 
@@ -77,10 +78,8 @@ def test_attributes_count_for_the_length_of_a_row() -> None:
 
 
 def test_elements_without_an_end_are_refused_early() -> None:
-    assert refusal("<Feed>\n<Product>" + "<a>" * 100_000) == (
-        "sample nests elements too deeply at line 2: the path of the element has more than "
-        "1,000 characters. Check that the file is a feed of reviews."
-    )
+    refused = refusal("<Feed>\n<Product>" + "<a>" * 100_000)
+    assert re.match(f"sample .* line 2: .* {MAX_PATH_CHARACTERS:,} ", refused)
     deepest = MAX_PATH_CHARACTERS // 2
     assert read("<a>" * deepest + "</a>" * deepest) == []
 
@@ -89,28 +88,25 @@ def test_a_document_type_is_refused_before_its_entities_are_read() -> None:
     laughs = '<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">'
     for inside in (laughs, '<!ENTITY a SYSTEM "file:///etc/passwd">'):
         message = refusal(f"<!DOCTYPE Feed [{inside}]><Feed><Review>&a;</Review></Feed>")
-        assert message.startswith("sample declares a document type, which may define entities")
+        assert "<!DOCTYPE …>" in message
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (
-            "<Feed>\n<Product>",
-            "sample is incomplete and ends at line 2, column 10: get",
-        ),
-        ("<Feed>\n</Product>", "sample is broken XML at line 2, column 3 (mismatched tag): fix"),
-        ("<Feed>&a;</Feed>", "sample is broken XML at line 1, column 7 (undefined entity): fix"),
-        (b"<Feed>\xff</Feed>", f"sample has broken bytes at line 1, column 7, {NOT_UTF_8}"),
+        ("<Feed>\n<Product>", "incomplete .* line 2, column 10:"),
+        ("<Feed>\n</Product>", r"line 2, column 3 \(mismatched tag\):"),
+        ("<Feed>&a;</Feed>", r"line 1, column 7 \(undefined entity\):"),
+        (b"<Feed>\xff</Feed>", "line 1, column 7, .* --encoding"),
         (
             b"<Feed>\n<a>" + b"\xc3\xa9" * 70_000 + b"\xe9</a></Feed>",
-            f"sample has broken bytes at line 2, column 70004, {NOT_UTF_8}",
+            "line 2, column 70004, .* --encoding",
         ),
-        ("", "sample is incomplete and ends at line 1, column 1: get"),
+        ("", "incomplete .* line 1, column 1:"),
     ],
 )
 def test_text_that_is_not_xml_is_refused(content: str | bytes, message: str) -> None:
-    assert refusal(content).startswith(message)
+    assert re.match(f"sample .*{message}", refusal(content))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "iso-8859-1", "windows-1252"])
@@ -125,10 +121,7 @@ def test_the_declared_encoding_is_used(encoding: str) -> None:
 @pytest.mark.parametrize("encoding", ["Shift_JIS", "GBK", "none-such", "idna"])
 def test_an_encoding_that_expat_does_not_support_is_refused(encoding: str) -> None:
     declared = f'<?xml version="1.0" encoding="{encoding}"?>'
-    assert refusal(f"{declared}<Feed/>") == (
-        "sample declares an encoding that the XML parser does not know: add --encoding with its "
-        "name."
-    )
+    assert "--encoding" in refusal(f"{declared}<Feed/>")
 
 
 TEXTS = st.text(
