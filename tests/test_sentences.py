@@ -39,7 +39,6 @@ NOT_YET = {
     "dal/dynamodb/test_tls.py",
     "dal/dynamodb/test_wire.py",
     "dal/entities/test_idempotency.py",
-    "dal/kinds/test_field_parsers.py",
     "dal/maintenance/test_erasure.py",
     "dal/maintenance/test_rebuild.py",
     "dal/maintenance/test_stream_rebuild.py",

@@ -124,6 +124,13 @@ MESSAGES: list[tuple[Callable[[], object], str]] = [
         ),
     ),
     (
+        lambda: rows_of('1,"a""2,b"'),
+        (
+            "line 2 looks like two rows, the second after a quote: if the line is text, load the "
+            "rejects file unchanged"
+        ),
+    ),
+    (
         lambda: read_csv('"id,text\n'),
         "sample has a broken header: a quote is opened and never closed.",
     ),

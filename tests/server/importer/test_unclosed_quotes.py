@@ -194,7 +194,8 @@ def test_two_rows_in_one_line_are_rejected_and_can_be_loaded_from_the_rejects(
     (comment,), (reject,) = read_file(path)
     assert comment.comment_id == "r3"
     number = 2 + text.count("\n")
-    assert reject.reason.startswith(f"line {number} looks like two rows, the second after a quote:")
+    assert reject.reason.startswith(f"line {number} ")
+    assert "two rows" in reject.reason
     write([reject], again)
     (comment,), rejects = read_file(again)
     assert (comment.comment_id, rejects) == ("r1", [])
