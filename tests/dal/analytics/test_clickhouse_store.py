@@ -70,7 +70,7 @@ async def test_a_refresh_that_another_refresh_replaces_fails_with_a_message(
             yield batch
 
     monkeypatch.setattr(clickhouse_module, "_exported", overtaken)
-    with pytest.raises(AnalyticsUnavailableError, match="Another refresh has replaced this one"):
+    with pytest.raises(AnalyticsUnavailableError, match=clickhouse_module.REPLACED):
         await filled(clickhouse_store, tmp_path)
 
 

@@ -13,7 +13,11 @@ import pytest
 
 from dal.analytics import sql
 from dal.analytics.duckdb_store import DuckDBStore
-from dal.analytics.errors import AnalyticsUnavailableError
+from dal.analytics.errors import (
+    NOT_FILLED,
+    AnalyticsFailedError,
+    AnalyticsUnavailableError,
+)
 from dal.analytics.questions import Interval, Span, TrendQuestion
 from dal.analytics.service import MAX_WAITING_QUESTIONS, open_store
 from dal.analytics.store import AnalyticsStore, Export, Question, Result
@@ -50,23 +54,23 @@ async def test_an_export_is_replaced_during_a_question(
     assert [tuple(row)[-1] for row in result.rows] == [2]
 
 
-async def test_broken_files_are_reported_in_one_sentence(
+async def test_broken_files_are_reported_with_the_command_to_run(
     duckdb_store: DuckDBStore, tmp_path: Path
 ) -> None:
     await filled(duckdb_store, tmp_path)
     (parquet,) = (tmp_path / "an 'odd' name").glob("base-*")
     parquet.write_bytes(b"PAR1 and nothing more")
-    with pytest.raises(AnalyticsUnavailableError, match=r"run `marginalia analytics refresh`"):
+    with pytest.raises(AnalyticsFailedError, match="`marginalia analytics refresh`"):
         await counts(duckdb_store)
     (tmp_path / "an 'odd' name" / "base.json").write_text("{")
-    with pytest.raises(AnalyticsUnavailableError, match="to create them again"):
+    with pytest.raises(AnalyticsFailedError, match="`marginalia analytics refresh`"):
         await duckdb_store.export()
 
 
 async def test_an_empty_or_missing_store_says_how_to_fill_or_install_it(
     duckdb_store: DuckDBStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(AnalyticsUnavailableError, match=r"run `marginalia analytics refresh`"):
+    with pytest.raises(AnalyticsUnavailableError, match=NOT_FILLED):
         await counts(duckdb_store)
     for module in ("dal.analytics.duckdb_store", "dal.analytics.clickhouse_store"):
         monkeypatch.delitem(sys.modules, module, raising=False)
@@ -166,7 +170,7 @@ async def test_a_full_disk_keeps_the_previous_export(
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, hard))
     try:
-        with pytest.raises(AnalyticsUnavailableError, match="free some space and try again"):
+        with pytest.raises(AnalyticsFailedError, match=r"^The disk .*\(IO Error"):
             await duckdb_store.fill(parquet, EXPORTED)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

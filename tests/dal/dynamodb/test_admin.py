@@ -72,12 +72,12 @@ async def test_a_command_waits_for_a_table_that_is_being_updated(table: Table) -
     assert [operation for operation, _ in client.calls] == ["update_table"] * 3
 
 
-async def test_a_table_that_stays_in_use_fails_with_one_sentence(
+async def test_a_table_that_stays_in_use_fails_with_its_name(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(admin, "ACTIVE_SECONDS", 0.2)
     client = FaultyClient(table.service, *[refuse(client_error("ResourceInUseException"))] * 99)
-    with pytest.raises(ConflictError, match=r"is being changed: wait until it is active"):
+    with pytest.raises(ConflictError, match=f"The table {table.name} "):
         await admin.end_stream(Table(client, table.name))
 
 

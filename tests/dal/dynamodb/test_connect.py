@@ -35,14 +35,14 @@ async def silent_url() -> AsyncIterator[str]:
 async def test_an_unreachable_engine_fails_by_the_deadline() -> None:
     url = f"http://127.0.0.1:{free_port()}"
     async with connect(TableAddress("gone", url, embedded=True)) as table:
-        with pytest.raises(StoreUnavailableError, match=f"does not answer at {url}"):
+        with pytest.raises(StoreUnavailableError, match=url):
             await table.get(KEY)
 
 
 @pytest.mark.usefixtures("brief_deadline")
 async def test_a_silent_engine_fails_by_the_deadline(silent_url: str) -> None:
     async with connect(TableAddress("silent", silent_url, embedded=True)) as table:
-        with pytest.raises(StoreUnavailableError, match="try again in a moment"):
+        with pytest.raises(StoreUnavailableError):
             await table.get(KEY)
 
 
@@ -71,7 +71,7 @@ async def test_missing_credentials_are_reported(
 ) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
     async with connect(TableAddress(endpoint_url=dynoxide_url)) as table:
-        with pytest.raises(StoreRefusedError, match=r"AWS settings do not work.*credentials"):
+        with pytest.raises(StoreRefusedError, match="credentials"):
             await table.get(KEY)
 
 

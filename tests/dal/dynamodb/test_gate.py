@@ -144,7 +144,7 @@ async def test_calls_without_a_response_open_the_circuit(
     monkeypatch.setattr(gate, "PROBE_SECONDS", 60)
     monkeypatch.setattr(gate, "ATTEMPT_SECONDS", 0.01)
     for _ in range(gate.FAILURES):
-        with pytest.raises(StoreUnavailableError, match="did not answer within"):
+        with pytest.raises(StoreUnavailableError, match=r"\d seconds"):
             await opened.call("query", asyncio.Event().wait)
     with pytest.raises(CircuitOpenError):
         await opened.call("query", asyncio.Event().wait)
@@ -206,5 +206,5 @@ async def test_a_scan_has_more_time_than_a_query(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(gate, "ATTEMPT_SECONDS", 0.05)
     entrance = Gate()
     await entrance.call("scan", lambda: asyncio.sleep(0.2))
-    with pytest.raises(StoreUnavailableError, match="did not answer within"):
+    with pytest.raises(StoreUnavailableError, match=r"\d seconds"):
         await entrance.call("query", lambda: asyncio.sleep(0.2))

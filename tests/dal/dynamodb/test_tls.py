@@ -217,8 +217,7 @@ async def test_an_untrusted_certificate_is_reported_with_the_setting_to_change(
     for endpoint, reason in ((machines.wrong_name, "mismatch"), (machines.unknown, "certificate")):
         async with way(endpoint.url) as call:
             assert fullmatch(
-                rf"The certificate of {endpoint.url} is not trusted \(.*{reason}.*\): "
-                r"check the endpoint and the proxy, or set AWS_CA_BUNDLE .*\.",
+                rf"[^(]* {endpoint.url} [^(]*\(.*{reason}.*\).* AWS_CA_BUNDLE .*\.",
                 await refused(call, endpoint),
             )
 
@@ -227,6 +226,6 @@ async def test_a_missing_bundle_is_reported(
     machines: Machines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_CA_BUNDLE", "/nowhere")
-    with pytest.raises(StoreRefusedError, match="AWS settings do not work"):
+    with pytest.raises(StoreRefusedError, match="No such file"):
         async with a_table(machines.good.url):
             pass

@@ -66,7 +66,7 @@ def test_an_add_with_equal_input_is_a_retry(*, deleted: bool) -> None:
 def test_a_key_is_refused_for_another_comment(other: Comment, *, deleted: bool) -> None:
     first = keyed(ORDINARY)
     held = idempotency.tombstone(first) if deleted else first
-    with pytest.raises(IdempotencyKeyReusedError, match="choose a new key"):
+    with pytest.raises(IdempotencyKeyReusedError):
         idempotency.check_same(held, other)
 
 

@@ -333,7 +333,7 @@ class Loading(FaultyClient):
 async def test_a_load_that_does_not_end_is_reported(table: Table) -> None:
     stores = Stores(table)
     await fill(stores, table)
-    with pytest.raises(ConflictError, match="stop the loads of this data"):
+    with pytest.raises(ConflictError, match=f"of {NAME}: "):
         await erase(Table(Loading(table.service), table.name))
     assert (await stores.standings.permission(NAME)).erasing
     await erase(table)

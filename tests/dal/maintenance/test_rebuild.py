@@ -125,7 +125,7 @@ async def test_a_rebuild_that_another_command_ended_copies_no_counter(
     counter = encode(key._replace(generation=1), RatingCounts((0, 0, 0, 0, 7)))
     await table.put_many([counter])
     await counting.announce(said, mode=MaintenanceMode.STREAM)
-    with pytest.raises(StoreRefusedError, match="Another command ended this rebuild"):
+    with pytest.raises(StoreRefusedError, match="`marginalia stats verify`"):
         await cut_over(table, said)
     assert await table.get(item_key(key)) is None
     assert await table.get({"PK": counter["PK"], "SK": counter["SK"]}) == counter

@@ -125,17 +125,17 @@ async def test_a_rebuild_whose_mode_another_command_changed_leaves_the_counters(
 
     monkeypatch.setattr(dal.maintenance.stream_rebuild, "_catch_up", overtaken)
     before = await counters()
-    with pytest.raises(ConflictError, match="changed the maintenance mode"):
+    with pytest.raises(ConflictError, match="maintenance mode"):
         await rebuild(table, streams_of_table, at_once, ignore)
     assert before
     assert await counters() == before
 
 
-async def test_a_stream_that_stays_inactive_is_refused_in_a_sentence(
+async def test_a_stream_that_stays_inactive_is_an_error(
     table: Table, streams_of_table: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(admin, "ACTIVE_SECONDS", 0)
-    with pytest.raises(StoreUnavailableError, match="stream does not become active"):
+    with pytest.raises(StoreUnavailableError, match=r"stream .*active"):
         await begin(table, streams_of_table)
 
 

@@ -92,7 +92,7 @@ async def walk_all(table: Table, comments: list[Any]) -> None:
 
 async def test_the_first_releases_table_is_exact_after_an_upgrade(absent: Table) -> None:
     await first_release.create(absent, COMMENTS)
-    with pytest.raises(StoreRefusedError, match="run `marginalia table upgrade`"):
+    with pytest.raises(StoreRefusedError, match="`marginalia table upgrade`"):
         refuse_outdated(await admin.describe(absent), INDEXES)
     assert await upgraded(absent) == Upgraded(
         ADDED, expiry=True, items=len(COMMENTS), uncounted=True
@@ -333,11 +333,9 @@ async def test_an_upgrade_creates_one_index_at_a_time_and_waits_for_it(old: Tabl
     service, told = SlowIndexes(old.service), list[str]()
     await upgraded(Table(service, old.name), told=told)
     assert service.begun == ADDED
-    assert told[:3] == [
-        "byVerified: waiting for another change of the table",
-        "byVerified: creating",
-        "byVerified: creating, its items are being copied",
-    ]
+    assert [one.partition(" ")[0] for one in told[:3]] == ["byVerified:"] * 3
+    for one, step in zip(told, ("waiting", "creating", "copied"), strict=False):
+        assert step in one
 
 
 async def test_an_index_that_is_being_created_counts_as_missing(old: Table) -> None:
@@ -389,7 +387,7 @@ async def test_a_table_with_other_keys_is_refused(old: Table) -> None:
         one for one in definition["AttributeDefinitions"] if one["AttributeName"] in {"GSIPK", "SK"}
     ]
     await old.once("create_table", **definition)
-    await unchanged_by(old, "is not PK and SK, and DynamoDB cannot change this")
+    await unchanged_by(old, "PK and SK")
 
 
 async def test_an_index_that_projects_less_is_refused_and_created_again_after_its_deletion(
@@ -411,7 +409,7 @@ async def test_an_index_that_projects_less_is_refused_and_created_again_after_it
 async def test_an_upgrade_waits_for_a_running_rebuild(table: Table) -> None:
     maintenance = MaintenanceStore(table)
     await maintenance.announce(await maintenance.read(), rebuilding=True)
-    await unchanged_by(table, "A rebuild of the statistics has not ended")
+    await unchanged_by(table, "rebuild` again")
 
 
 async def test_a_rebuild_does_not_begin_before_an_upgrade_ends(table: Table) -> None:

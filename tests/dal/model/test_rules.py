@@ -61,8 +61,8 @@ def test_well_formed_identifiers_stay_as_they_are(value: str) -> None:
         ("tab\t", "control character"),
         ("\x7f", "control character"),
         ("\x85", "control character"),
-        ("\ud800", "half a character (a surrogate)"),
-        ("\udfff!", "half a character (a surrogate)"),
+        ("\ud800", "surrogate"),
+        ("\udfff!", "surrogate"),
         ("ana\u202enimda", "control character"),
         ("a\U0010ffff", "control character"),
         ("x" * (MOST + 1), f"longer than {MOST} bytes"),
@@ -70,10 +70,10 @@ def test_well_formed_identifiers_stay_as_they_are(value: str) -> None:
         ("é" * (MOST // 2 + 1), f"longer than {MOST} bytes"),
         ("/" * (MOST // 3 + 1), f"longer than {MOST} bytes"),
         *((value, "blank") for value in BLANK),
-        (" kettle", "begins or ends with a blank"),
-        ("kettle\u3000", "begins or ends with a blank"),
-        ("\u200bkettle", "begins or ends with a blank"),
-        ("kettle\ufeff", "begins or ends with a blank"),
+        (" kettle", "begins or ends"),
+        ("kettle\u3000", "begins or ends"),
+        ("\u200bkettle", "begins or ends"),
+        ("kettle\ufeff", "begins or ends"),
         *((f"kettle{value}", "blank") for value in "\u034f\u061c\u115f\u1160\u2061\u2064\u206a"),
     ],
 )
@@ -84,7 +84,7 @@ def test_malformed_identifiers_are_refused(value: str, why: str) -> None:
 def test_an_imported_author_has_no_account() -> None:
     assert rules.account("username", "John") == "John"
     owner = imported_owner("comment", "1")
-    assert "who has no account" in complaint(rules.account, owner)
+    assert repr(owner) in complaint(rules.account, owner)
     assert rules.identifier("username", owner) == owner
 
 
@@ -110,8 +110,8 @@ def test_ratings_go_from_1_to_5(value: int) -> None:
 
 @pytest.mark.parametrize("value", [0, 6, -1, 2**31 - 1])
 def test_other_ratings_are_refused(value: int) -> None:
-    assert f"is {value}; it must be from 1 to 5" in complaint(rules.rating, value)
-    assert f"is {value};" in complaint(rules.ratings, [5, value])
+    assert f" {value};" in complaint(rules.rating, value)
+    assert f" {value};" in complaint(rules.ratings, [5, value])
 
 
 @pytest.mark.parametrize(
@@ -168,8 +168,8 @@ def test_languages_come_in_canonical_form(value: str, canonical: str) -> None:
     ],
 )
 def test_an_invalid_language_tag_is_refused(value: str) -> None:
-    assert "is not a BCP 47 language tag such as 'en'" in complaint(rules.language, value)
-    assert "is not a BCP 47 language tag" in complaint(rules.languages, ["en", value])
+    assert "BCP 47" in complaint(rules.language, value)
+    assert "BCP 47" in complaint(rules.languages, ["en", value])
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_an_invalid_language_tag_is_refused(value: str) -> None:
     ["x-private", "en-x-l00001", "EN_X_a", "de-1996-x-y", "i-default", "und-x-a", "qaa", "qtz-US"],
 )
 def test_a_private_use_language_tag_is_refused(value: str) -> None:
-    assert "is a private-use language tag" in complaint(rules.language, value)
+    assert "private-use" in complaint(rules.language, value)
 
 
 def test_a_language_tag_has_at_most_35_characters() -> None:
@@ -213,10 +213,10 @@ def test_a_text_has_a_maximum_length_in_characters(rule: object, most: int) -> N
     assert callable(rule)
     for value in ("", "😀" * most, "a\nb\tc"):
         assert rule("text", value) == value
-    assert f"{most + 1:,} characters long; the maximum is {most:,}" in complaint(
-        rule, "x" * (most + 1)
-    )
-    assert "half a character" in complaint(rule, "a\ud800")
+    long = complaint(rule, "x" * (most + 1))
+    assert f"{most + 1:,} characters" in long
+    assert f"{most:,}." in long
+    assert "surrogate" in complaint(rule, "a\ud800")
 
 
 @pytest.mark.parametrize(
@@ -267,7 +267,7 @@ def test_money_is_an_amount_in_the_minor_units_of_a_currency(value: str, canonic
 
 @pytest.mark.parametrize("value", ["1 ZZZ", "1 EEK", "1 XAU", "1 XTS", "1 XXX"])
 def test_a_code_that_is_not_a_payment_currency_is_refused(value: str) -> None:
-    assert "must be a payment currency of ISO 4217, such as EUR" in complaint(rules.money, value)
+    assert "ISO 4217" in complaint(rules.money, value)
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_an_amount_with_too_many_decimal_places_is_refused(value: str, places: i
     ],
 )
 def test_an_invalid_amount_is_refused(value: str) -> None:
-    assert "an amount such as '12.50 EUR'" in complaint(rules.money, value)
+    assert "'12.50 EUR'" in complaint(rules.money, value)
 
 
 @pytest.mark.parametrize("value", ["a@b", "ana.b+c@mail.example.org", "é@ü", "x" * 252 + "@b"])
@@ -327,9 +327,9 @@ def test_a_period_that_ends_before_it_starts_is_refused() -> None:
 
 def test_a_list_to_filter_by_has_at_most_a_hundred_values() -> None:
     assert rules.ratings("rating", [5] * 100) == {5}
-    with pytest.raises(InvalidArgumentError, match="rating has 101 entries; the maximum is 100"):
+    with pytest.raises(InvalidArgumentError, match=r"^rating .*101 .*100"):
         rules.ratings("rating", [5] * 101)
-    with pytest.raises(InvalidArgumentError, match="language has 30,000 entries"):
+    with pytest.raises(InvalidArgumentError, match=r"^language .*30,000"):
         rules.languages("language", ["en"] * 30_000)
 
 
@@ -355,7 +355,7 @@ def test_hidden_characters_never_reach_storage(rule: Callable[[str, str], str]) 
 def test_a_text_without_a_visible_character_is_refused(
     rule: Callable[[str, str], str], nothing: str
 ) -> None:
-    assert "is empty: write something" in complaint(rule, nothing)
+    assert "empty" in complaint(rule, nothing)
     assert rule("text", f"{nothing}🫖").endswith("🫖")
 
 

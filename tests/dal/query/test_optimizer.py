@@ -44,9 +44,8 @@ def test_a_filter_of_more_partitions_reads_a_coarser_index_and_drops_some_rows(
 def test_more_than_sixty_products_are_too_many() -> None:
     products = frozenset(f"p{number}" for number in range(60))
     assert len(planned(Selection("p0", variants=products)).segments) == MAX_SEGMENTS
-    with pytest.raises(TooManySegmentsError, match="61 partitions; the maximum is 60") as fault:
+    with pytest.raises(TooManySegmentsError, match=r" 61 .* 60"):
         planned(Selection("p60", variants=products))
-    assert "filter by fewer values" in str(fault.value)
 
 
 def test_of_indexes_with_the_same_partitions_the_first_is_chosen() -> None:

@@ -111,7 +111,7 @@ async def test_two_organisations_cannot_have_one_name(store: OrganizationReposit
     organization, page = await store.with_users("new", ALL)
     assert organization is not None
     assert [user.username for user in page.nodes] == [organization.subscription_plan]
-    with pytest.raises(AlreadyExistsError, match="'new' exists already: choose another name"):
+    with pytest.raises(AlreadyExistsError, match="'new'"):
         await store.create(Roster(organization))
 
 
@@ -119,7 +119,7 @@ async def test_a_user_is_added_once(store: OrganizationRepository) -> None:
     new = OrganizationUser(ACME.name, "carl", UserType.ADMIN)
     edge = await store.add_user(new, by=None)
     assert (edge.node, edge.position) == (new, "carl")
-    with pytest.raises(AlreadyExistsError, match="'carl' is a user of this organisation already"):
+    with pytest.raises(AlreadyExistsError, match="'carl'"):
         await store.add_user(OrganizationUser(ACME.name, "carl"), by=None)
     assert await store.get_user(ACME.name, "carl") == new
 
@@ -194,8 +194,9 @@ async def test_a_user_is_removed_and_changed_by_an_admin(store: OrganizationRepo
     await removed(ADMIN, MEMBER)(store)
     assert await types(store) == {MEMBER: "ADMIN", COLLEAGUE: "MEMBER"}
     for change in (removed(ADMIN, MEMBER), made(ADMIN, UserType.MEMBER, None)):
-        with pytest.raises(NotFoundError, match="has no such user"):
+        with pytest.raises(NotFoundError) as caught:
             await change(store)
+        assert str(caught.value) != organizations._NO_ADMIN
     await removed(COLLEAGUE, COLLEAGUE)(store)
     assert await types(store) == {MEMBER: "ADMIN"}
     await store.add_user(OrganizationUser(ACME.name, ADMIN, UserType.ADMIN), by=None)
@@ -207,7 +208,7 @@ async def test_a_user_is_removed_and_changed_by_an_admin(store: OrganizationRepo
 async def test_only_staff_remove_the_last_admin(
     store: OrganizationRepository, change: Change
 ) -> None:
-    with pytest.raises(InvalidArgumentError, match="last admin: make another user an admin first"):
+    with pytest.raises(InvalidArgumentError, match=f"'{ADMIN}'"):
         await change(store)
     await removed(ADMIN, None)(store)
     assert await types(store) == {MEMBER: "MEMBER", COLLEAGUE: "MEMBER"}
@@ -219,7 +220,7 @@ async def test_an_admin_is_found_among_many_users(
     monkeypatch.setattr(organizations, "_ADMINS_AMONG", 2)
     await store.add_user(OrganizationUser(ACME.name, "zoe", UserType.ADMIN), by=None)
     await removed(ADMIN, ADMIN)(store)
-    with pytest.raises(InvalidArgumentError, match="'zoe' is the organisation's last admin"):
+    with pytest.raises(InvalidArgumentError, match="'zoe'"):
         await removed("zoe", "zoe")(store)
 
 
@@ -256,7 +257,7 @@ async def test_an_admin_who_is_demoted_meanwhile_cannot_undo_it(
         with suppress(NotFoundError):
             await change(Stores(Table(meeting, each_table.name)).organizations)
         await demotion()
-        with pytest.raises(NotFoundError, match="You are not an admin"):
+        with pytest.raises(NotFoundError, match=organizations._NO_ADMIN):
             await change(store)
     assert set((await types(store)).values()) == {"MEMBER"}
 
@@ -266,7 +267,7 @@ async def test_an_admin_who_is_demoted_meanwhile_cannot_add_a_user(
 ) -> None:
     meeting = Meeting(each_table.service, partial(made(ADMIN, UserType.MEMBER, None), store))
     meeting_store = Stores(Table(meeting, each_table.name)).organizations
-    with pytest.raises(NotFoundError, match="You are not an admin"):
+    with pytest.raises(NotFoundError, match=organizations._NO_ADMIN):
         await meeting_store.add_user(OrganizationUser(ACME.name, "eve"), by=ADMIN)
     assert await store.get_user(ACME.name, "eve") is None
 

@@ -191,14 +191,14 @@ async def test_a_ticket_by_its_id_is_one_read(each_table: Table, stores: Stores)
 
 async def test_a_ticket_is_opened_by_a_user_of_the_organisation(stores: Stores) -> None:
     new = ticket(300, OTHER.name)
-    with pytest.raises(NotFoundError, match="no such user"):
+    with pytest.raises(NotFoundError):
         await stores.tickets.create(new)
     assert await stores.tickets.get(new.ticket_id) is None
     edge = await stores.tickets.create(replace(new, username=MEMBER))
     assert edge.position == ticket_position(new)
     again = replace(edge.node, created_at=NEWEST)
     assert (await stores.tickets.create(again)).node == edge.node
-    with pytest.raises(IdempotencyKeyReusedError, match="choose a new key"):
+    with pytest.raises(IdempotencyKeyReusedError):
         await stores.tickets.create(replace(again, text="Another."))
     assert await stores.tickets.get(new.ticket_id) == edge.node
 

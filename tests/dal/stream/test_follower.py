@@ -393,7 +393,7 @@ async def test_a_follower_waits_for_an_unreachable_engine(
         nonlocal away
         if operation == "get_records" and away:
             away -= 1
-            raise StoreUnavailableError("DynamoDB does not answer.")
+            raise StoreUnavailableError("Away.")
         return await real(operation, **arguments)
 
     monkeypatch.setattr(streams, "_call", call)

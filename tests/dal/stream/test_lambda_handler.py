@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from dal.dynamodb.errors import NoTableError
 from dal.dynamodb.streams import Streams
 from dal.dynamodb.table import Table
 from dal.stream import lambda_handler
@@ -141,7 +142,7 @@ async def test_the_handler_reads_its_settings_from_the_environment(
     await asyncio.to_thread(handler, event, None)
     assert list(lambda_handler._tables.values()) == opened
     monkeypatch.setenv("MARGINALIA_TABLE", "absent")
-    with pytest.raises(StoreRefusedError, match="The table does not exist"):
+    with pytest.raises(NoTableError):
         await asyncio.to_thread(handler, event, None)
     assert await count(streamed) == "2"
 
