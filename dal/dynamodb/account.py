@@ -1,9 +1,12 @@
 """Counts a task's requests to DynamoDB, and the read and write capacity that they consumed.
 
-An account can have a limit. A read above the limit is not sent, and raises QueryTooCostlyError.
-Writes have no limit. Retries do not count towards the limit, because the store causes them.
+An account can have a limit. Above the limit, reads raise QueryTooCostlyError. While a read has no
+response, its maximum RCU are reserved. If reads in parallel could together consume more than twice
+the limit, some of them wait for the responses of the others. Writes have no limit. Retries do not
+count towards the limit, because the store causes them.
 """
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,6 +20,13 @@ MAX_REQUESTS = 250
 that an operation reads for the lists and statistics of groups of variants. Above either maximum,
 the operation fails."""
 
+ROW_RCU = 20
+"""Maximum RCU to read a row consistently. The largest row, a comment, has about 80,000 bytes."""
+
+RESPONSE_RCU = 256
+"""Maximum RCU of a consistent Query or Scan, whose response has at most 1 MB.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.Pagination.html"""
+
 WRITES = frozenset(
     {"put_item", "update_item", "delete_item", "transact_write_items", "batch_write_item"}
 )
@@ -26,7 +36,11 @@ unknown whether the write happened."""
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The maximum number of reads without their retries, and the maximum RCU, of an account."""
+    """The maximum number of reads without their retries, and the maximum RCU, of an account.
+
+    The response that exceeds ``rcu`` ends the operation. The account then has consumed at most
+    twice as much, if no single read consumes more than ``rcu``.
+    """
 
     requests: float
     rcu: float
@@ -48,11 +62,15 @@ class Account:
     limit: Limit | None = field(default=None, compare=False)
     reads: int = field(default=0, compare=False)
     """The number of reads without their retries."""
+    reserved: float = field(default=0.0, compare=False)
+    """The maximum RCU of the reads that have no response yet."""
+    released: asyncio.Event | None = field(default=None, compare=False)
+    """The next response sets the event. None if no read waits for it."""
 
-    def check(self) -> None:
-        """Raise QueryTooCostlyError if one more read exceeds the limit."""
+    def check(self, further: int) -> None:
+        """Raise QueryTooCostlyError if the account, with ``further`` reads, exceeds its limit."""
         limit = self.limit
-        if limit is not None and (self.reads >= limit.requests or self.rcu > limit.rcu):
+        if limit is not None and (self.reads + further > limit.requests or self.rcu > limit.rcu):
             raise QueryTooCostlyError(
                 f"The operation ended after {self.reads:,} requests to DynamoDB and "
                 f"{self.rcu:,.0f} RCU, because it read more than predicted: select fewer rows, or "
@@ -60,7 +78,8 @@ class Account:
             )
 
 
-_open: ContextVar[Account | None] = ContextVar("account", default=None)
+OPEN: ContextVar[Account | None] = ContextVar("account", default=None)
+"""The account of the current task."""
 
 
 @contextmanager
@@ -70,40 +89,30 @@ def opened(limit: Limit | None = None) -> Iterator[Account]:
     In the block, an account of an outer block counts nothing.
     """
     account = Account(limit=limit)
-    before = _open.set(account)
+    before = OPEN.set(account)
     try:
         yield account
     finally:
-        _open.reset(before)
-
-
-def note_read() -> None:
-    """Count a read before its first attempt. Raises QueryTooCostlyError at the account's limit."""
-    account = _open.get()
-    if account is None:
-        return
-    if account.limit is not None and not account.limit.lists_only:
-        account.check()
-    account.reads += 1
+        OPEN.reset(before)
 
 
 def check_list() -> None:
     """Raise QueryTooCostlyError if a list needs further reads, and the account is at its limit."""
-    account = _open.get()
+    account = OPEN.get()
     if account is not None:
-        account.check()
+        account.check(1)
 
 
 def note_request() -> None:
     """Count a request before it is sent."""
-    account = _open.get()
+    account = OPEN.get()
     if account is not None:
         account.requests += 1
 
 
 def note_response(operation: str, response: dict[str, Any]) -> None:
     """Add to the current account the capacity that a response reports."""
-    account = _open.get()
+    account = OPEN.get()
     if account is None:
         return
     if operation in WRITES:
@@ -119,7 +128,7 @@ def note_hidden(capacity: float) -> None:
     item. Responses to clients can show the account's RCU. Without the subtraction, a viewer could
     see that a hidden item of more than 4 kB exists.
     """
-    account = _open.get()
+    account = OPEN.get()
     if account is not None:
         account.rcu -= capacity
 

@@ -11,10 +11,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mappi
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from math import nan
+from math import inf, nan
 from typing import Any
 
-from dal.dynamodb.account import WRITES, note_read, note_request, note_response
+from dal.dynamodb.account import (
+    OPEN,
+    RESPONSE_RCU,
+    ROW_RCU,
+    WRITES,
+    note_request,
+    note_response,
+)
 from dal.dynamodb.concurrency import Pace, batched, in_parallel
 from dal.dynamodb.errors import (
     CircuitOpenError,
@@ -27,7 +34,7 @@ from dal.dynamodb.errors import (
 )
 from dal.dynamodb.gate import Gate
 from dal.dynamodb.instrumentation import STORE_INSTRUMENTS
-from dal.dynamodb.retries import retry
+from dal.dynamodb.retries import Response, retry
 from dal.dynamodb.streams import Streams
 from dal.dynamodb.transport import EmbeddedSdk, Sdk, Service
 from dal.dynamodb.wire import open_wire
@@ -188,8 +195,8 @@ class Table:
             if left["Keys"]:
                 raise ThrottledError("DynamoDB is busy: try again in a moment.")
 
-        note_read()
-        await retry(get_left, "batch_get_item")
+        most = len(keys) * ROW_RCU / (1 if consistent else 2)
+        await _read(most, partial(retry, get_left, "batch_get_item"))
         return items
 
     async def write(self, actions: Sequence[Action]) -> None:
@@ -306,10 +313,12 @@ class Table:
 
     def call(self, operation: str, **arguments: Any) -> Coroutine[Any, Any, dict[str, Any]]:
         """Send an operation on this table, with retries. Raises DalError."""
-        if operation not in WRITES:
-            note_read()
         attempt = partial(self.once, operation, TableName=self.name, **arguments)
-        return retry(attempt, operation)
+        if operation in WRITES:
+            return retry(attempt, operation)
+        rows = 1 if "Key" in arguments else arguments.get("Limit", inf)
+        most = min(rows * ROW_RCU, RESPONSE_RCU) / (1 if arguments.get("ConsistentRead") else 2)
+        return _read(most, partial(retry, attempt, operation))
 
     def once(self, operation: str, **arguments: Any) -> Coroutine[Any, Any, dict[str, Any]]:
         """Send an operation without retries. Raises DalError.
@@ -352,6 +361,35 @@ class Table:
             self.writes += 1
         note_response(operation, response)
         return response
+
+
+async def _read(most: float, send: Callable[[], Awaitable[Response]]) -> Response:
+    """Count a read, send it, and return its response.
+
+    ``most`` is the read's maximum RCU, and ``send`` sends it with its retries. Raises
+    QueryTooCostlyError at the account's limit.
+    """
+    account = OPEN.get()
+    if account is None:
+        return await send()
+    limit = account.limit
+    while limit and account.reserved and account.rcu + account.reserved + most >= 2 * limit.rcu:
+        account.released = account.released or asyncio.Event()
+        await account.released.wait()
+    if limit and not limit.lists_only:
+        account.check(1)
+    account.reads += 1
+    account.reserved += most
+    try:
+        response = await send()
+    finally:
+        account.reserved -= most
+        if account.released is not None:
+            account.released.set()
+            account.released = None
+    if limit and not limit.lists_only and account.rcu > limit.rcu:
+        account.check(0)
+    return response
 
 
 def _rows(response: dict[str, Any]) -> QueryResponse:

@@ -146,8 +146,8 @@ class Cost:
                 )
 
     def limit(self, *, lists_only: bool = False) -> Limit:
-        """Return the limit of the operation's reads, which is below twice their predicted cost."""
-        return Limit(2 * ceil(self.requests) - 1, 1.5 * self.rcu, lists_only)
+        """Return the limit of the operation's reads: fewer than twice the predicted requests."""
+        return Limit(2 * ceil(self.requests) - 1, self.rcu, lists_only)
 
 
 class PredictedCosts:

@@ -1,14 +1,16 @@
 """An account counts the requests of only the task that opened it."""
 
 import asyncio
+import random
 from typing import Any
 
 import pytest
 
-from dal.dynamodb.account import Account, Limit, check_list, opened
+from dal.dynamodb.account import ROW_RCU, Account, Limit, check_list, opened
 from dal.dynamodb.errors import QueryTooCostlyError
 from dal.dynamodb.responses import unreachable
 from dal.dynamodb.table import Table
+from dal.table.errors import StoreRefusedError
 from tests.fakes import FaultyClient, Operation
 
 KEY = {"PK": {"S": "a"}, "SK": {"S": "b"}}
@@ -45,11 +47,8 @@ async def test_a_failed_attempt_counts_as_a_request(table: Table) -> None:
     assert account == Account(2, 1.0, 0.0)
 
 
-@pytest.mark.parametrize("limit", [Limit(2, 100), Limit(100, 1.5)], ids=["requests", "RCU"])
-async def test_a_read_above_the_limit_is_not_sent_but_a_write_is(
-    table: Table, limit: Limit
-) -> None:
-    with opened(limit) as account:
+async def test_a_read_above_the_limit_is_not_sent_but_a_write_is(table: Table) -> None:
+    with opened(Limit(2, 100)) as account:
         await table.get(KEY)
         await table.get_many([KEY])
         for read in (table.get, lambda key: table.get_many([key])):
@@ -57,6 +56,15 @@ async def test_a_read_above_the_limit_is_not_sent_but_a_write_is(
                 await read(KEY)
         await table.write([{"Put": {"Item": KEY}}])
     assert (account.requests, account.rcu) == (3, 2.0)
+
+
+async def test_a_response_above_the_limit_ends_the_operation(table: Table) -> None:
+    with opened(Limit(100, 1.5)) as account:
+        await table.get(KEY)
+        for _ in range(2):
+            with pytest.raises(QueryTooCostlyError):
+                await table.get_many([KEY])
+    assert (account.requests, account.rcu) == (2, 2.0)
 
 
 async def test_only_further_reads_of_lists_end_at_the_limit_of_a_mutation(table: Table) -> None:
@@ -76,3 +84,71 @@ async def test_retries_do_not_count_towards_the_limit(table: Table) -> None:
         await faulty.get(KEY)
         await faulty.get(KEY)
     assert account.requests == 4
+
+
+class Measured:
+    """A service whose items have random sizes, and whose responses arrive in random order."""
+
+    endpoint_url = ""
+
+    def __init__(self, rng: random.Random, most: int) -> None:
+        self._rng = rng
+        self._most = most
+        self._running = 0
+        self.most_running = 0
+        self.sent = 0.0
+
+    async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        self._running += 1
+        self.most_running = max(self.most_running, self._running)
+        units = self._rng.randint(1, self._most)
+        for _ in range(self._rng.randint(1, 5)):
+            await asyncio.sleep(0)
+        self._running -= 1
+        self.sent += units
+        return {"ConsumedCapacity": {"CapacityUnits": units}}
+
+
+@pytest.mark.parametrize("lists_only", [False, True])
+@pytest.mark.parametrize("seed", range(40))
+async def test_parallel_reads_consume_at_most_twice_the_limit(seed: int, lists_only: bool) -> None:
+    """Reads fail only above the limit. Reads of a mutation only wait."""
+    rng = random.Random(seed)
+    service, count = Measured(rng, rng.choice((1, 2, ROW_RCU))), rng.randint(1, 60)
+    table = Table(service, "any")
+    with opened(Limit(1_000, rng.randint(ROW_RCU, 200), lists_only)) as account:
+        limit = account.limit
+        assert limit is not None
+        found = await asyncio.gather(
+            *(table.get(KEY) for _ in range(count)), return_exceptions=True
+        )
+    failed = [one for one in found if isinstance(one, QueryTooCostlyError)]
+    assert account.rcu == service.sent
+    assert account.reserved == 0
+    assert service.most_running <= max(1, 2 * limit.rcu / ROW_RCU)
+    if lists_only:
+        assert account.reads == count
+        assert not failed
+    else:
+        assert account.rcu <= 2 * limit.rcu
+        assert bool(failed) == (account.rcu > limit.rcu)
+
+
+async def test_cancelled_and_failed_reads_release_their_reservation(table: Table) -> None:
+    async def failing(real: Operation, arguments: dict[str, Any]) -> dict[str, Any]:
+        raise StoreRefusedError("no such operation")
+
+    async def hanging(real: Operation, arguments: dict[str, Any]) -> dict[str, Any]:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    faulty = Table(FaultyClient(table.service, failing, hanging), table.name)
+    with opened(Limit(10, 1)) as account:
+        with pytest.raises(StoreRefusedError):
+            await faulty.get(KEY)
+        reading, waiting = (asyncio.create_task(faulty.get(KEY)) for _ in range(2))
+        await asyncio.sleep(0.01)
+        assert (account.requests, account.reserved) == (2, ROW_RCU)
+        reading.cancel()
+        assert await waiting is None
+    assert (account.requests, account.reserved) == (3, 0)

@@ -73,15 +73,21 @@ async def filled(table: Table) -> Ids:
         )
         for number in range(30)
     ]
+    crowded = [
+        one._replace(comment_id=f"{one.comment_id}-{number}", product_id=f"c{number}")
+        for number in range(12)
+        for one in largest[:13]
+    ]
     many = [comment(tag, product_id="many", username="u", language=tag) for tag in TAGS]
     own = comment("voted", username="user1")
-    await stores.comments.put_many([*published, *largest, *many, own])
+    await stores.comments.put_many([*published, *largest, *crowded, *many, own])
     await stores.votes.put_many([Vote("voted", "42", f"u{n}") for n in range(60)])
     for number, one in enumerate(published[:60]):
         await stores.comments.add(
             one._replace(comment_id=f"h{number}"), hold=held_for(ReviewCause.WORDS)
         )
     groups = {"p0": "group", "p1": "group", "p2": "group"} | {f"g{n}": "large" for n in range(60)}
+    groups |= {f"c{n}": "crowded" for n in range(12)}
     await stores.products.put_many(
         {name: ProductDetails(f"Kettle {name}", group=of) for name, of in groups.items()}
     )
@@ -277,3 +283,15 @@ async def test_the_search_for_another_admin_ends(
     assert (error.extensions["code"], answer.data) == ("QUERY_TOO_COSTLY", None)
     assert predicted["requests"] < actual["requests"] < 2 * predicted["requests"]
     assert actual["wcu"] == 0
+
+
+async def test_parallel_reads_of_the_largest_rows_end(world: World) -> None:
+    """A group's page reads 1 MB of each product in parallel."""
+    page = "comments(first: 20, planBy: FULL_PAGES) { nodes { id } }"
+    text = f'{{ product(productId: "c0") {{ group {{ {page} }} }} }}'
+    for number in range(len(SCHEMAS)):
+        answer = await executed(number, world[0], None, OF_ALL, text)
+        (error,) = answer.errors
+        predicted, actual = answer.extensions["cost"].values()
+        assert (error.extensions["code"], answer.data) == ("QUERY_TOO_COSTLY", None)
+        assert predicted["rcu"] < actual["rcu"] < 2 * predicted["rcu"]
