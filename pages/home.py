@@ -6,8 +6,7 @@ with a comment rated 5. Products without a title are left out. Visitors search f
 
 from starlette.responses import Response
 
-from dal.model.rules import MAX_TITLE
-from dal.table.key_parts import MAX_IDENTIFIER_BYTES
+from dal.model.rules import MAX_TITLE, may_be_identifier
 from pages.addresses import product_path, with_query
 from pages.faults import PageFault
 from pages.i18n import gettext
@@ -52,9 +51,7 @@ async def search(request: PageRequest) -> Response:
     if not words:
         return request.to("/")
     words = words[:MAX_TITLE]
-    # MAX_IDENTIFIER_BYTES limits escaped ids, and an escaped id may have three times as many bytes
-    # as the id. So look for an id only if the text fits even with every byte escaped.
-    can_be_id = 3 * len(words.encode()) <= MAX_IDENTIFIER_BYTES
+    can_be_id = may_be_identifier(words)
     result = await request.run(
         "search", title=words, productId=words, canBeId=can_be_id, after=after
     )

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 
-from dal.query.shared_reads import SharedReads
+from dal.dynamodb.concurrency import SharedReads
 from pages import (
     comment,
     crawlers,

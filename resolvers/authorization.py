@@ -11,7 +11,7 @@ from typing import Protocol
 from dal.errors import NotFoundError
 from dal.model import Comment, OrderStatus, OrganizationUser, UserType
 from dal.model.standings import Permission
-from resolvers.context import Context, Viewer
+from resolvers.context import Context, RequestCache, Viewer
 
 MERCHANT = "merchant"
 
@@ -133,7 +133,9 @@ async def organization_user(
 
     Each user is read once per request, even if several fields need the user.
     """
-    return await context.cache.read(context.stores.organizations.get_user, organization, username)
+    return await context.part(RequestCache).read(
+        context.stores.organizations.get_user, organization, username
+    )
 
 
 async def membership(context: Context, organization: str) -> OrganizationUser | None:

@@ -28,7 +28,7 @@ from resolvers.authorization import (
     require_merchant,
     require_viewer,
 )
-from resolvers.context import NO_DETAILS, Context, ProductReads, Viewer
+from resolvers.context import NO_DETAILS, CommentReads, Context, ProductReads, Viewer
 from resolvers.mutations import Rule, UserError, changed, checked, checked_each, reported
 from resolvers.node_ids import own_id_of
 from resolvers.selection import Info, Input, Languages, ProductId, Ratings
@@ -191,7 +191,7 @@ async def comment(
     ],
 ) -> Comment | None:
     """Return the published comment with this id; None if it does not exist."""
-    return await info.context.comments.load(rules.identifier("commentId", comment_id))
+    return await info.context.part(CommentReads).comment(rules.identifier("commentId", comment_id))
 
 
 @reported(CommentPayload, reads_standing=True)

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from strawberry.dataloader import DataLoader
@@ -48,7 +47,7 @@ class Viewer:
 class RequestCache:
     """Executes a read once per request, even if several fields need the result."""
 
-    def __init__(self) -> None:
+    def __init__(self, _: "Context") -> None:
         self._tasks: dict[tuple[object, ...], asyncio.Task[Any]] = {}
         self._waiting: Counter[asyncio.Task[Any]] = Counter()
 
@@ -148,7 +147,7 @@ class ProductReads:
 
     def __init__(self, context: "Context") -> None:
         self._stores = context.stores
-        self._cache = context.cache
+        self._cache = context.part(RequestCache)
         self._details: DataLoader[str, ProductDetails] = DataLoader(self._load, cache=False)
 
     async def statistics(self, product_id: str) -> CommentStatistics | None:
@@ -180,6 +179,27 @@ class ProductReads:
         return await self._cache.read(self._stores.comments.statistics_and_details, product_id)
 
 
+class CommentReads:
+    """Reads published comments by id.
+
+    One request reads all ids that are requested in one turn of the event loop.
+    """
+
+    def __init__(self, context: "Context") -> None:
+        self._comments = context.stores.comments
+        self._loader: DataLoader[str, Comment | None] = DataLoader(self._load, cache=False)
+
+    async def comment(self, comment_id: str) -> Comment | None:
+        """Return a comment; None if it is not published."""
+        return await self._loader.load(comment_id)
+
+    async def _load(self, comment_ids: Sequence[str]) -> list[Comment | None]:
+        if len(comment_ids) == 1:
+            return [await self._comments.get(comment_ids[0])]
+        found = await self._comments.get_many(comment_ids)
+        return [found.get(comment_id) for comment_id in comment_ids]
+
+
 class Service(Protocol):
     """An object that the requests of a process share. A server can be without it."""
 
@@ -208,7 +228,6 @@ class Context:
     """Whether a comment may have an empty text."""
     publication: Publication = field(default_factory=Publication)
     """Decides whether new and edited comments are published."""
-    cache: RequestCache = field(default_factory=RequestCache)
     parts: dict[Callable[..., Any], Any] = field(default_factory=dict)
     """The objects that ``part`` has created."""
     services: Mapping[type[Any], Any] = field(default_factory=dict)
@@ -238,18 +257,3 @@ class Context:
         if found is None:
             raise NotAvailableError(kind.missing)
         return found
-
-    @cached_property
-    def comments(self) -> DataLoader[str, Comment | None]:
-        """Reads published comments by id.
-
-        One request reads all ids that are requested in one turn of the event loop.
-        """
-        return DataLoader(self._comments, cache=False)
-
-    async def _comments(self, comment_ids: Sequence[str]) -> list[Comment | None]:
-        store = self.stores.comments
-        if len(comment_ids) == 1:
-            return [await store.get(comment_ids[0])]
-        found = await store.get_many(comment_ids)
-        return [found.get(comment_id) for comment_id in comment_ids]

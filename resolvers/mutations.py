@@ -22,6 +22,7 @@ from dal.errors import (
 )
 from dal.table.errors import DalError, InvalidArgumentError
 from resolvers.authorization import may_write
+from resolvers.context import RequestCache
 from resolvers.selection import Info
 
 Arguments = ParamSpec("Arguments")
@@ -137,7 +138,7 @@ def reported(
                 return payload(user_errors=[_user_error(error)])
             finally:
                 # Forget cached reads, so that the payload's fields include the mutation's writes.
-                info.context.cache.forget()
+                info.context.part(RequestCache).forget()
 
         # Strawberry passes `info` by name, but the type Mutation cannot state argument names, so
         # mypy reports an error.

@@ -20,7 +20,7 @@ from resolvers.authorization import (
     sees_organization,
     sees_tickets,
 )
-from resolvers.context import PrefetchedPages
+from resolvers.context import PrefetchedPages, RequestCache
 from resolvers.mutations import Rule, UserError, checked, checked_each, reported
 from resolvers.node_ids import node_id, user_names
 from resolvers.selection import (
@@ -190,7 +190,9 @@ async def organization_of(
     context = info.context
     if not await sees_organization(context, root.organization):
         return None
-    return await context.cache.read(context.stores.organizations.get, root.organization)
+    return await context.part(RequestCache).read(
+        context.stores.organizations.get, root.organization
+    )
 
 
 async def users(

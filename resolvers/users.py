@@ -9,6 +9,7 @@ from dal.model import Author, Comment, Order, OrganizationUser, Profile, Ticket,
 from dal.query.pagination import Page
 from dal.repositories.comments import AuthorSelection
 from resolvers.authorization import require_viewer, sees_own
+from resolvers.context import RequestCache
 from resolvers.mutations import UserError, changed, reported
 from resolvers.selection import (
     After,
@@ -116,7 +117,9 @@ async def _newest_name(info: Info, username: str) -> str:
 
 
 async def _newest(info: Info, username: str) -> Comment | None:
-    return await info.context.cache.read(info.context.stores.comments.newest_of_author, username)
+    return await info.context.part(RequestCache).read(
+        info.context.stores.comments.newest_of_author, username
+    )
 
 
 async def author_is_known(root: strawberry.Parent[Author], info: Info) -> bool:

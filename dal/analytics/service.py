@@ -39,8 +39,8 @@ from dal.analytics.questions import (
     start_of,
 )
 from dal.analytics.store import AnalyticsStore, Export, Question
+from dal.dynamodb.concurrency import SharedReads
 from dal.model import Product
-from dal.query.shared_reads import SharedReads
 from dal.table.errors import InvalidArgumentError
 
 MAX_WAITING_QUESTIONS = 16

@@ -110,17 +110,17 @@ class Maintenance:
     @property
     def dual_writes(self) -> bool:
         """Whether writes must also change the counters of a running rebuild."""
-        return self.rebuilding and self.mode is MaintenanceMode.TRANSACTIONAL
+        return self.rebuilding and self.counts_in_writes
 
     @property
     def applies_stream(self) -> bool:
         """Whether a follower applies the table's stream to the counters."""
-        return self.mode is MaintenanceMode.STREAM and not self.rebuilding
+        return not self.counts_in_writes and not self.rebuilding
 
     @property
     def counted(self) -> bool:
         """Whether the table has counters. In mode *stream*, only a rebuild creates them."""
-        return self.mode is MaintenanceMode.TRANSACTIONAL or self.counted_table != ""
+        return self.counts_in_writes or self.counted_table != ""
 
     @property
     def exact(self) -> bool:
@@ -128,7 +128,7 @@ class Maintenance:
 
         If this is True, a count of zero proves that the counted list is empty.
         """
-        return self.mode is MaintenanceMode.TRANSACTIONAL and self.complete and not self.rebuilding
+        return self.counts_in_writes and self.complete and not self.rebuilding
 
 
 class MaintenanceStore:

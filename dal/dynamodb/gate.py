@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from dal.dynamodb.account import WRITES
 from dal.dynamodb.errors import CircuitOpenError, StoreUnavailableError
@@ -18,8 +18,8 @@ from dal.table.errors import DalError
 
 logger = logging.getLogger(__name__)
 
-Response = TypeVar("Response")
-Send: TypeAlias = Callable[[], Coroutine[Any, Any, Response]]
+Send: TypeAlias = Callable[[str, dict[str, Any]], Coroutine[Any, Any, dict[str, Any]]]
+"""Sends an operation with its arguments once, and returns its response."""
 
 CONNECTIONS = 64
 """Maximum calls in progress, each on its own connection. Further calls wait in order of arrival."""
@@ -96,14 +96,15 @@ class CircuitBreaker:
 
 
 class Gate:
-    """Sends the calls of one ``Table`` within the limits of this module."""
+    """Sends the calls of one ``Table`` by ``send``, within the limits of this module."""
 
-    def __init__(self) -> None:
+    def __init__(self, send: Send) -> None:
+        self._send = send
         self._free = asyncio.Semaphore(CONNECTIONS)
         self._breaker = CircuitBreaker()
         self._under_way: set[asyncio.Task[Any]] = set()
 
-    async def call(self, operation: str, send: Send[Response]) -> Response:
+    async def call(self, operation: str, **arguments: Any) -> dict[str, Any]:
         """Send one call and return its response. Raises DalError.
 
         If the caller is cancelled after a write was sent, the write continues. If the write were
@@ -111,9 +112,9 @@ class Gate:
         """
         if operation not in WRITES:
             async with self._free:
-                return await self._attempt(operation, send)
+                return await self._attempt(operation, arguments)
         await self._free.acquire()
-        task = asyncio.create_task(self._attempt(operation, send))
+        task = asyncio.create_task(self._attempt(operation, arguments))
         self._under_way.add(task)
         task.add_done_callback(self._ended)
         return await asyncio.shield(task)
@@ -136,12 +137,12 @@ class Gate:
             # exceptions that are never read.
             task.exception()
 
-    async def _attempt(self, operation: str, send: Send[Response]) -> Response:
+    async def _attempt(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         self._breaker.admit()
         limit = ATTEMPT_SECONDS if operation in _QUICK else MAINTENANCE_SECONDS
         try:
             async with asyncio.timeout(limit):
-                response = await send()
+                response = await self._send(operation, arguments)
         except TimeoutError:
             self._breaker.failed()
             raise StoreUnavailableError(

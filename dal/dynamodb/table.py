@@ -109,7 +109,10 @@ class Table:
     def __init__(self, service: Service, name: str) -> None:
         self.service = service
         self.name = name
-        self._gate = Gate()
+        self._gate = Gate(self._send)
+        self.once = self._gate.call
+        """Sends an operation without retries. Unlike ``call``, this function does not add the
+        table's name to the arguments. Raises DalError."""
         self._id: str | None = None
         self.pace = Pace()
         """Limits the WCU per second of bulk writes."""
@@ -319,13 +322,6 @@ class Table:
         rows = 1 if "Key" in arguments else arguments.get("Limit", inf)
         most = min(rows * ROW_RCU, RESPONSE_RCU) / (1 if arguments.get("ConsistentRead") else 2)
         return _read(most, partial(retry, attempt, operation))
-
-    def once(self, operation: str, **arguments: Any) -> Coroutine[Any, Any, dict[str, Any]]:
-        """Send an operation without retries. Raises DalError.
-
-        Unlike ``call``, this method does not add the table's name to ``arguments``.
-        """
-        return self._gate.call(operation, partial(self._send, operation, arguments))
 
     @property
     def circuit_open(self) -> bool:

@@ -271,7 +271,7 @@ async def _complete_items(
             if not announced:
                 store = MaintenanceStore(table)
                 state = await store.read()
-                if state.counts_in_writes and state.complete:
+                if state.exact:
                     await store.announce(state, complete=False)
                     await wait_for_writers()
                 announced = True

@@ -10,14 +10,13 @@ from dal.counts.counts import COUNTED_FIELDS, CommentStatistics
 from dal.counts.mode import MaintenanceStore
 from dal.counts.reader import ProductStatisticsProvider, StatisticsReader
 from dal.dynamodb.account import note_hidden
-from dal.dynamodb.concurrency import both, in_parallel
+from dal.dynamodb.concurrency import SharedReads, both, in_parallel
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT, comment_in, comment_key
 from dal.model import RATINGS, Comment, ProductDetails
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
 from dal.query.plan import Query
-from dal.query.shared_reads import SharedReads
 from dal.sorted_lists import StageReader, by_date
 from dal.table.errors import DalError
 from dal.table.index import Spend

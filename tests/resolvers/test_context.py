@@ -31,7 +31,7 @@ class Store:
 
 
 async def test_concurrent_and_later_fields_share_one_read() -> None:
-    store, once = Store(), RequestCache()
+    store, once = Store(), RequestCache(CONTEXT)
     answers = await asyncio.gather(*(once.read(store.get, "a", "b") for _ in range(5)))
     assert [*answers, await once.read(store.get, "a", "b")] == 6 * [("a", "b")]
     assert await once.read(store.get, "a") == ("a",)
@@ -40,18 +40,18 @@ async def test_concurrent_and_later_fields_share_one_read() -> None:
 
 async def test_each_request_and_each_repository_has_its_own_reads() -> None:
     store, other = Store(), Store()
-    once = RequestCache()
+    once = RequestCache(CONTEXT)
     for read in (
         once.read(store.get, "a"),
         once.read(other.get, "a"),
-        RequestCache().read(store.get, "a"),
+        RequestCache(CONTEXT).read(store.get, "a"),
     ):
         assert await read == ("a",)
     assert (store.asked, other.asked) == ([("a",), ("a",)], [("a",)])
 
 
 async def test_an_object_is_read_again_after_a_write() -> None:
-    store, once = Store(), RequestCache()
+    store, once = Store(), RequestCache(CONTEXT)
     await once.read(store.get, "a")
     once.forget()
     await once.read(store.get, "a")
@@ -59,7 +59,7 @@ async def test_an_object_is_read_again_after_a_write() -> None:
 
 
 async def test_an_error_is_raised_in_every_waiting_field() -> None:
-    store, once = Store(), RequestCache()
+    store, once = Store(), RequestCache(CONTEXT)
     outcomes = await asyncio.gather(
         *(once.read(store.get, "broken") for _ in range(3)), return_exceptions=True
     )
@@ -68,7 +68,7 @@ async def test_an_error_is_raised_in_every_waiting_field() -> None:
 
 
 async def test_a_cancelled_field_does_not_cancel_others() -> None:
-    store, once = Store(), RequestCache()
+    store, once = Store(), RequestCache(CONTEXT)
     leaving = asyncio.create_task(once.read(store.get, "a"))
     staying = asyncio.create_task(once.read(store.get, "a"))
     await asyncio.sleep(0)
@@ -87,7 +87,7 @@ async def test_a_read_without_waiting_fields_is_cancelled() -> None:
         finally:
             ended.set()
 
-    once = RequestCache()
+    once = RequestCache(CONTEXT)
     leaving = [asyncio.create_task(once.read(endless, "a")) for _ in range(2)]
     await asyncio.sleep(0)
     leaving[0].cancel()

@@ -16,12 +16,13 @@ from dal.query.pagination import Edge
 from dal.table.errors import InvalidArgumentError, StoreRefusedError
 from resolvers.authorization import ForbiddenError, UnauthenticatedError
 from resolvers.comments import CommentPayload, DeletePayload
-from resolvers.context import RequestCache
+from resolvers.context import Context
 from resolvers.mutations import UserError, UserErrorCode, reported
 from resolvers.selection import Info
+from tests.resolvers.recording import STORES
 from tests.strategies import ORDINARY
 
-INFO: Any = SimpleNamespace(context=SimpleNamespace(cache=RequestCache(), viewer=None))
+INFO: Any = SimpleNamespace(context=Context(None, STORES))
 EDGE = Edge(ORDINARY, comment_position(ORDINARY))
 
 

@@ -197,7 +197,7 @@ async def test_a_bulk_write_stays_below_its_write_units(
         note_response(operation, answer)
         return answer
 
-    table.once = once  # type: ignore[method-assign]
+    table.once = once
     if kind == "comments":
         await Stores(table).comments.put_many(oracle.make_comments("42", 400, seed=6))
     else:

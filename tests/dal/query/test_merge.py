@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.query.merge import Merge
+from dal.query.executor import Merge
 from dal.table.entity import Row
 from tests.strategies import MORE
 

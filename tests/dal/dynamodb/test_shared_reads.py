@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal.dynamodb.account import opened
+from dal.dynamodb.concurrency import SharedReads
 from dal.dynamodb.deadline import Deadline, deadline
 from dal.dynamodb.errors import StoreUnavailableError, ThrottledError
 from dal.dynamodb.table import Table
 from dal.query.pagination import Slice
-from dal.query.shared_reads import SharedReads
 from dal.repositories.comments import CommentRepository, Selection
 from dal.stores import Stores
 from dal.table.index import QueryRequest, QueryResponse
