@@ -112,7 +112,7 @@ def stages(query: Query) -> Sequence[Stage]:
     found = []
     for rating in RATINGS:
         if ratings is None or str(rating) in ratings:
-            prefix = _prefix(query, rating)
+            prefix = rank_prefix(order.kind, _rank(order, rating))
             rated = query_of({**filters, "rating": frozenset({str(rating)})}, query.within)
             found.append(Stage(prefix, rated, prefix))
     # If the filter by rating has no values, the list is empty. It still needs a stage, because the
@@ -122,11 +122,11 @@ def stages(query: Query) -> Sequence[Stage]:
     return sorted(found, key=itemgetter(0), reverse=True) or [nothing]
 
 
-def _prefix(query: Query, rating: int, votes: int = 0) -> str:
-    """Return the prefix of a comment's position in the order of ``query``."""
-    order = Order(str(query.order))
-    rank = {Order.HIGHEST_RATING: rating, Order.LOWEST_RATING: max(RATINGS) + 1 - rating}
-    return rank_prefix(order.kind, rank.get(order, votes))
+def _rank(order: Order, rating: int, votes: int = 0) -> int:
+    """Return the rank of a comment in an order. Lists begin with the highest rank."""
+    if order is Order.MOST_HELPFUL:
+        return votes
+    return rating if order is Order.HIGHEST_RATING else max(RATINGS) + 1 - rating
 
 
 def by_date(row: Row) -> Row:
@@ -312,10 +312,13 @@ async def _sorted(
     executor: Executor, query: Query, stats: ExecutionStatistics, plan_by: PlanBasis | None
 ) -> list[Row]:
     """Return all rows of ``query``, sorted in memory, in descending order of positions."""
+    order = Order(str(query.order))
+    kind = order.kind
 
     def place(row: Row) -> Row:
         comment = COMMENT.decode_row(row)
-        return row._replace(position=_prefix(query, comment.rating, comment.helpful_count) + row[0])
+        prefix = rank_prefix(kind, _rank(order, comment.rating, comment.helpful_count))
+        return row._replace(position=prefix + row[0])
 
     dated = query_of(query.filters, query.within)
     cost = _statistics(dated, stats)

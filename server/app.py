@@ -14,6 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from resolvers.moderated_publication import ModeratedPublication
 from server.auth.authenticator import DEMO_USER, DemoAccount
 from server.auth.sign_in import SignIn
 from server.health import health_routes
@@ -32,7 +33,6 @@ from server.http.middleware import (
     CompressionMiddleware,
     CrossOriginMiddleware,
     DeadlineMiddleware,
-    FailureMiddleware,
     HostMiddleware,
     RequestIdMiddleware,
 )
@@ -77,6 +77,7 @@ def create_app(settings: Settings, services: Services) -> ASGIApp:
         ),
         authenticator=services.authenticator,
         services=services.for_requests(settings),
+        publication=ModeratedPublication(services.moderation),
     )
 
     others = Starlette(
@@ -94,10 +95,10 @@ def create_app(settings: Settings, services: Services) -> ASGIApp:
     # get status 404 instead of 405.
     others.router.default = _pages(view, settings, services)
     app: ASGIApp = CompressionMiddleware(_Shortcut(view, _live(settings, view), others))
-    app = DeadlineMiddleware(app, seconds=settings.deadline)
     if settings.rate_limit != NO_RATE_LIMIT:
         app = RateLimitMiddleware(app, settings.rate_limit, settings.trusted_proxies)
-    app = HostMiddleware(FailureMiddleware(app), AllowedHosts(settings))
+    app = DeadlineMiddleware(app, seconds=settings.deadline)
+    app = HostMiddleware(app, AllowedHosts(settings))
     app = CrossOriginMiddleware(app, origins=settings.cors_origins, local=settings.demo)
     return services.signals.around(RequestIdMiddleware(app), wants_events)
 

@@ -336,17 +336,10 @@ class Broker(WriteRule, ABC):
     def __init__(self, log: Log | None = None) -> None:
         self.log = log or Log()
 
-    def changed(self, old: Comment | None, new: Comment | None) -> None:
-        """Publish a write that DynamoDB acknowledged, as a change from ``old`` to ``new``.
-
-        ``old`` is None for a new comment, and ``new`` is None for a deleted comment.
-        """
-        self.publish(change_of(old, new))
-
     def committed(self, change: CommentChange) -> None:
         """Publish an acknowledged write, if the comment is published before or after it."""
         if change.before or change.after:
-            self.changed(change.before, change.after)
+            self.publish(change_of(change.before, change.after))
 
     def uncertain(self, changes: Sequence[CommentChange]) -> None:
         """Publish that the outcome of a write to the comments of these products is unknown."""

@@ -7,7 +7,7 @@ checkpoint is newer than expected. The slower applier then reads the checkpoint 
 records up to this checkpoint.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
@@ -21,7 +21,6 @@ from dal.dynamodb.table import Table
 from dal.entities.comment import comment_in, is_comment
 from dal.stream.checkpoints import Checkpoint, Checkpoints
 from dal.table.errors import StoreRefusedError
-from dal.table.items import Action
 from dal.writes.changes import CountedWrite, fitting
 from dal.writes.transaction import commit
 
@@ -142,9 +141,11 @@ class Applier(Checkpoints):
             # number, which another applier may have stored.
             moved = replace(held, sequence=sequence or held.sequence, done=done)
             changes = total(change for change in part if not held.covers(change.sequence))
-            write = counted([self.move(held, moved)], changes)
+            write = CountedWrite([self.move(held, moved)], changes)
+            now = await self._maintenance.current()
+            check_mode(now)
             try:
-                await commit(self._table, self._maintenance, [self._boards], write)
+                await commit(self._table, now, [self._boards], write)
             except ConditionFailedError:
                 held = (await self.read([held.shard]))[held.shard]
                 raise ConflictError(
@@ -153,20 +154,6 @@ class Applier(Checkpoints):
             return moved
 
         return await retry_on_conflict(attempt)
-
-
-def counted(actions: Sequence[Action], changes: Deltas) -> Callable[[Maintenance], CountedWrite]:
-    """Return a function that builds a write for ``commit``.
-
-    The write has ``actions``, and adds ``changes`` to the counters. The returned function raises
-    StoreRefusedError unless the mode is stream and no rebuild runs.
-    """
-
-    def build(now: Maintenance) -> CountedWrite:
-        check_mode(now)
-        return CountedWrite(actions, changes)
-
-    return build
 
 
 def check_mode(now: Maintenance) -> None:

@@ -27,9 +27,10 @@ from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.retries import retry_on_conflict
 from dal.dynamodb.streams import WHOLE_IMAGES
 from dal.dynamodb.table import Table, TableAddress, connect
-from dal.stream.applier import Change, Record, changes_of, counted, parts, total
+from dal.stream.applier import Change, Record, changes_of, check_mode, parts, total
 from dal.stream.checkpoints import label_of, mark
 from dal.table.errors import DalError, StoreRefusedError
+from dal.writes.changes import CountedWrite
 from dal.writes.transaction import commit
 
 _log = logging.getLogger(__name__)
@@ -84,9 +85,11 @@ async def apply(table: Table, records: Sequence[Record]) -> None:
 
         async def attempt() -> None:
             nonlocal left
-            write = counted([mark(stream, change.event) for change in left], total(left))
+            now = await maintenance.current()
+            check_mode(now)
+            marks = [mark(stream, change.event) for change in left]
             try:
-                await commit(table, maintenance, [boards], write)
+                await commit(table, now, [boards], CountedWrite(marks, total(left)))
             except ConditionFailedError as error:
                 left = [one for number, one in enumerate(left) if number not in error.failed]
                 if left:

@@ -97,6 +97,8 @@ class CommentChange:
     after: Comment | None = field(init=False)
     changes: Deltas = field(init=False)
     """The deltas of the counters. They do not depend on the date."""
+    products: frozenset[str] = field(init=False)
+    """The products with changed counters."""
     key: str = field(init=False)
     """The partition key of the comment's item."""
     keys: list[tuple[str, str]] = field(init=False)
@@ -117,6 +119,7 @@ class CommentChange:
             self.image = self.new
             self.after = comment_in(self.new)
         self.changes = deltas(self.before, self.after)
+        self.products = frozenset(key.product_id for key in self.changes)
         self.key = item["PK"]["S"]
         self.keys = [(self.key, item["SK"]["S"])]
 
@@ -153,11 +156,6 @@ class CommentChange:
             own = {"Delete": {"Key": key_of(self.old), **unchanged}}
         self._next = [own, *self.beside, *self._further]
         return self._next
-
-    @property
-    def products(self) -> frozenset[str]:
-        """The products with changed counters."""
-        return frozenset(key.product_id for key in self.changes)
 
     @property
     def counters(self) -> frozenset[StatisticsKey]:
@@ -221,8 +219,6 @@ def part_of(error: ConditionFailedError, numbers: range) -> ConditionFailedError
     return ConditionFailedError(failed, items) if failed else None
 
 
-_NOT_READ = Maintenance()
-
 Counted = TypeVar("Counted")
 
 
@@ -256,7 +252,7 @@ class TransactionBatch:
     ``rules`` add actions to the changes, in the maintenance state ``state``.
     """
 
-    def __init__(self, rules: Sequence[ActionRule] = (), state: Maintenance = _NOT_READ) -> None:
+    def __init__(self, rules: Sequence[ActionRule], state: Maintenance) -> None:
         self._rules, self._state = rules, state
         self._keys: set[tuple[str, str]] = set()
         self._counters: set[StatisticsKey] = set()

@@ -12,7 +12,7 @@ changes them later. Writes without counters run in parallel, except writes of th
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import compress
 from operator import attrgetter
 
@@ -235,11 +235,10 @@ class CounterTransactions:
             await self._write_group(others)
 
     async def _write(self, changes: Sequence[CommentChange], products: frozenset[str]) -> None:
-        def build(maintenance: Maintenance) -> CountedWrite:
-            return joined([change.write(maintenance, self._rules.actions) for change in changes])
-
         try:
-            await commit(self._table, self._maintenance, self._rules.counted, build)
+            now = await self._maintenance.current()
+            write = joined([change.write(now, self._rules.actions) for change in changes])
+            await commit(self._table, now, self._rules.counted, write)
         except _NOTHING_DONE:
             raise
         except BaseException:
@@ -258,18 +257,14 @@ class CounterTransactions:
 
 
 async def commit(
-    table: Table,
-    maintenance: MaintenanceStore,
-    rules: Iterable[CounterRule],
-    build: Callable[[Maintenance], CountedWrite],
+    table: Table, now: Maintenance, rules: Iterable[CounterRule], write: CountedWrite
 ) -> None:
-    """Write what ``build`` returns for the current maintenance mode, in one transaction.
+    """Write the actions and counters of ``write`` in one transaction.
 
-    ``rules`` receive the changed counters. Raises ConditionFailedError if the condition of one of
-    the write's actions fails. Counters have no conditions.
+    ``now`` is the current maintenance mode, in which ``write`` was built. ``rules`` receive the
+    changed counters. Raises ConditionFailedError if the condition of one of the write's actions
+    fails. Counters have no conditions.
     """
-    now = await maintenance.current()
-    write = build(now)
     changes = write.changes
     if now.dual_writes:
         # At its end, a rebuild copies its counters to the statistics items (the cutover). Add

@@ -22,11 +22,11 @@ from strawberry.types import ExecutionResult
 from strawberry.types.graphql import OperationType
 
 from dal.live.log import Log
-from dal.model.moderation import Moderation
 from dal.repositories.photo_uploads import PhotoUploads
 from dal.stores import Stores
-from resolvers.context import Context, Pace
-from resolvers.moderated_publication import ModeratedPublication
+from resolvers.context import Context, NotAvailableError, Pace
+from resolvers.publication import Publication
+from schema.execution.errors import client_error
 from schema.execution.executable_schema import (
     MAX_RESPONSE,
     EventResult,
@@ -200,6 +200,7 @@ class GraphQLView:
         documents: PersistedDocuments,
         authenticator: Authenticator,
         services: Mapping[type[Any], Any],
+        publication: Publication,
     ) -> None:
         self.schema = schema
         self.uploads: PhotoUploads | None = services.get(PhotoUploads)
@@ -215,7 +216,7 @@ class GraphQLView:
             known_products_only=settings.known_products_only,
             buyers_only=settings.buyers_only,
             allow_empty_text=settings.allow_empty_text,
-            publication=ModeratedPublication(services[Moderation]),
+            publication=publication,
             services=services,
             pace=Pace(),
         )
@@ -295,11 +296,12 @@ class GraphQLView:
         The server has ``seconds`` to compute each result. Raises RefusedSubscriptionError if the
         subscription cannot begin.
         """
-        if Log not in context.services:
-            refused = GraphQLError(Log.missing, extensions={"code": "NOT_AVAILABLE"})
-            raise RefusedSubscriptionError([refused])
         try:
+            context.service(Log)
             document = await self._documents.find(request)
+        except NotAvailableError as error:
+            refused = client_error(GraphQLError(str(error), original_error=error))
+            raise RefusedSubscriptionError([refused]) from None
         except GraphQLError as error:
             note_errors([error])
             raise RefusedSubscriptionError([error]) from None

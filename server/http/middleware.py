@@ -259,51 +259,27 @@ class CrossOriginMiddleware:
         return (self._api if path == _API_PATH else self._app)(scope, receive, send)
 
 
-class FailureMiddleware:
-    """Sends a response with status 500 after an uncaught exception, and logs the exception."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on. Send no response if the client has disconnected.
-
-        If the response has already begun, raise the exception again.
-        """
-        started = False
-
-        def noting_send(message: Message) -> Awaitable[None]:
-            nonlocal started
-            started = True
-            return send(message)
-
-        try:
-            await self._app(scope, receive, noting_send)
-        except ClientDisconnect:
-            return
-        except Exception:
-            if scope["type"] != "http" or started:
-                raise
-            request_id = correlation_id.get()
-            logger.exception("%s %r failed, request %s", scope["method"], scope["path"], request_id)
-            message = f"The server failed. If you report this, include the request id {request_id}."
-            await failure(500, message)(scope, receive, send)
-
-
 class DeadlineMiddleware:
-    """Runs each request within a deadline, and cancels it if its client disconnects."""
+    """Runs each request within a deadline, and cancels it if its client disconnects.
+
+    After an uncaught exception, it sends a response with status 500, and logs the exception.
+    """
 
     def __init__(self, app: ASGIApp, *, seconds: float) -> None:
         self._app = app
         self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on. If the client disconnects, cancel the request."""
+        """Pass the request on. Send no response if the client has disconnected.
+
+        If the response has already begun, raise the exception again.
+        """
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         end = Deadline()
         end.restart(self._seconds)
+        started = False
 
         async def restarting_receive() -> Message:
             """Receive a part of the body, and restart the deadline.
@@ -314,6 +290,11 @@ class DeadlineMiddleware:
             end.restart(self._seconds)
             return message
 
+        def noting_send(message: Message) -> Awaitable[None]:
+            nonlocal started
+            started = True
+            return send(message)
+
         # This timeout never expires by itself. If the client disconnects, the callback lets it
         # expire immediately, and this cancels the request.
         presence = asyncio.timeout(None)
@@ -323,12 +304,20 @@ class DeadlineMiddleware:
                 async with presence:
                     set_on_leaving(lambda: presence.reschedule(0))
                     try:
-                        await self._app(scope, restarting_receive, send)
+                        await self._app(scope, restarting_receive, noting_send)
                     finally:
                         set_on_leaving(None)
-        except TimeoutError:
-            if not presence.expired():
+        except ClientDisconnect:
+            return
+        except Exception as error:
+            if isinstance(error, TimeoutError) and presence.expired():
+                return
+            if started:
                 raise
+            request_id = correlation_id.get()
+            logger.exception("%s %r failed, request %s", scope["method"], scope["path"], request_id)
+            message = f"The server failed. If you report this, include the request id {request_id}."
+            await failure(500, message)(scope, receive, send)
 
 
 def entity_tag(body: bytes) -> str:

@@ -16,6 +16,7 @@ from strawberry.relay.utils import to_base64
 from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
 from dal.errors import NotFoundError
+from dal.live.changes import change_of
 from dal.live.log import InProcessBroker
 from dal.model.moderation import ReviewCause
 from dal.query.pagination import Slice
@@ -243,7 +244,7 @@ async def test_events_that_arrive_in_the_wrong_order_lead_to_the_latest_reply(ta
     await anext(listener)
     states = []
     for old, new in reversed(changes):
-        broker.changed(old, new)
+        broker.publish(change_of(old, new))
         (event,) = await waiting(listener)
         assert event.change is not None
         states.append(event.change.now)

@@ -11,6 +11,7 @@ import pytest
 
 from dal.dynamodb.table import Table
 from dal.entities.comment import ALL
+from dal.live.changes import change_of
 from dal.live.log import Broker, InProcessBroker, Log
 from dal.live.redis_stream import joined
 from dal.model import Photo
@@ -237,7 +238,7 @@ async def test_a_change_during_a_read_is_an_event_and_on_the_next_page(table: Ta
     first = asyncio.create_task(api.page())
     await read.wait()
     new = edge_of(await others.comments.add(comment("1", product_id="42")))
-    api.broker.changed(None, new.node)
+    api.broker.publish(change_of(None, new.node))
     second = asyncio.create_task(api.page())
     for _ in range(20):
         await asyncio.sleep(0)

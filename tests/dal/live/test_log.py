@@ -39,7 +39,7 @@ def write(broker: InProcessBroker, table: dict[int, Comment], dice: random.Rando
     else:
         edits = int(old.text.split()[1]) + 1
         new = comment(number, dice.randint(1, 5), dice.choice(["en", "de"]), edits)
-    broker.changed(old, new)
+    broker.publish(change_of(old, new))
     table.pop(number, None)
     if new is not None:
         table[number] = new
@@ -162,7 +162,7 @@ async def test_a_list_read_between_merged_changes_becomes_the_newest_list(
         broker = InProcessBroker()
         after = broker.log.last
         for pair in pairwise(versions[: count + 1]):
-            broker.changed(*pair)
+            broker.publish(change_of(*pair))
         (event,) = await waiting(broker.log.listen(ALL, after))
         assert event.kind is kinds[count]
         for read in versions[: count + 1]:
@@ -217,7 +217,7 @@ async def test_edits_with_equal_versions_do_not_loop_forever() -> None:
     listener = broker.log.listen(ALL, None)
     one, other = comment(1, edits=1), comment(1, edits=2)
     for old, new in ((one, other), (other, one), (one, one)):
-        broker.changed(old, new)
+        broker.publish(change_of(old, new))
     assert [event.kind for event in await waiting(listener)] == [KIND.RELOAD]
 
 
@@ -241,9 +241,9 @@ async def test_a_cursor_of_dropped_events_receives_reload() -> None:
     broker = InProcessBroker(Log(kept=3))
     start = broker.log.last
     for number in range(3):
-        broker.changed(None, comment(number))
+        broker.publish(change_of(None, comment(number)))
     assert len(await waiting(broker.log.listen(ALL, start))) == 3
-    broker.changed(None, comment(3))
+    broker.publish(change_of(None, comment(3)))
     (event,) = await waiting(broker.log.listen(ALL, start))
     assert (event.kind, event.position) == (KIND.RELOAD, broker.log.last)
     assert await waiting(broker.log.listen(ALL, event.position)) == []
@@ -268,7 +268,7 @@ async def test_an_event_received_from_another_process_is_not_repeated() -> None:
 async def test_a_new_epoch_reloads_all_listeners() -> None:
     broker = InProcessBroker()
     listener = broker.log.listen(ALL, None)
-    broker.changed(None, comment(1))
+    broker.publish(change_of(None, comment(1)))
     broker.log.begin(7, 100)
     (event,) = await waiting(listener)
     assert (event.kind, event.position) == (KIND.RELOAD, EventPosition(7, 100))
@@ -300,11 +300,11 @@ async def test_a_slow_listener_is_dropped(monkeypatch: pytest.MonkeyPatch, bound
     broker = InProcessBroker()
     slow, quick = broker.log.listen(ALL, None), broker.log.listen(ALL, None)
     for number in range(4):
-        broker.changed(None, comment(number))
+        broker.publish(change_of(None, comment(number)))
         await waiting(quick)
     with pytest.raises(SlowListenerError, match="subscribe again"):
         await anext(slow)
-    broker.changed(None, comment(9))
+    broker.publish(change_of(None, comment(9)))
     assert len(await waiting(quick)) == 1
 
 

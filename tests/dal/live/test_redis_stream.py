@@ -77,7 +77,7 @@ async def test_all_processes_read_the_same_entries_in_one_order(
     async with brokers(lasting, 3) as made:
         start = made[0].log.last
         for number in range(500):
-            dice.choice(made).changed(None, comment(number))
+            dice.choice(made).publish(change_of(None, comment(number)))
             if dice.random() < 0.1:
                 await asyncio.sleep(dice.random() / 500)
         await until(lambda: all(one.log.last.number == start.number + 500 for one in made))
@@ -93,13 +93,13 @@ async def test_a_restarted_server_continues_the_epoch(redis: Redis, lasting: Red
     async with brokers(lasting, 1) as (stays,):
         listener = stays.log.listen(ALL, None)
         async with brokers(lasting, 1) as (ends,):
-            ends.changed(None, comment(1))
+            ends.publish(change_of(None, comment(1)))
             assert await kinds(listener, 2) == [KIND.READY, KIND.ADDED]
         async with brokers(lasting, 1) as (starts,):
             assert starts.log.last.number == 1
             resumed = starts.log.listen(ALL, stays.log.last._replace(number=0))
             assert await kinds(resumed, 1) == [KIND.ADDED]
-            starts.changed(comment(1), None)
+            starts.publish(change_of(comment(1), None))
             assert await kinds(resumed, 1) == [KIND.DELETED]
             whole = starts.log.listen(ALL, stays.log.last._replace(number=0))
             assert [event.kind for event in await waiting(whole)] == [KIND.DELETED]
@@ -115,7 +115,7 @@ async def test_a_dead_process_makes_listeners_reload(
     async with brokers(lasting, 2) as (stays, dies):
         listener = stays.log.listen(ALL, None)
         monkeypatch.setattr(dies, "_publish_unless_left", asyncio.Event().wait)
-        dies.changed(None, comment(1))
+        dies.publish(change_of(None, comment(1)))
         assert await kinds(listener, 2) == [KIND.READY, KIND.RELOAD]
         monkeypatch.undo()
 
@@ -130,7 +130,7 @@ async def test_writes_do_not_wait_and_are_not_lost_while_redis_is_unreachable(
             server.kill()
             await until(lambda: one._unreachable and other._unreachable)
             for number in range(5):
-                one.changed(None, comment(number))
+                one.publish(change_of(None, comment(number)))
             await asyncio.sleep(1)
             assert [event.kind for event in await waiting(listener)] == [KIND.READY]
             server.start()
@@ -151,12 +151,12 @@ async def test_a_server_starts_without_redis(caplog: pytest.LogCaptureFixture) -
         async with brokers(server, 1) as (broker,):
             assert "is unreachable" in caplog.text
             listener = broker.log.listen(ALL, None)
-            broker.changed(None, comment(1))
+            broker.publish(change_of(None, comment(1)))
             server.start()
             await until(lambda: broker.log.last.number == 1)
             assert await kinds(listener, 1) == [KIND.RELOAD]
             assert await waiting(listener) == []
-            broker.changed(None, comment(2))
+            broker.publish(change_of(None, comment(2)))
             assert await kinds(listener, 1) == [KIND.ADDED]
 
 
@@ -167,7 +167,7 @@ async def test_a_hanging_redis_is_unreachable(monkeypatch: pytest.MonkeyPatch) -
         async with brokers(server, 1) as (broker,):
             listener = broker.log.listen(ALL, None)
             server.hang(hangs=True)
-            broker.changed(None, comment(1))
+            broker.publish(change_of(None, comment(1)))
             await until(lambda: broker._unreachable)
             server.hang(hangs=False)
             await until(lambda: not broker._unreachable)
@@ -179,7 +179,7 @@ async def test_listeners_reload_after_redis_lost_its_data(
 ) -> None:
     async with brokers(lasting, 2) as (one, other):
         listener = other.log.listen(ALL, None)
-        one.changed(None, comment(1))
+        one.publish(change_of(None, comment(1)))
         assert await kinds(listener, 2) == [KIND.READY, KIND.ADDED]
         await redis.flushall()
         assert await kinds(listener, 1) == [KIND.RELOAD]
@@ -199,7 +199,7 @@ async def test_a_change_that_may_have_been_published_causes_a_reload(
             raise NoConnectionError("the answer was lost")
 
         await until(lambda: not broker._publishing.locked())
-        broker.changed(None, comment(1))
+        broker.publish(change_of(None, comment(1)))
         monkeypatch.setattr(broker, "_exchange", lost)
         await until(lambda: broker.log.last.epoch != before.epoch and broker.log.last.number == 1)
         assert await kinds(listener, 1) == [KIND.RELOAD]
@@ -221,7 +221,7 @@ async def test_changes_of_a_failed_request_to_redis_keep_their_order(
         monkeypatch.setattr(one, "_exchange", fails)
         edits = [None, *(comment(1, edits=number) for number in range(3))]
         for old, new in pairwise(edits):
-            one.changed(old, new)
+            one.publish(change_of(old, new))
         await until(lambda: other.log.last.number == 3)
         assert versions(other) == [version(comment(1, edits=number)) for number in range(3)]
 
@@ -287,11 +287,11 @@ async def test_changes_that_wait_for_redis_have_a_maximum_size(
             server.kill()
             await until(lambda: broker._unreachable)
             for number in range(1_000):
-                broker.changed(None, comment(number))
+                broker.publish(change_of(None, comment(number)))
                 waits = sum(len(line) + len(text) for _, line, text in broker._unpublished)
                 assert waits == broker._bytes <= 10_000
             while not broker._unpublished:  # until the change that exceeds the limit of the backlog
-                broker.changed(None, comment(1_000))
+                broker.publish(change_of(None, comment(1_000)))
             left = len(broker._unpublished)
             server.start()
             await until(lambda: broker.log.last.number == left)
@@ -304,12 +304,12 @@ async def test_redis_keeps_the_entries_that_the_logs_keep(
     async with brokers(lasting, 1) as (broker,):
         broker.log._kept = 300
         for number in range(2_000):
-            broker.changed(None, comment(number))
+            broker.publish(change_of(None, comment(number)))
             if not number % 50:
                 await asyncio.sleep(0.002)
         last = EventPosition(broker.log.last.epoch, 2_000)
         await until(lambda: broker.log.last == last)
-        broker.changed(None, comment(2_000))
+        broker.publish(change_of(None, comment(2_000)))
         await until(lambda: broker.log.last.number == 2_001)
         assert 300 <= await redis.xlen(broker._stream) < 500
         async with brokers(lasting, 1) as (later,):
@@ -340,7 +340,7 @@ async def test_an_unreadable_entry_causes_a_reload(
         for one in (number + 1, number + 2):
             await redis.xadd(broker._stream, {"change": line}, id=f"{epoch}-{one}")
         await until(lambda: broker.log.last.number == number + 2)
-        broker.changed(None, comment(1))
+        broker.publish(change_of(None, comment(1)))
         await until(lambda: broker.log.last.number == number + 3)
         assert await kinds(listener, 2) == [KIND.RELOAD, KIND.ADDED]
         assert await redis.xlen(broker._stream) == 2, "the first entry is removed"
@@ -420,7 +420,7 @@ def write(broker: RedisBroker, table: dict[int, Comment], number: int, dice: ran
         table[number] = comment(number)
     elif dice.random() < 0.7:
         table[number] = comment(number, edits=int(old.text.split()[1]) + 1)
-    broker.changed(old, table.get(number))
+    broker.publish(change_of(old, table.get(number)))
 
 
 async def fail(server: RedisServer, dice: random.Random) -> None:
@@ -443,7 +443,7 @@ async def test_an_erasure_removes_all_texts_from_redis_once(
 ) -> None:
     async with brokers(lasting, 2) as (one, other):
         listener = one.log.listen(ALL, None)
-        other.changed(None, comment(1))
+        other.publish(change_of(None, comment(1)))
         assert await kinds(listener, 2) == [KIND.READY, KIND.ADDED]
         before = one.log.last
         for broker in (one, other, one):
@@ -452,7 +452,7 @@ async def test_an_erasure_removes_all_texts_from_redis_once(
         assert await kinds(listener, 1) == [KIND.RELOAD]
         assert await redis.exists(one._comments) == 0
         assert await redis.xlen(one._stream) == 1
-        other.changed(None, comment(2))
+        other.publish(change_of(None, comment(2)))
         assert await kinds(listener, 1) == [KIND.ADDED], "the epoch has not changed again"
         assert await redis.hlen(one._comments) == 1
 
@@ -461,15 +461,15 @@ async def test_an_erasure_reaches_the_log_while_redis_is_unreachable() -> None:
     with redis_server() as server:
         async with brokers(server, 1) as (broker,):
             listener = broker.log.listen(ALL, None)
-            broker.changed(None, comment(1))
+            broker.publish(change_of(None, comment(1)))
             assert await kinds(listener, 2) == [KIND.READY, KIND.ADDED]
             server.kill()
             await until(lambda: broker._unreachable)
-            broker.changed(None, comment(3))
+            broker.publish(change_of(None, comment(3)))
             broker.erased("first")
             assert not broker.log._entries
             assert not broker._unpublished
             assert await kinds(listener, 1) == [KIND.RELOAD]
-            broker.changed(None, comment(2))
+            broker.publish(change_of(None, comment(2)))
             server.start()
             assert await kinds(listener, 1) == [KIND.RELOAD], "an epoch without the first texts"

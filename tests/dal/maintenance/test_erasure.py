@@ -17,7 +17,7 @@ from dal.dynamodb.table import Table
 from dal.entities.case import case_key
 from dal.entities.comment import comment_key, is_tombstone
 from dal.kinds.item_kind import kind_of
-from dal.live.changes import CommentEventKind
+from dal.live.changes import CommentEventKind, change_of
 from dal.live.log import InProcessBroker
 from dal.maintenance import erasure
 from dal.maintenance.commented_marking import switch_on
@@ -394,7 +394,7 @@ async def test_listeners_see_an_anonymized_comment_as_changed() -> None:
     assert (await anext(listener)).kind is kinds.READY
     events = []
     for change in ((None, old), (old, new), (new, None)):
-        broker.changed(*change)
+        broker.publish(change_of(*change))
         events.append(await anext(listener))
     assert [one.kind for one in events] == [kinds.ADDED, kinds.CHANGED, kinds.DELETED]
     edge = events[1].comment_edge

@@ -11,6 +11,7 @@ from dal.live.changes import LogEntry
 from dal.live.log import Broker
 from dal.model import Comment
 from dal.stores import Stores
+from dal.writes.changes import CommentChange
 from tests import oracle
 from tests.edges import edge_of
 from tests.fakes import FaultyClient, anybody, lose_answer
@@ -25,8 +26,9 @@ class Recorder(Broker):
         super().__init__()
         self.told: list[tuple[Comment | None, Comment | None] | str] = []
 
-    def changed(self, old: Comment | None, new: Comment | None) -> None:
-        self.told.append((old, new))
+    def committed(self, change: CommentChange) -> None:
+        if change.before or change.after:
+            self.told.append((change.before, change.after))
 
     @property
     def changes(self) -> list[tuple[Comment | None, Comment | None]]:

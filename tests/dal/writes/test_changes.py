@@ -132,7 +132,7 @@ def test_an_undated_comment_is_encoded_once_for_each_write() -> None:
     assert change.counters == change.changes.keys()
     assert not encoded
     for number in range(1, 3):
-        assert TransactionBatch().add(change)
+        assert TransactionBatch([], Maintenance()).add(change)
         change.write(WRITERS)
         assert len(encoded) == number
     assert change.after == OLD._replace(created_at=encoded[-1])
@@ -147,13 +147,13 @@ def test_a_change_that_a_batch_refuses_is_dated_later() -> None:
 
     same = CommentChange(None, Undated(OLD, image, published=True))
     large = CommentChange(None, Undated(comment("2"), image, published=True))
-    batch = TransactionBatch()
+    batch = TransactionBatch([], Maintenance())
     assert batch.add(CommentChange(None, HELD))
     assert not batch.add(same)
     assert not encoded
     assert not batch.add(large)
     before = datetime.now(UTC)
-    assert TransactionBatch().add(large)
+    assert TransactionBatch([], Maintenance()).add(large)
     large.write(WRITERS)
     assert large.after is not None
     assert large.after.created_at >= before
@@ -191,7 +191,7 @@ def edit(number: int, beside: Sequence[Action] = (), **fields: object) -> Commen
 
 def taken(edits: list[CommentChange]) -> int:
     """Return how many of the edits fit in one batch."""
-    bundle = TransactionBatch()
+    bundle = TransactionBatch([], Maintenance())
     return next((n for n, one in enumerate(edits) if not bundle.add(one)), len(edits))
 
 
@@ -257,14 +257,14 @@ def test_the_size_of_a_batch_is_counted_in_the_bytes_that_are_sent() -> None:
 
 
 def test_no_item_is_written_twice_in_one_transaction() -> None:
-    bundle = TransactionBatch()
+    bundle = TransactionBatch([], Maintenance())
     assert bundle.add(edit(1))
     assert not bundle.add(CommentChange(COMMENT.encode(comment("c1")), None))
     assert bundle.add(edit(2))
 
 
 def test_the_first_edit_of_a_batch_is_always_accepted() -> None:
-    assert TransactionBatch().add(edit(1, text="x" * (MOST_BYTES + 1)))
+    assert TransactionBatch([], Maintenance()).add(edit(1, text="x" * (MOST_BYTES + 1)))
 
 
 def test_combined_writes_keep_their_order_and_add_up_their_changes() -> None:

@@ -17,6 +17,7 @@ import pytest
 from graphql import get_nullable_type, is_list_type, is_object_type
 
 from dal.counts.counts import MAX_LANGUAGES
+from dal.live.changes import change_of
 from dal.live.log import InProcessBroker, Log
 from dal.model import Photo, ProductDetails, Reply
 from dal.model.rules import MAX_PHOTOS
@@ -235,7 +236,7 @@ async def test_an_event_ends_when_its_result_is_too_large(hurtful: Stores) -> No
     events = await SCHEMAS["compiled"].listen(text, {}, None, context=context, seconds=60.0)
     async with aclosing(events):
         await anext(events)  # READY
-        broker.changed(None, comment("new", product_id="g1"))
+        broker.publish(change_of(None, comment("new", product_id="g1")))
         result = (await anext(events)).result
     assert (codes(result), result.data) == (["QUERY_TOO_COSTLY"], None)
 
@@ -263,7 +264,7 @@ async def test_the_results_of_one_change_are_completed_one_after_another(hurtful
     await asyncio.gather(*map(event, listeners))  # READY
     arrived.clear()
     counting = asyncio.create_task(count())
-    broker.changed(None, comment("new", product_id="g0"))
+    broker.publish(change_of(None, comment("new", product_id="g0")))
     await asyncio.gather(*map(event, listeners))
     counting.cancel()
     assert len(set(arrived)) == 40

@@ -16,7 +16,7 @@ from dal.model import Comment
 from dal.stores import Stores
 from server.auth.authenticator import Authenticator
 from server.auth.issuer import Issuer
-from server.http.middleware import DeadlineMiddleware, FailureMiddleware
+from server.http.middleware import DeadlineMiddleware
 from server.http.request import MAX_BODY
 from tests.server.applications import app_of, serving
 from tests.server.serving import bearer
@@ -241,7 +241,7 @@ async def test_a_timeout_inside_the_application_is_not_reported_as_the_deadline(
     async def timing_out(scope: Scope, receive: Receive, send: Send) -> None:
         raise TimeoutError
 
-    app = FailureMiddleware(DeadlineMiddleware(timing_out, seconds=10))
+    app = DeadlineMiddleware(timing_out, seconds=10)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://x") as client:
         response = await client.get("/page")
     assert (response.status_code, error_of(response)[0]) == (500, "INTERNAL")

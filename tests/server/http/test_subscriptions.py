@@ -17,6 +17,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from dal.dynamodb.table import Table
 from dal.live import log
+from dal.live.changes import change_of
 from dal.live.log import InProcessBroker, Log
 from pages.page_documents import DOCUMENTS
 from schema.execution.trusted_documents import hash_of
@@ -90,7 +91,7 @@ async def test_events_are_sent_and_a_subscription_can_continue_after_them(
     async with transport(url, rating=[5]) as events:
         assert (await anext(events))["kind"] == "READY"
         for number, rating in enumerate((5, 4, 5)):
-            broker.changed(None, comment(number, rating))
+            broker.publish(change_of(None, comment(number, rating)))
         first = await anext(events)
         assert (first["kind"], first["commentEdge"]["node"]["rating"]) == ("ADDED", 5)
     async with transport(url, rating=[5], after=first["cursor"]) as events:
@@ -107,7 +108,7 @@ async def test_random_reconnects_receive_newer_and_newer_texts(
     async def write() -> None:
         for number in range(len(texts)):
             old = comment(1, edits=number - 1) if number else None
-            broker.changed(old, comment(1, edits=number))
+            broker.publish(change_of(old, comment(1, edits=number)))
             await asyncio.sleep(0.002 * dice.random())
 
     seen: list[str] = []
@@ -131,7 +132,7 @@ async def test_a_browser_that_reconnects_continues_after_its_last_event(
     url: str, broker: InProcessBroker
 ) -> None:
     start = broker.log.last.cursor
-    broker.changed(None, comment(1))
+    broker.publish(change_of(None, comment(1)))
     async with by_stream(url, {"Last-Event-ID": start}) as events:
         assert (await anext(events))["kind"] == "ADDED"
 
@@ -148,7 +149,7 @@ async def test_a_subscription_continues_after_the_page_of_a_query(
         client.base_url = httpx.URL(f"http://127.0.0.1:{port}")
         page = (await client.get("/products/42", headers={"Accept": "text/html"})).text
         (address,) = re.findall(r'data-live="([^"]+)"', page)
-        broker.changed(None, comment(1))
+        broker.publish(change_of(None, comment(1)))
         accept = {"Accept": "text/event-stream"}
         async with client.stream("GET", html.unescape(address), headers=accept) as answer:
             event = (await anext(said(answer)))["data"]["commentEvents"]
@@ -327,7 +328,7 @@ async def test_a_slow_client_is_disconnected_with_a_reason(
             await subscribe(connection)
             await event(connection)
             for number in range(10):
-                broker.changed(None, comment(number))
+                broker.publish(change_of(None, comment(number)))
             code, reason = await closed(connection)
         assert code == 1013
         assert "cursor" in reason
@@ -336,7 +337,7 @@ async def test_a_slow_client_is_disconnected_with_a_reason(
     streamed = asyncio.create_task(_until_the_end(url, begun=begun))
     await begun.wait()
     for number in range(10):
-        broker.changed(None, comment(number))
+        broker.publish(change_of(None, comment(number)))
     assert (await streamed)[-1]["errors"][0]["extensions"]["code"] == "TOO_SLOW"
 
 
@@ -362,7 +363,7 @@ async def test_a_client_that_reads_nothing_is_disconnected(
         large = comment(1)._replace(text="x" * 200_000)
         async with asyncio.timeout(60):
             while broker.log._listeners:
-                broker.changed(None, large)
+                broker.publish(change_of(None, large))
                 await asyncio.sleep(0.01)
 
 
