@@ -11,6 +11,7 @@ from dal.dynamodb.table import Table
 from dal.maintenance.tables import create_table
 from dal.model.moderation import ReviewCause
 from dal.stores import Stores
+from pages.faults import _ARGUMENTS, _CODES
 from tests.conftest import Clients
 from tests.moderating import held_for
 from tests.pages.conftest import COMMENT, Parsed, client_of, jwt_of, opened, stored
@@ -103,9 +104,9 @@ async def test_the_name_on_a_comment_links_to_the_authors_page(visitor: httpx.As
 @pytest.mark.parametrize(
     ("address", "status", "said"),
     [
-        ("/authors/nobody%2F1", 404, "There are no comments by nobody/1."),
-        ("/authors/a%09b", 400, "This user name is not valid."),
-        ("/authors/a?after=x", 400, "This page of the list no longer exists."),
+        ("/authors/nobody%2F1", 404, "nobody/1"),
+        ("/authors/a%09b", 400, _ARGUMENTS["username"]),
+        ("/authors/a?after=x", 400, _CODES["BAD_CURSOR"]),
         ("/authors/Z?lang=de", 404, "Von Z gibt es keine Kommentare."),
     ],
 )

@@ -9,12 +9,13 @@ from dal.dynamodb.table import Table
 from dal.entities.order import purchases
 from dal.model import OrderStatus, Photo
 from dal.stores import Stores
+from pages.comment import BUYERS_ONLY
+from pages.list_filters import SWITCHES
 from tests.pages.conftest import Parsed, client_of, jwt_of, opened
 from tests.server.applications import app_of
 from tests.strategies import comment, order
 
 STATED = {"rating": 4, "language": "en", "title": "Good", "text": "It boils."}
-SENTENCE = "Only customers who have received this product can comment on it."
 ADD = """mutation($input: AddCommentInput!) { addComment(input: $input) {
   comment { verifiedPurchase } userErrors { code field } } }"""
 
@@ -43,14 +44,14 @@ async def test_the_api_accepts_only_buyers_comments(shopper: httpx.AsyncClient) 
 
 async def test_the_form_explains_that_only_buyers_may_comment(shopper: httpx.AsyncClient) -> None:
     page = await opened(shopper, "/products/another")
-    assert page.text.count(SENTENCE) == 1
+    assert page.text.count(BUYERS_ONLY) == 1
     form = {
         **{name: str(one) for name, one in STATED.items()},
         "form_key": page.fields()["form_key"],
     }
     answer = await shopper.post("/products/another", data=form)
     assert answer.status_code == 422
-    assert Parsed(answer.text).text.count(SENTENCE) == 2, "beside the form, and as its error"
+    assert Parsed(answer.text).text.count(BUYERS_ONLY) == 2, "beside the form, and as its error"
 
 
 async def test_the_list_can_show_only_comments_of_buyers_or_with_photos(table: Table) -> None:
@@ -61,9 +62,9 @@ async def test_the_list_can_show_only_comments_of_buyers_or_with_photos(table: T
     async with client_of(app_of(table, explain=True)) as client:
         page = await opened(client, "/products/1")
         assert (len(page.headings), chosen(page)) == (3, set())
-        for name, hint, wider, index in (
-            ("verified", "by verified purchases.", "With or without a purchase", "byVerified"),
-            ("photos", "by photos.", "With or without photos", "withPhotos"),
+        for name, hint, index in (
+            ("verified", "by verified purchases.", "byVerified"),
+            ("photos", "by photos.", "withPhotos"),
         ):
             page = await opened(client, f"/products/1?{name}=yes&rating=3&language=en")
             assert (len(page.headings), chosen(page)) == (1, {name})
@@ -71,7 +72,7 @@ async def test_the_list_can_show_only_comments_of_buyers_or_with_photos(table: T
             anchors = [given["href"] for _, given in page.anchors]
             assert "/products/1?rating=3&language=en" in anchors
             none = await opened(client, f"/products/1?{name}=yes&rating=1")
-            assert f"{wider} (1)" in none.text
+            assert f"{SWITCHES[name].wider} (1)" in none.text
             account = (await opened(client, f"/products/1?{name}=yes")).account
             assert account["Index"] == index
 

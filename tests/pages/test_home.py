@@ -125,9 +125,9 @@ async def test_a_wrong_method_gets_an_error_page(client: httpx.AsyncClient) -> N
     answer = await client.post("/playground", headers={"Accept": "text/html"})
     assert (answer.status_code, "GET" in answer.headers["allow"]) == (405, True)
     assert "Page not available" in answer.text
-    assert (await client.post("/playground")).json()["errors"][0]["message"] == (
-        "/playground does not support the method POST."
-    )
+    (error,) = (await client.post("/playground")).json()["errors"]
+    assert error["extensions"]["code"] == "BAD_REQUEST"
+    assert "POST" in error["message"]
 
 
 async def test_crawlers_find_the_products(client: httpx.AsyncClient) -> None:
@@ -179,7 +179,7 @@ async def test_links_begin_with_the_proxys_path(table: Table) -> None:
 async def test_an_unknown_address_gets_an_error_page(client: httpx.AsyncClient) -> None:
     answer = await client.get("/nowhere", headers={"Accept": "text/html"})
     assert answer.status_code == 404
-    assert "There is no page at /nowhere." in Parsed(answer.text).text
+    assert " /nowhere." in Parsed(answer.text).text
 
 
 async def test_the_html_is_valid(client: httpx.AsyncClient, tmp_path: Path) -> None:

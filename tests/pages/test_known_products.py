@@ -8,6 +8,7 @@ import pytest
 from dal.dynamodb.table import Table
 from dal.model import ProductDetails
 from dal.stores import Stores
+from pages.comment import UNLISTED
 from tests.pages.conftest import Parsed, client_of, jwt_of, opened
 from tests.server.applications import app_of
 from tests.server.serving import ADD
@@ -28,17 +29,13 @@ async def shopper(table: Table) -> AsyncIterator[httpx.AsyncClient]:
 async def test_the_api_refuses_comments_on_unknown_products(
     shopper: httpx.AsyncClient, product_id: str
 ) -> None:
-    asked = {"query": ADD, "variables": {"input": STATED | {"productId": product_id}}}
+    text = ADD.replace("{ message }", "{ code field }")
+    asked = {"query": text, "variables": {"input": STATED | {"productId": product_id}}}
     headers = {"Authorization": f"Bearer {jwt_of('ann')}"}
     answer = (await shopper.post("/graphql", json=asked, headers=headers)).json()
     assert answer["data"]["addComment"] == {
         "comment": None,
-        "userErrors": [
-            {
-                "message": f"productId '{product_id}' is not a product of this shop. "
-                "Comment on a listed product."
-            }
-        ],
+        "userErrors": [{"code": "BAD_ARGUMENT", "field": ["input", "productId"]}],
     }
     asked["variables"] = {"input": STATED | {"productId": "known"}}
     answer = (await shopper.post("/graphql", json=asked, headers=headers)).json()
@@ -46,18 +43,17 @@ async def test_the_api_refuses_comments_on_unknown_products(
 
 
 async def test_the_page_of_an_unknown_product_has_no_form(shopper: httpx.AsyncClient) -> None:
-    sentence = "We do not have a product with this number, so you cannot comment on it."
     page = await opened(shopper, "/products/known")
-    assert sentence not in page.text
+    assert UNLISTED not in page.text
     fields = page.fields()
     form = {**{name: str(one) for name, one in STATED.items()}, "form_key": fields["form_key"]}
     assert (await shopper.post("/products/known", data=form)).status_code == 303
     closed = await opened(shopper, "/products/unknown")
-    assert sentence in closed.text
+    assert UNLISTED in closed.text
     assert "key" not in closed.fields()
     answer = await shopper.post("/products/unknown", data=form)
     assert answer.status_code == 422
-    assert sentence in Parsed(answer.text).text
+    assert UNLISTED in Parsed(answer.text).text
 
 
 async def test_without_the_setting_every_product_accepts_comments(ann: httpx.AsyncClient) -> None:

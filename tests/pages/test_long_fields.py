@@ -103,11 +103,11 @@ async def test_a_too_long_address_is_refused(
         assert (await client.get(one)).status_code == 400
     answer = await client.get(longest + "5")
     assert answer.status_code == 414
-    assert "longer than 8,000 bytes" in answer.json()["errors"][0]["message"]
+    assert "8,000 bytes" in answer.json()["errors"][0]["message"]
     shown = await client.get(longest + "5", headers={"Accept": "text/html"})
     assert (
         shown.status_code,
-        "This link is too long; the maximum is 8,000 bytes." in shown.text,
+        "8,000 bytes" in shown.text,
     ) == (414, True)
     assert longest not in shown.text
     answer = await client.get("/static/" + "a" * 60_000)

@@ -18,13 +18,13 @@ from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
 from dal.query.pagination import Page, Slice
 from dal.query.plan import PlanBasis, Reason, ReasonCode
-from dal.query.trace import SegmentStatistics, Trace
+from dal.query.trace import EMPTY_BY_COUNTS, SegmentStatistics, Trace
 from dal.repositories.comments import Selection
 from dal.stores import Stores
 from dal.table.ranges import UNBOUNDED, Range
 from pages import i18n, plan_panel
 from pages.page_documents import DOCUMENTS
-from pages.plan_panel import WIDTH, draw_plan
+from pages.plan_panel import _HEADINGS, WIDTH, draw_plan
 from resolvers import plans
 from resolvers.selection import TRACED
 from tests import oracle
@@ -145,9 +145,7 @@ async def test_refills_residual_filters_new_plans_and_skipped_ranges_are_drawn(
     unspoken = replace(IN_ENGLISH, languages=frozenset({"en", "xx", "yy", "zz"}))
     lone = by_number(lambda n: 1 if n % 20 == 0 else 5)
     skips = same(await lone.read(unspoken.query(), Slice(10, reverse=reverse, explain=True)))
-    assert (
-        sum(lane["skipped"] == "No rows, according to the counts." for lane in skips["lanes"]) == 3
-    )
+    assert sum(lane["skipped"] == EMPTY_BY_COUNTS for lane in skips["lanes"]) == 3
 
 
 async def test_each_shard_of_open_orders_is_a_lane(table: Table) -> None:
@@ -219,13 +217,13 @@ def test_a_row_in_two_ranges_has_the_same_place_in_both() -> None:
 
 def test_a_skipped_range_has_a_lower_lane_and_a_second_plan_has_a_heading() -> None:
     plain = draw_plan(plan_of(row("a")))
-    skipped = draw_plan(plan_of(row("a"), skipped="No rows, according to the counts."))
-    assert skipped["lanes"][1]["skipped"] == "No rows, according to the counts."
+    skipped = draw_plan(plan_of(row("a"), skipped=EMPTY_BY_COUNTS))
+    assert skipped["lanes"][1]["skipped"] == EMPTY_BY_COUNTS
     assert skipped["height"] < plain["height"]
     again = draw_plan(plan_of(row("a"), rest=1))
     assert [lane["heading"] for lane in again["lanes"]] == [
         "",
-        "Second plan: the rest of the page, read from byLangAndRating",
+        _HEADINGS["REST"] % {"index": "byLangAndRating"},
     ]
 
 

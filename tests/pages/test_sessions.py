@@ -11,9 +11,11 @@ from starlette.types import ASGIApp
 
 from dal.dynamodb.table import Table
 from pages.addresses import product_path
+from pages.faults import _FLAWS
 from pages.sessions import pasted_jwt
 from server.app import create_app
 from server.auth.authenticator import Authenticator, SignInCode
+from server.auth.claims import TokenFlaw
 from server.services import services_of
 from server.settings import Settings
 from tests.pages.conftest import SECRET, SITE, Parsed, client_of, flags, jwt_of, opened
@@ -48,7 +50,7 @@ async def test_a_pasted_jwt_signs_in(client: httpx.AsyncClient, form: str) -> No
 async def test_a_jwt_that_a_terminal_broke_into_lines_signs_in(
     client: httpx.AsyncClient, ending: str
 ) -> None:
-    line = f'  {{"Authorization": "Bearer {jwt_of("ann")}"}}\n\n  Ctrl-C stops the server.'
+    line = f'  {{"Authorization": "Bearer {jwt_of("ann")}"}}\n\n  Ctrl-C ends it.'
     broken = ending.join(line[at : at + 80] for at in range(0, len(line), 80))
     answer = await client.post("/sign-in", data={"jwt": broken}, headers={"Origin": SITE})
     assert answer.status_code == 303
@@ -132,7 +134,7 @@ async def test_an_invalid_jwt_is_reported_next_to_the_field(client: httpx.AsyncC
     answer = await client.post("/sign-in", data=FORM | {"jwt": "a.b.c"})
     assert answer.status_code == 422
     page = Parsed(answer.text)
-    assert "This JWT cannot be read" in page.text
+    assert _FLAWS[TokenFlaw.UNREADABLE] in page.text
     assert page.fields()["next"] == FORM["next"]
     assert "set-cookie" not in answer.headers
 
@@ -190,7 +192,7 @@ async def test_the_authorization_header_is_accepted_by_pages(client: httpx.Async
     page = Parsed((await client.get("/", headers=headers)).text)
     assert "Signed in as ann" in page.text
     answer = await client.get("/", headers={"Authorization": "Bearer x"})
-    assert (answer.status_code, "Check that it is complete." in answer.text) == (401, True)
+    assert (answer.status_code, _FLAWS[TokenFlaw.UNREADABLE] in answer.text) == (401, True)
 
 
 async def test_graphql_ignores_the_sessions_cookie(ann: httpx.AsyncClient) -> None:

@@ -1,5 +1,7 @@
 """A product's title, picture and address on pages, and the allowed hosts of pictures."""
 
+import re
+
 import httpx
 import pytest
 
@@ -79,7 +81,7 @@ def test_different_spellings_of_an_origin_are_equal(origin: str, address: str, s
 
 @pytest.mark.parametrize("origin", ["http://cdn.example", "https://cdn.example/a", "*", "cdn"])
 def test_an_invalid_picture_origin_is_refused(origin: str) -> None:
-    with pytest.raises(CommandError, match="is not an origin such as"):
+    with pytest.raises(CommandError, match=re.escape(f"--picture-origin {origin} ")):
         Settings(picture_origins=[origin])
 
 

@@ -9,6 +9,7 @@ from starlette.types import ASGIApp
 
 from dal.dynamodb.table import Table
 from dal.stores import Stores
+from pages.page_request import NOTICES
 from tests.calls import calls_of
 from tests.pages.conftest import COMMENT, client_of, jwt_of, numbered, opened, stored
 from tests.server.applications import app_of
@@ -56,7 +57,7 @@ async def test_after_a_vote_the_page_shows_the_comment_and_the_vote_can_be_withd
     back = "/products/voted?rating=4&notice=voted#vote-lid%20%26%20spout/2"
     assert (answer.status_code, answer.headers["location"]) == (303, back)
     page = await opened(bob, back)
-    assert "Your vote is saved." in page.text
+    assert NOTICES["voted"] in page.text
     (place,) = [given for _, given in page.elements if given.get("id") == urlsplit(back).fragment]
     assert place["aria-pressed"] == "true"
     assert "1 person found this helpful" in page.text
@@ -102,14 +103,14 @@ async def test_a_refused_vote_leads_back_to_the_page(bob: httpx.AsyncClient, com
     back = answer.headers["location"]
     assert back == f"/products/voted?notice=vote-refused#vote-{comment}"
     page = await opened(bob, back)
-    assert "This vote is not possible. The comment may have been deleted." in page.text
+    assert NOTICES["vote-refused"] in page.text
 
 
 async def test_a_vote_that_is_not_saved_can_be_sent_again(bob: httpx.AsyncClient) -> None:
     answer = await send(bob, "/products/voted", mark=ODD, form_key="another session's")
     back = answer.headers["location"]
     assert back == "/products/voted?notice=not-voted#vote-lid%20%26%20spout/2"
-    assert "Your vote could not be saved. Please try again." in (await opened(bob, back)).text
+    assert NOTICES["not-voted"] in (await opened(bob, back)).text
 
 
 async def test_a_form_of_another_site_cannot_vote(bob: httpx.AsyncClient) -> None:
@@ -131,7 +132,7 @@ async def test_the_first_page_shows_the_most_helpful_comments(
     links = [given["href"] for text, given in page.anchors if "Read the comment" in text]
     # Comments 13 and 20 have 6 votes. Number 13 is rated 4, and number 20 is rated 1.
     assert links == ["/comments/helped-00013", "/comments/helped-00020"]
-    assert "Most helpful positive comment" in page.text
+    assert "Most helpful positive" in page.text
     for other in ("?rating=1", "?order=helpful", "?page=last", "?language=en"):
         assert (
             "Most helpful positive" not in (await opened(client, f"/products/helped{other}")).text

@@ -1,6 +1,9 @@
 """The sentences of ``resolvers`` about arguments and rights."""
 
+import asyncio
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -13,7 +16,8 @@ from resolvers.authorization import (
     may_change,
     require_viewer,
 )
-from resolvers.context import Context, Viewer
+from resolvers.comments import _require_known
+from resolvers.context import NO_DETAILS, Context, Viewer
 from resolvers.federation import _parse
 from resolvers.mutations import _changed
 from resolvers.node_ids import parse_node_id
@@ -21,6 +25,15 @@ from resolvers.selection import plain_slice
 from tests.resolvers.recording import STORES
 from tests.strategies import ORDINARY
 
+
+class Unlisted:
+    """Reads of products without stored details."""
+
+    async def details(self, _: str) -> object:
+        return NO_DETAILS
+
+
+UNKNOWN = SimpleNamespace(context=SimpleNamespace(part=lambda _: Unlisted()))
 SENTENCES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (
         lambda: plain_slice(101, None, None, None),
@@ -54,6 +67,11 @@ SENTENCES: list[tuple[Callable[[], object], type[Exception], str]] = [
         lambda: may_change(Viewer("stranger"), ORDINARY),
         ForbiddenError,
         "Only the author and moderators may change this comment.",
+    ),
+    (
+        lambda: asyncio.run(_require_known(cast("Any", UNKNOWN), "7")),
+        InvalidArgumentError,
+        "productId '7' is not a product of this shop. Comment on a listed product.",
     ),
     (
         lambda: _parse("representations.1", {"__typename": "Order"}),
