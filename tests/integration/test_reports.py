@@ -144,6 +144,7 @@ async def test_a_second_report_of_a_person_changes_nothing_in_any_state(table: T
     await repeat("early")
     for person in people:
         await stores.reports.report("one", person, SPAM, "", 3)
+    assert (await stores.reports.reports("one")).total == 4
     await repeat("early", *people)
     await stores.comments.update("one", {"text": "new"}, anybody)
     await repeat("early", *people)
