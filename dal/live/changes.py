@@ -84,9 +84,9 @@ class Change:
     now: Comment | None
     replaced: Listed | None = None
     late: bool = False
-    """True if a new epoch (see ``EventPosition``) began between the write and the publication of
-    this change. In this case, a later change of the same comment may be lost. ``now`` may then be
-    out of date, so clients must reload."""
+    """True if clients must reload, because a later change of the same comment may be lost, or the
+    log has not received it yet. ``now`` may then be out of date. A change can be lost if a new
+    epoch (see ``EventPosition``) begins between its write and its publication."""
 
     @property
     def became(self) -> Listed | None:

@@ -300,11 +300,11 @@ class Log:
         self._entries[number - self._entries[0][0]] = number, shorter
         del self._texts[change.position]
 
-    def _latest(self, change: Change) -> LogEntry:
+    def _latest(self, change: Change) -> Change:
         """Return the change, with the comment's latest state.
 
         Later changes of the same comment may have arrived before this change. If the log lacks the
-        latest text, return an uncertain write.
+        latest text, clients must reload.
         """
         became, later, seen = change.became, change, set[str]()
         # If a clock was set back, versions can form a cycle. In this case, ``seen`` prevents an
@@ -323,7 +323,7 @@ class Log:
             # The log has not received all changes of the comment yet. Take the newest text.
             now = self._text(change.position)
             if now is None or version(now) < became.version:
-                return UncertainWrite(change.product_id)
+                return replace(change, now=None, replaced=became, late=True)
         return replace(change, now=now, replaced=None)
 
 
