@@ -15,6 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
+    import httpx
     import jwt
 
 logger = logging.getLogger(__name__)
@@ -40,7 +41,7 @@ AUTH_METHODS = "token_endpoint_auth_methods_supported"
 
 
 MAX_ISSUER_DOCUMENT = 1_000_000
-"""Maximum bytes of the discovery document, and of the key set."""
+"""Maximum bytes of the discovery document, of the key set, and of a response with tokens."""
 
 Document = TypeVar("Document")
 
@@ -134,16 +135,12 @@ class Issuer:
         import jwt  # noqa: PLC0415 - see the module's docstring
 
         self._require_pause_is_over()
-        body = bytearray()
         try:
             async with (
                 httpx.AsyncClient(timeout=_TIMEOUT, follow_redirects=True) as client,
                 client.stream("GET", str(address)) as response,
             ):
-                async for part in response.raise_for_status().aiter_bytes():
-                    body += part
-                    if len(body) > MAX_ISSUER_DOCUMENT:
-                        raise ValueError(f"it is longer than {MAX_ISSUER_DOCUMENT:,} bytes")  # noqa: TRY301
+                body = await body_of(response.raise_for_status())
             if not isinstance(document := json.loads(body), dict):
                 raise ValueError("it is not a JSON object")  # noqa: TRY301, TRY004
             return read(document)
@@ -192,6 +189,19 @@ class Issuer:
 
     def __str__(self) -> str:
         return self._jwks_url or str(self.url)
+
+
+async def body_of(response: "httpx.Response") -> bytes:
+    """Return the body of a streamed response.
+
+    Raise ValueError if it is longer than ``MAX_ISSUER_DOCUMENT``.
+    """
+    body = bytearray()
+    async for part in response.aiter_bytes():
+        body += part
+        if len(body) > MAX_ISSUER_DOCUMENT:
+            raise ValueError(f"it is longer than {MAX_ISSUER_DOCUMENT:,} bytes")
+    return bytes(body)
 
 
 def _signature_keys(document: dict[str, Any]) -> "list[jwt.PyJWK]":

@@ -19,7 +19,7 @@ from server.auth.claims import InvalidTokenError, TokenFlaw
 from server.auth.issuer import AUTH_METHODS, Issuer, KeysUnavailableError
 
 if TYPE_CHECKING:
-    from httpx_oauth.oauth2 import OAuth2
+    from server.auth.token_endpoint import TokenEndpoint
 
 MAX_JWT = 4_000
 """Maximum characters of a visitor's JWT. The server stores the JWT in a cookie, and browsers drop a
@@ -132,8 +132,8 @@ class SignIn:
             raise InvalidTokenError(TokenFlaw.UNVERIFIABLE, message)
         return session
 
-    async def _client(self) -> "OAuth2":
-        from httpx_oauth.oauth2 import OAuth2  # noqa: PLC0415 - imports httpx
+    async def _client(self) -> "TokenEndpoint":
+        from server.auth.token_endpoint import TokenEndpoint  # noqa: PLC0415 - imports httpx
 
         known = await self._issuer.metadata()
         if not {"authorization_endpoint", "token_endpoint"} <= known.keys():
@@ -146,7 +146,7 @@ class SignIn:
         # HTTP Basic (OpenID Connect Discovery, section 3).
         methods = known.get(AUTH_METHODS, ["client_secret_basic"])
         basic = "client_secret_basic" in methods
-        return OAuth2(
+        return TokenEndpoint(
             self._client_id,
             self._client_secret,
             str(known["authorization_endpoint"]),

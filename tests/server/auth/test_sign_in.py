@@ -130,6 +130,22 @@ async def test_a_session_has_only_marginalias_roles(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
+    ("spaces", "error"), [(0, InvalidTokenError), (1, KeysUnavailableError)], ids=["at", "above"]
+)
+async def test_the_response_to_the_code_has_the_maximum_length_of_a_document(
+    serve_body: Callable[[bytes], str], spaces: int, error: type[Exception]
+) -> None:
+    """The invalid ID token is read up to the maximum only."""
+    checked = provider("keycloak")
+    assert checked.issuer is not None
+    url = serve_body(b'{"id_token": "x"}'.ljust(1_000_000 + spaces))
+    checked.issuer._metadata = {"authorization_endpoint": url, "token_endpoint": url}
+    sign_in = SignIn(checked, checked.issuer, CLIENT, "secret")
+    with pytest.raises(error):
+        await sign_in.finish(ATTEMPT, "state", "code", "https://shop.example/sign-in/callback")
+
+
+@pytest.mark.parametrize(
     "body",
     [
         *MALFORMED,
