@@ -124,9 +124,10 @@ class Built:
 
 
 class Pace:
-    """Gives turns of the event loop to all large results of a process, one after another.
+    """Gives turns of the event loop to large results and new documents, one after another.
 
-    Completing a thousand rows in one turn of the event loop would delay all other requests.
+    Completing a thousand rows or checking eight documents in one turn of the event loop would delay
+    all other requests.
     """
 
     def __init__(self) -> None:
