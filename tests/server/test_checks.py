@@ -43,10 +43,10 @@ NOWHERE = "http://127.0.0.1:9"
         ({"allowed_hosts": ("*",)}, "hosts", Level.WARNING, "all host names"),
         ({"jwt_secret": "e" * 32}, "JWTs", Level.OK, "set and has 32 bytes"),
         ({"jwt_secret": "short"}, "JWTs", Level.DANGER, "has 5 bytes"),
-        ({}, "JWTs", Level.WARNING, "no JWT can be verified"),
-        ({"jwks_url": NOWHERE}, "JWTs", Level.WARNING, "'iss' is not checked"),
+        ({}, "JWTs", Level.WARNING, "no JWT"),
+        ({"jwks_url": NOWHERE}, "JWTs", Level.WARNING, "'iss'"),
         ({"jwt_issuer": NOWHERE, "jwt_audience": "us"}, "JWTs", Level.OK, "for us"),
-        ({}, "issuer", Level.OK, "no issuer is configured"),
+        ({}, "issuer", Level.OK, "no issuer"),
         ({"jwks_url": NOWHERE}, "issuer", Level.DANGER, "cannot be fetched"),
         (
             {"jwt_issuer": NOWHERE, "jwt_audience": "us"},
@@ -70,7 +70,7 @@ NOWHERE = "http://127.0.0.1:9"
         (PUBLIC | {"explain": True}, "plans", Level.WARNING, "--no-explain"),
         (PUBLIC, "introspection", Level.WARNING, "--no-introspection"),
         (PUBLIC | {"introspection": False}, "introspection", Level.OK, "off"),
-        ({}, "table", Level.OK, "the server creates it in"),
+        ({}, "table", Level.OK, "the server"),
         ({}, "backup", Level.OK, "no data yet"),
         ({"aws": True}, "backup", Level.OK, "DynamoDB's backups"),
         ({}, "Redis", Level.OK, "one process"),
@@ -157,7 +157,7 @@ def place(table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPatch) -> S
 async def test_a_missing_or_unreachable_table_is_reported(place: Settings) -> None:
     (found,) = [one async for one in checks.store(replace(place, table="missing"))]
     assert (found.level, found.subject) == (Level.DANGER, "table")
-    assert "run `marginalia table create`" in found.sentence
+    assert "`marginalia table create`" in found.sentence
 
 
 async def test_a_table_without_an_index_is_reported(place: Settings, table: Table) -> None:
@@ -196,9 +196,9 @@ async def test_inexact_counts_are_reported(table: Table) -> None:
     assert (await checks.counts(table)).level is Level.OK
     state = await store.read()
     for change, words in (
-        ({"complete": False}, "not all comments are counted"),
+        ({"complete": False}, "not all comments"),
         ({"rebuilding": True}, "not finished"),
-        ({"mode": MaintenanceMode.STREAM, "complete": False}, "there are no counts"),
+        ({"mode": MaintenanceMode.STREAM, "complete": False}, "no counts"),
     ):
         await store.announce(await store.read(), **{"rebuilding": False} | change)
         found = await checks.counts(table)
@@ -207,7 +207,7 @@ async def test_inexact_counts_are_reported(table: Table) -> None:
     item = await table.get(KEY)
     assert item is not None
     await table.put_many([{**item, "complete": {"S": "another"}}])
-    assert "the table is a copy" in (await checks.counts(table)).sentence
+    assert "a copy" in (await checks.counts(table)).sentence
 
 
 async def test_a_server_of_trusted_documents_without_any_is_reported(
@@ -239,9 +239,9 @@ async def test_an_unreadable_directory_is_a_warning(tmp_path: Path) -> None:
 async def test_the_time_of_the_last_backup_is_reported(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path / "data")
     async with open_table(settings, share=False):
-        assert checks.backup(settings) == checks.warning(
-            "backup", "there is no backup of this data: run `marginalia backup FILE`."
-        )
+        found = checks.backup(settings)
+        assert (found.level, found.subject) == (Level.WARNING, "backup")
+        assert "`marginalia backup FILE`" in found.sentence
         for name in ("monday.db", "tuesday.db"):
             began = datetime.now(UTC)
             outcome = called("backup", tmp_path / name, "--data-dir", settings.data_dir)
@@ -249,10 +249,9 @@ async def test_the_time_of_the_last_backup_is_reported(tmp_path: Path) -> None:
             last = DataDirectory(settings.data_dir).last_backup()
             assert last is not None
             assert began <= last.at <= datetime.now(UTC)
-            assert checks.backup(settings) == checks.ok(
-                "backup",
-                f"the last backup was made at {last.at:%Y-%m-%d %H:%M} UTC: {tmp_path / name}.",
-            )
+            found = checks.backup(settings)
+            assert (found.level, found.subject) == (Level.OK, "backup")
+            assert f"{last.at:%Y-%m-%d %H:%M} UTC: {tmp_path / name}." in found.sentence
         refused = called("backup", tmp_path / name, "--data-dir", settings.data_dir)
         assert refused.returncode == USAGE
         assert DataDirectory(settings.data_dir).last_backup() == last
@@ -266,5 +265,5 @@ def test_a_danger_has_the_exit_code_1(tmp_path: Path) -> None:
     assert fine.stdout.startswith("ok       TLS            not needed")
     danger = called("serve", "--check", "--host", "0.0.0.0", "--data-dir", tmp_path / "data")
     assert danger.returncode == 1
-    assert danger.stdout.startswith("danger   TLS            JWTs would be sent without encryption")
+    assert danger.stdout.startswith("danger   TLS            ")
     assert list(tmp_path.iterdir()) == []

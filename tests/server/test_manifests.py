@@ -37,15 +37,15 @@ def test_several_manifests_are_combined(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"{", "is not valid JSON"),
-        ([], "must be a JSON object"),
-        ({"a": 1}, "the document 'a' needs an id and a text"),
-        ({"": TEXT}, "the document '' needs an id"),
-        (APOLLO | {"version": 2}, "is not a manifest of format 'apollo-persisted-query-manifest'"),
-        (APOLLO | {"format": "x"}, "is not a manifest of format"),
-        (APOLLO | {"operations": {}}, "has no list of 'operations'"),
-        (APOLLO | {"operations": [{"id": "a"}]}, "the document 'a' needs an id"),
-        (APOLLO | {"operations": [1]}, "the document None needs an id"),
+        (b"{", "JSON"),
+        ([], "JSON object"),
+        ({"a": 1}, "document 'a' "),
+        ({"": TEXT}, "document '' "),
+        (APOLLO | {"version": 2}, "'apollo-persisted-query-manifest'"),
+        (APOLLO | {"format": "x"}, "'apollo-persisted-query-manifest'"),
+        (APOLLO | {"operations": {}}, "'operations'"),
+        (APOLLO | {"operations": [{"id": "a"}]}, "document 'a' "),
+        (APOLLO | {"operations": [1]}, "document None "),
         (
             b'{"format": "apollo-persisted-query-manifest", "version": 1, "operations": [{"id": '
             + b"[" * 1_000

@@ -60,7 +60,7 @@ def test_ctrl_c_stops_a_step_with_one_sentence() -> None:
             program,
         ]
     )
-    assert said == (130, ["Things: stopped. To continue, run the same command again."])
+    assert (said[0], [line.partition(".")[0] for line in said[1]]) == (130, ["Things: stopped"])
 
 
 def test_ctrl_c_while_the_environment_is_created_prints_no_traceback(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_ctrl_c_while_the_environment_is_created_prints_no_traceback(tmp_path: P
     (tmp_path / "tools").mkdir()
     shutil.copy(ROOT / "tools/installing.py", tmp_path / "tools")
     _, lines = interrupted(["make", f"PYTHON={sys.executable}", ".venv/created"])
-    assert "Python environment: stopped. To continue, run the same command again." in lines
+    assert any(line.startswith("Python environment: stopped.") for line in lines)
     assert [line for line in lines if "Traceback" in line or "KeyboardInterrupt" in line] == []
 
 

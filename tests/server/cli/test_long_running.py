@@ -39,8 +39,8 @@ async def test_a_command_waits_for_a_store_that_fails_during_its_work(table: Tab
         done = await asyncio.to_thread(called, "stats", "verify", *options, **AWS)
     assert done.returncode == 0, done.stderr
     assert "equal a recount" in done.stdout
-    assert "Still waiting for the store, after" in done.stderr
-    assert "To stop, press Ctrl-C, and run the same command again later." in done.stderr
+    assert "Still waiting" in done.stderr
+    assert "Ctrl-C" in done.stderr
 
 
 def test_a_command_that_cannot_begin_prints_no_progress(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_a_command_that_cannot_begin_prints_no_progress(tmp_path: Path) -> None:
     data_dir.touch()
     done = called("stats", "follow", "--data-dir", data_dir, "--metrics-port", "0")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"marginalia: {data_dir} is not a directory")
+    assert done.stderr.startswith(f"marginalia: {data_dir} ")
 
 
 def test_ctrl_c_prints_what_to_do_next(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,10 +57,9 @@ def test_ctrl_c_prints_what_to_do_next(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("server.cli.commands.stats.open_store", interrupt)
     done = called("stats", "verify", "--endpoint-url", "http://127.0.0.1:9", **AWS)
-    assert (done.returncode, done.stderr) == (
-        130,
-        "marginalia: stopped. To continue, run the same command again.\n",
-    )
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr.startswith("marginalia: stopped.")
+    assert done.stderr.count("\n") == 1
 
 
 def test_an_unreachable_store_has_the_exit_code_of_a_failed_store() -> None:

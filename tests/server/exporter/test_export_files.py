@@ -183,13 +183,12 @@ async def test_an_export_requires_new_writable_files(
     async def create_it(*_: object) -> None:
         file.touch()
 
-    exists = f"{file} exists: name another output, or add --force to replace it."
     with monkeypatch.context() as patch:
         patch.setattr(export_files, "_scan", create_it)
-        assert await refusal() == exists
-        assert await refusal() == exists
+        for _ in range(2):
+            assert (await refusal()).startswith(f"{file} exists: ")
         patch.setattr(export_files, "_scan", full)
-        assert "is full: free space, then run the same command" in await refusal(force=True)
+        assert "is full: " in await refusal(force=True)
     with pytest.raises(CommandError, match=r"cannot be written \(Not a directory\)"):
         await exported(table, file / "out")
     await export(table, target, "here", lambda _: None, force=True)

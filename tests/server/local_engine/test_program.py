@@ -77,9 +77,7 @@ def test_without_an_engine_one_command_is_suggested(
 def test_the_variable_can_exclude_every_engine(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made(bare / "bin/dynoxide")
     monkeypatch.setenv("MARGINALIA_ENGINE", "none")
-    with pytest.raises(
-        CommandError, match="use a table on another store with --endpoint-url or --aws"
-    ):
+    with pytest.raises(CommandError, match=r"--endpoint-url or --aws"):
         engine_binary()
 
 

@@ -48,7 +48,7 @@ async def test_a_table_without_the_local_indexes_is_refused(
 
 
 async def test_a_missing_table_is_refused(settings: Settings) -> None:
-    with pytest.raises(StoreRefusedError, match="run `marginalia table create`"):
+    with pytest.raises(StoreRefusedError, match="`marginalia table create`"):
         async with open_store(settings, share=True):
             pass
     async with open_store(settings, share=True, usable=False) as store:
@@ -67,6 +67,6 @@ async def test_a_copy_of_a_table_with_statistics_is_reported(
         assert item is not None
         await store.table.put_many([{**item, "complete": {"S": "another"}}])
     async with open_store(settings, share=True):
-        assert "is a copy of another table, for example a restored backup" in caplog.text
+        assert "a copy of" in caplog.text
         assert "`marginalia stats rebuild`" in caplog.text
-        assert "check it with `marginalia table describe`" in caplog.text
+        assert "`marginalia table describe`" in caplog.text

@@ -1,6 +1,7 @@
 """``marginalia documents``: stored, listed and refused documents, and running servers."""
 
 import json
+import re
 from pathlib import Path
 
 import httpx
@@ -23,7 +24,7 @@ def test_documents_are_added_and_listed(tmp_path: Path, manifest: Path) -> None:
     called("table", "create", **store)
     added = called("documents", "add", manifest, **store)
     assert (added.returncode, added.stderr) == (0, "")
-    assert added.stdout == "1 of 1 documents are new. Clients can request all of them by id.\n"
+    assert added.stdout.startswith("1 of 1 ")
     assert called("documents", "add", manifest, **store).stdout.startswith("0 of 1")
     listed = called("documents", "list", **store).stdout
     assert "1 documents" in listed
@@ -58,13 +59,10 @@ def test_a_server_refuses_broken_manifests(tmp_path: Path, workers: str) -> None
 
 
 def test_options_that_exclude_each_other_are_refused() -> None:
-    for option, what in (
-        ("--apq", ": remove one of them."),
-        ("--federation", ", because a gateway writes its own documents: remove one of them."),
-    ):
-        assert called("serve", option, "--documents-only").stderr == (
-            f"marginalia: {option} and --documents-only cannot be used together{what}\n"
-        )
+    for option in ("--apq", "--federation"):
+        outcome = called("serve", option, "--documents-only")
+        assert outcome.returncode == 2
+        assert outcome.stderr.startswith(f"marginalia: {option} and --documents-only ")
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
@@ -74,10 +72,8 @@ def test_a_server_of_trusted_documents_without_any_does_not_start(
     place = ("--port", "0", "--data-dir", tmp_path, "--workers", workers)
     outcome = called("serve", "--documents-only", *place)
     assert outcome.returncode == 2
-    assert outcome.stderr.splitlines()[-1] == (
-        "marginalia: --documents-only allows only registered documents, but no document is "
-        "registered: name a manifest with --documents, or run `marginalia documents add` first."
-    )
+    last = outcome.stderr.splitlines()[-1]
+    assert re.match(".* --documents-only .* --documents, .*`marginalia documents add`", last)
 
 
 def test_a_running_server_has_added_documents(tmp_path: Path, manifest: Path) -> None:

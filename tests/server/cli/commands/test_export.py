@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -58,10 +59,8 @@ def test_a_directory_gets_a_file_of_each_kind(tmp_path: Path, store: list[str]) 
     }
     code, _, errors = export("--output", out, *store)
     assert code == 2
-    assert errors == (
-        f"marginalia: {out}/comments.jsonl exists: name another output, or add --force to replace "
-        "it.\n"
-    )
+    assert errors.startswith(f"marginalia: {out}/comments.jsonl exists: ")
+    assert "--force" in errors
     assert export("--output", out, "--force", *store)[0] == 0
 
 
@@ -84,7 +83,7 @@ async def test_standard_output_has_only_the_rows(table: Table, store: list[str])
     ended = marginalia("export", "-o", "-", "--kind", "comments", *store, **AWS)
     assert ended.returncode == 0
     assert ended.stderr.startswith("standard output: 30 comments, as they were")
-    assert ended.stderr.endswith("to export them, too.\n")
+    assert "--all-states" in ended.stderr
     rows = [json.loads(line) for line in ended.stdout.splitlines()]
     assert {row["id"] for row in rows} == {one.comment_id for one in ROWS}
 
@@ -117,10 +116,7 @@ async def test_comments_in_all_states_are_exported_on_request(
     out, all_of_them = tmp_path / "c.csv", tmp_path / "all.csv"
     code, output, errors = export("-o", out, "--kind", "comments", *store)
     assert (code, errors) == (0, "")
-    assert output.endswith(
-        "Not exported, because they are not published: 1 comment. Add --all-states to export "
-        "them, too.\n"
-    )
+    assert "1 comment. Add --all-states" in output
     code, output, errors = export("-o", all_of_them, "--all-states", "--kind", "comments", *store)
     assert (code, errors) == (0, "")
     assert "left out" not in output
@@ -130,10 +126,8 @@ async def test_comments_in_all_states_are_exported_on_request(
     assert (rows["held"]["state"], rows["held"]["cause"]) == ("PENDING", "WORDS")
     code, _, errors = export("-o", tmp_path / "o", "--all-states", "--kind", "orders", *store)
     assert code == 2
-    assert errors == (
-        "marginalia: --all-states is only for comments, but the kind is orders: remove "
-        "--all-states.\n"
-    )
+    assert errors.startswith("marginalia: --all-states ")
+    assert " orders" in errors
 
 
 def test_the_help_shows_what_parquet_requires() -> None:
@@ -148,11 +142,11 @@ async def test_contradicting_options_of_an_export_are_refused_in_one_line(
     for arguments, message in (
         (
             ("-o", tmp_path / "reviews.csv"),
-            f"{tmp_path / 'reviews.csv'} is the name of one file, but all kinds need a directory: ",
+            f"{tmp_path / 'reviews.csv'} is ",
         ),
-        (("-o", "-"), "Standard output can take only one kind of rows: choose a kind with --kind."),
-        (("-o", "-", "--kind", "orders", "--format", "parquet"), "Parquet cannot be streamed"),
-        (("-o", tmp_path / "no", "--table", "none"), "The table does not exist"),
+        (("-o", "-"), "Standard output "),
+        (("-o", "-", "--kind", "orders", "--format", "parquet"), "Parquet cannot be "),
+        (("-o", tmp_path / "no", "--table", "none"), "The table "),
     ):
         code, _, errors = export(
             *arguments, *store[:2], *(() if "--table" in arguments else store[2:])
@@ -161,15 +155,10 @@ async def test_contradicting_options_of_an_export_are_refused_in_one_line(
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "duckdb", None)
         code, _, errors = export("-o", tmp_path / "p", "--format", "parquet", *store)
-    assert (code, errors) == (
-        2,
-        (
-            "marginalia: Parquet needs DuckDB, which is not installed: run `.venv/bin/pip "
-            "install -c constraints.txt -e '.[analytics]'`.\n"
-        ),
-    )
+    assert code == 2
+    assert re.fullmatch(r"marginalia: .* DuckDB, .*`.*'\.\[analytics\]'`\.\n", errors)
     assert names_in(tmp_path) == []
     await table.put_many([primary_key("COMMENT#x")])
     code, output, errors = export("-o", tmp_path / "out", *store)
     assert (code, output.startswith(f"{tmp_path}/out: 30 comments")) == (1, True)
-    assert errors.startswith("marginalia: The export lacks 1 item that could not be read.")
+    assert errors.startswith("marginalia: The export lacks 1 item ")

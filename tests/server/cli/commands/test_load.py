@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import pty
+import re
 import shlex
 import signal
 import subprocess
@@ -89,9 +90,6 @@ async def test_a_csv_with_other_column_names_is_loaded(
     assert comment.created_at.isoformat() == "2011-04-27T00:00:00+00:00"
 
 
-SOON = "it must be a date such as 2020-11-20T12:00:00Z."
-
-
 async def test_invalid_rows_are_written_to_a_file_fixed_and_loaded(
     tmp_path: Path, store: list[str], comments: CommentRepository
 ) -> None:
@@ -104,11 +102,15 @@ async def test_invalid_rows_are_written_to_a_file_fixed_and_loaded(
     assert output == f"{path}: 2 new, 0 changed, 0 unchanged, 3 rejected, see {rejects}.\n"
     entries = [json.loads(line) for line in rejects.read_text().splitlines()]
     assert errors.splitlines() == [f"{path}:{one['line']}: {one['reason']}" for one in entries]
-    assert [(one["line"], one["reason"], one.get("row"), one.get("raw")) for one in entries] == [
-        (2, "rating is 7; it must be from 1 to 5.", rows[1], None),
-        (3, f"created_at is 'soon'; {SOON}", rows[2], None),
-        (5, "broken JSON at column 5: Extra data", None, broken),
+    assert [(one["line"], one.get("row"), one.get("raw")) for one in entries] == [
+        (2, rows[1], None),
+        (3, rows[2], None),
+        (5, None, broken),
     ]
+    for one, fault in zip(
+        entries, ("rating is 7;", "created_at is 'soon';", "column 5: "), strict=True
+    ):
+        assert fault in one["reason"]
     fixed = rejects.read_text().replace("7", "4").replace('"soon"', "1605873600")
     rejects.write_text(fixed.replace('"raw": "', '"raw": "{').replace('"raw":"', '"raw":"{'))
     output = f"{rejects}: 3 new, 0 changed, 0 unchanged, 0 rejected.\n"
@@ -134,11 +136,9 @@ async def test_different_rows_with_one_id_are_reported(
     path = put(tmp_path, "c.jsonl", jsonl(rows))
     code, output, errors = load(path, store, "--map", "id=reviewer")
     assert (code, errors) == (1, "")
-    assert output == (
-        f"{path}: 1 new, 4 changed, 0 unchanged, 0 rejected; columns not used: id.\n"
-        "5 rows share 1 id but differ (lines 1, 2, 3, 4, 5): only the last row of each id is kept. "
-        "Map another column to the id, or add columns to --id-from.\n"
-    )
+    counts, shared = output.splitlines()
+    assert counts == f"{path}: 1 new, 4 changed, 0 unchanged, 0 rejected; columns not used: id."
+    assert shared.startswith("5 rows share 1 id but differ (lines 1, 2, 3, 4, 5)")
     comment = await comments.get("ana")
     assert comment is not None
     assert comment.text == "no. 4"
@@ -160,11 +160,9 @@ async def test_invalid_photos_are_dropped_and_reported(
     path = put(tmp_path, "c.jsonl", jsonl(rows))
     code, output, errors = load(path, store)
     assert (code, errors) == (0, "")
-    assert output == (
-        f"{path}: 2 new, 0 changed, 0 unchanged, 0 rejected.\n"
-        f"2 photos dropped, such as '{old}' in line 1: photos.1.url is not a URL such as "
-        "'https://shop.example/kettle.jpg'.\n"
-    )
+    counts, dropped = output.splitlines()
+    assert counts == f"{path}: 2 new, 0 changed, 0 unchanged, 0 rejected."
+    assert dropped.startswith(f"2 photos dropped, such as '{old}' in line 1: photos.1.url ")
     found = await comments.get_many(["1", "2"])
     assert [[photo.url for photo in found[one].photos] for one in ("1", "2")] == [[good], []]
 
@@ -231,18 +229,16 @@ def test_an_unreadable_file_is_reported_in_one_sentence(tmp_path: Path) -> None:
             stack.callback(os.seteuid, rank)
         caught = stack.enter_context(pytest.raises(CommandError))
         stack.enter_context(open_source(path))
-    assert str(caught.value) == f"{path} cannot be read by this user: check its permissions."
+    assert str(caught.value).startswith(f"{path} cannot be read ")
 
 
 def test_a_full_disk_for_the_rejects_is_reported(tmp_path: Path, store: list[str]) -> None:
     path = put(tmp_path, "c.jsonl", "{broken\n")
     code, output, errors = load(path, store, "--rejects", "/dev/full")
     assert (code, output) == (2, "")
-    assert errors.partition("\n")[2] == (
-        "marginalia: The rejected rows cannot be written to /dev/full (No space left on device): "
-        "name another file with --rejects; at least 0 rows written. You can run the same command "
-        "again.\n"
-    )
+    (last,) = errors.splitlines()[1:]
+    assert re.match(r"marginalia: .* /dev/full \(No space left on device\): .* --rejects; ", last)
+    assert "at least 0 rows written" in last
 
 
 def test_an_incomplete_file_reports_what_was_written(tmp_path: Path, store: list[str]) -> None:
@@ -254,9 +250,8 @@ def test_an_incomplete_file_reports_what_was_written(tmp_path: Path, store: list
         keepends=True
     )  # on a slow machine, lines of progress precede the message
     first, _, rest = last.partition("; at least ")
-    assert first == f"marginalia: {path} is incomplete: get the complete gzip file and load it"
-    assert 0 < int(rest.partition(" ")[0].replace(",", "")) < 3_000
-    assert rest.endswith(" rows written. You can run the same command again.\n")
+    assert first.startswith(f"marginalia: {path} is incomplete: ")
+    assert 0 < int(rest.partition(" rows written")[0].replace(",", "")) < 3_000
 
 
 async def until_idle(
@@ -285,9 +280,8 @@ async def test_ctrl_c_ends_a_load_that_waits_for_a_pipe(
         assert process.stderr is not None
         errors = process.stderr.read()
         assert process.wait(60) == 130
-    assert errors == (
-        "marginalia: stopped; at least 400 rows written. You can run the same command again.\n"
-    )
+    assert errors.startswith("marginalia: stopped; at least 400 rows written.")
+    assert errors.count("\n") == 1
 
 
 async def test_a_store_that_fails_during_a_load_is_reported(
@@ -298,10 +292,8 @@ async def test_a_store_that_fails_during_a_load_is_reported(
         await table.call("delete_table")
         _, errors = process.communicate(jsonl([row("200")]), timeout=60)
         assert process.returncode == 2
-    assert errors == (
-        "marginalia: The table does not exist: run `marginalia table create`; at least 200 rows "
-        "written. You can run the same command again.\n"
-    )
+    assert re.match("marginalia: .* `marginalia table create`; at least 200 rows written", errors)
+    assert errors.count("\n") == 1
 
 
 def test_a_terminal_shows_a_progress_bar(tmp_path: Path, store: list[str]) -> None:
@@ -323,7 +315,7 @@ def test_a_terminal_shows_a_progress_bar(tmp_path: Path, store: list[str]) -> No
     os.close(ours)
     assert process.returncode == 1
     assert b" rows, 167 rejected" in shown
-    assert f"{path}:1: rating is 0; it must be from 1 to 5.".encode() in shown
+    assert f"{path}:1: rating is 0;".encode() in shown
 
 
 def test_a_load_creates_the_data_directory(tmp_path: Path) -> None:

@@ -55,9 +55,8 @@ async def test_orders_are_loaded(tmp_path: Path, table: Table, store: list[str])
     for tally in ("2 new, 1 changed, 0 unchanged", "0 new, 1 changed, 2 unchanged"):
         code, output, errors = load(path, store, "--kind", "orders")
         assert (code, output.startswith(f"{path}: {tally}, 1 rejected")) == (1, True)
-        assert errors.splitlines() == [
-            f"{path}:3: lines.0.unit_price is '12.50'; it must be an amount such as '12.50 EUR'."
-        ]
+        (error,) = errors.splitlines()
+        assert error.startswith(f"{path}:3: lines.0.unit_price is '12.50';")
         page = await stores.orders.page(OrderSelection("ada"), Slice(10))
         assert [(one.order_id, one.status) for one in page.nodes] == [
             ("2", OrderStatus.DELIVERED),

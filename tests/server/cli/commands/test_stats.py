@@ -25,7 +25,7 @@ from tests.server.serving import MARGINALIA, environment
 
 ROWS = [row._replace(language="en") for row in oracle.make_comments("42", 30, seed=1)]
 WRONG = encode(StatisticsKey("gone", "en"), RatingCounts((0, 0, 7, 0, 0)))
-EXACT = "the statistics equal a recount."
+EXACT = "equal a recount"
 
 
 async def spoil(data_dir: Path) -> None:
@@ -47,10 +47,7 @@ def test_wrong_counts_are_printed_and_rebuilt(
     asyncio.run(spoil(tmp_path))
     with pytest.raises(CommandError) as refused:
         run("stats", "verify", *store)
-    assert str(refused.value) == (
-        "The statistics of table marginalia are wrong: run `marginalia stats rebuild`, which is "
-        "safe while servers run."
-    )
+    assert "`marginalia stats rebuild`" in str(refused.value)
     shown = capsys.readouterr().out
     lines = [[cell.strip() for cell in line.split("│")] for line in shown.splitlines()]
     assert ["", "gone", "en", "rating 3", "7", "0", ""] in lines
@@ -66,7 +63,7 @@ def test_wrong_counts_are_printed_and_rebuilt(
 def test_a_stream_is_followed_until_a_signal(tmp_path: Path) -> None:
     store = ("--data-dir", str(tmp_path))
     run("table", "create", *store)
-    with pytest.raises(CommandError, match="run `marginalia stats rebuild --mode stream`"):
+    with pytest.raises(CommandError, match="`marginalia stats rebuild --mode stream`"):
         run("stats", "follow", *store)
     run("stats", "rebuild", "--mode", "stream", *store)
     command = [str(MARGINALIA), "stats", "follow", *store]
@@ -74,7 +71,7 @@ def test_a_stream_is_followed_until_a_signal(tmp_path: Path) -> None:
         command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as following:
         assert following.stdout is not None
-        assert following.stdout.readline().startswith("Counting the changes of ")
+        assert following.stdout.readline().startswith("Counting ")
         following.send_signal(signal.SIGTERM)
         said, complained = following.communicate(timeout=60)
     assert (following.returncode, said, complained) == (0, "", "")
@@ -118,7 +115,7 @@ async def test_a_rebuild_waits_for_running_servers(
     await table.put_many([WRONG])
     await asyncio.to_thread(run, "stats", "rebuild", *beside)
     printed = capsys.readouterr()
-    assert "until all running servers know of this command" in printed.err
+    assert "running servers" in printed.err
     assert "are exact" in printed.out
     await asyncio.to_thread(run, "stats", "verify", *beside)
     assert EXACT in capsys.readouterr().out
@@ -142,5 +139,5 @@ async def test_verify_advises_to_wait_for_a_follower_that_is_behind(
     counting = MaintenanceStore(table)
     await counting.announce(await counting.read(), mode=MaintenanceMode.STREAM)
     await Stores(table).comments.put_many(ROWS)
-    with pytest.raises(CommandError, match="wait and verify again"):
+    with pytest.raises(CommandError, match="verify again"):
         await asyncio.to_thread(run, "stats", "verify", *beside)

@@ -1,6 +1,7 @@
 """``marginalia table`` on the command line."""
 
 import asyncio
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,7 +46,7 @@ async def test_a_table_of_the_first_release_is_upgraded_and_served(
     settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("server.cli.long_running.SETTLE_SECONDS", 0)
-    with pytest.raises(StoreRefusedError, match="run `marginalia table upgrade`"):
+    with pytest.raises(StoreRefusedError, match="`marginalia table upgrade`"):
         await asyncio.to_thread(run, "explain", "42", *of(settings))
     await asyncio.to_thread(run, "table", "describe", *of(settings))
     said = capsys.readouterr().out
@@ -56,13 +57,9 @@ async def test_a_table_of_the_first_release_is_upgraded_and_served(
     options = ("--write-units", "500", *of(settings))
     await asyncio.to_thread(run, "table", "upgrade", *options)
     said = capsys.readouterr().out
-    assert said.splitlines() == [
-        (
-            f"Table {settings.table} fits this version. 6 indexes were added, and keys were added "
-            "to 30 items."
-        ),
-        "Not all comments of the table are counted. Run `marginalia stats rebuild`.",
-    ]
+    fits, uncounted = said.splitlines()
+    assert re.match(f"Table {settings.table} fits .* 6 indexes .* 30 items", fits)
+    assert "`marginalia stats rebuild`" in uncounted
     await asyncio.to_thread(run, "stats", "rebuild", *of(settings))
     await asyncio.to_thread(run, "stats", "verify", *of(settings))
     assert "equal a recount" in capsys.readouterr().out
@@ -83,7 +80,7 @@ async def test_an_older_table_of_the_embedded_engine_is_refused_at_the_first_sta
         async with connect(address) as table:
             await first_release.create(table, oracle.make_comments("42", 3, seed=1))
     for _ in range(2):
-        with pytest.raises(StoreRefusedError, match="run `marginalia table upgrade`"):
+        with pytest.raises(StoreRefusedError, match="`marginalia table upgrade`"):
             async with open_store(Settings(data_dir=tmp_path), share=False):
                 pass
     await asyncio.to_thread(run, "table", "upgrade", "--data-dir", str(tmp_path))
@@ -132,11 +129,11 @@ async def test_the_documented_restore_of_a_backup_works(
 
     described = await said("table", "describe")
     assert "Expiry is off" in described
-    assert "Its statistics may be wrong" in described
+    assert "`marginalia stats rebuild`" in described
     assert "Expiry is on" not in described
     await said("table", "create")
     await said("stats", "rebuild")
     assert "equal a recount" in await said("stats", "verify")
     described = await said("table", "describe")
     assert "Expiry is on" in described
-    assert "Its statistics may be wrong" not in described
+    assert "`marginalia stats rebuild`" not in described

@@ -1,0 +1,201 @@
+"""The sentences of commands."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dal.dynamodb.table import Table
+from dal.stores import Stores
+from tests.dal.maintenance.person import NAME, fill
+from tests.server.serving import AWS, called
+
+REFUSED: list[tuple[str, str]] = [
+    (
+        "export --output shop",
+        (
+            "marginalia: There is no data in /tmp/data: name the server's data directory "
+            "with --data-dir, or name a table with --endpoint-url or --aws."
+        ),
+    ),
+    (
+        "export --output shop --all-states --kind orders",
+        (
+            "marginalia: --all-states is only for comments, but the kind is orders: remove "
+            "--all-states."
+        ),
+    ),
+    (
+        "export -o - --data-dir .",
+        ("marginalia: Standard output can take only one kind of rows: choose a kind with --kind."),
+    ),
+    (
+        "export -o reviews.csv --data-dir .",
+        (
+            "marginalia: reviews.csv is the name of one file, but all kinds need a "
+            "directory: name a directory, or choose one kind with --kind."
+        ),
+    ),
+    (
+        "export -o - --kind orders --format parquet --data-dir .",
+        ("marginalia: Parquet cannot be streamed to standard output: name a file with --output."),
+    ),
+    (
+        "token --user ana",
+        (
+            "marginalia: There is no data in /tmp/data: name the server's data directory "
+            "with --data-dir, or set MARGINALIA_JWT_SECRET to the server's secret."
+        ),
+    ),
+    (
+        "analytics movers",
+        (
+            "marginalia: There is no analytics data in /tmp/data: run `marginalia analytics "
+            "refresh`, or name the server's data directory with --data-dir."
+        ),
+    ),
+    (
+        "analytics trend 42 --analytics-url nowhere",
+        ("marginalia: --analytics-url is not a URL such as http://user:password@127.0.0.1:8123."),
+    ),
+    (
+        "analytics trend 42 --from 2020-01-01 --to 2020-01-01 --endpoint-url http://127.0.0.1:9",
+        "marginalia: `from` must be earlier than `to`.",
+    ),
+    ("restore monday.db", "marginalia: monday.db does not exist: name a backup."),
+    (
+        "serve --apq --documents-only",
+        ("marginalia: --apq and --documents-only cannot be used together: remove one of them."),
+    ),
+    (
+        "serve --federation --documents-only",
+        (
+            "marginalia: --federation and --documents-only cannot be used together, because "
+            "a gateway writes its own documents: remove one of them."
+        ),
+    ),
+    (
+        "serve --documents-only --port 0",
+        (
+            "marginalia: --documents-only allows only registered documents, but no document "
+            "is registered: name a manifest with --documents, or run `marginalia documents "
+            "add` first."
+        ),
+    ),
+    (
+        "table describe --aws --endpoint-url http://127.0.0.1:1",
+        ("marginalia: --aws and --endpoint-url cannot be used together: remove one of them."),
+    ),
+    (
+        "table describe --endpoint-url localhost:8000",
+        ("marginalia: --endpoint-url localhost:8000 is not a URL such as http://127.0.0.1:8001."),
+    ),
+    (
+        "table describe --aws",
+        (
+            "marginalia: No AWS region is set: set AWS_DEFAULT_REGION to the table's "
+            "region, such as eu-west-1 (AWS_REGION is not read). For an endpoint outside of "
+            "AWS, any region works."
+        ),
+    ),
+    ("explain 42 --rating 7", "marginalia: --rating is 7; it must be from 1 to 5."),
+    ("explain 42 --first 1 --last 1", "marginalia: Pass first or last, not both."),
+    (
+        "explain 42 --after x",
+        (
+            "marginalia: after: The cursor does not belong to this list: pass an edge's "
+            "cursor back unchanged, or pass no cursor to start at the beginning."
+        ),
+    ),
+    ("load a.csv --data-dir a.csv", "marginalia: a.csv does not exist: check the path."),
+]
+
+
+@pytest.mark.parametrize(("command", "sentence"), REFUSED)
+def test_a_command_is_refused(
+    command: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    nothing = {"AWS_EC2_METADATA_DISABLED": "true", "HOME": str(tmp_path)}
+    last = called(*command.split(), **nothing).stderr.splitlines()[-1]
+    assert last.replace(str(tmp_path), "/tmp") == sentence
+
+
+UNCHECKED = re.compile("^- |^  |cannot reach:$|as they were from")
+SENTENCES: dict[str, list[str]] = {
+    "table create": [
+        "Table shop already exists and was not changed.",
+    ],
+    "table upgrade": [
+        ("Table shop fits this version. 0 indexes were added, and keys were added to 0 items."),
+    ],
+    "table one-per-person on": [
+        "Table shop: a person may have one comment on each product.",
+        (
+            "Comments whose author has a newer comment on the same product: 4. They "
+            "stay. To list them, run `marginalia table one-per-person on --list`."
+        ),
+        "Waiting 0 s until all running servers know of this command.",
+    ],
+    "table one-per-person off": [
+        "Table shop: a person may have any number of comments.",
+    ],
+    "documents add a.json": [
+        "1 of 1 documents are new. Clients can request all of them by id.",
+    ],
+    "user block a/b --reason Spam": [
+        "User a/b is blocked: new comments and edits wait for a moderator.",
+    ],
+    "user unblock a/b": [
+        "User a/b is not blocked.",
+    ],
+    f"user export {NAME} -o a.json": [
+        "marginalia: a.json exists: name a new file.",
+    ],
+    "user export unknown -o b.json": [
+        "The table has no data of unknown.",
+    ],
+    f"user erase {NAME}": [
+        ("marginalia: The command cannot ask for confirmation without a terminal: add --yes."),
+    ],
+    f"user erase {NAME} --yes": [
+        (
+            f"{NAME} is erased: 5 comments deleted, 1 purchase deleted, 1 membership deleted, "
+            "2 tickets renamed, 1 profile deleted, 1 report deleted, 1 moderation decision "
+            "renamed, 1 moderation block renamed, 1 helpful vote deleted, 2 commented-product "
+            "records deleted."
+        ),
+        "As you chose, the name stays in 1 order.",
+        "A scan of the table found the name nowhere else.",
+        "Waiting 0 s until all running servers know of this command.",
+        "Waiting 0 s until all running servers know of this command.",
+    ],
+    "export --kind comments -o a.json": [
+        "marginalia: a.json exists: name another output, or add --force to replace it.",
+    ],
+    "export --kind comments -o b.json": [
+        (
+            "Not exported, because they are not published: 1 comment. Add --all-states "
+            "to export them, too."
+        ),
+    ],
+    "stats verify": [
+        "Table shop: the statistics equal a recount.",
+    ],
+}
+"""The sentences that each command prints. A list and a period of time are left out."""
+
+
+async def test_commands_on_one_table(
+    table: Table, store: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.cli.long_running.SETTLE_SECONDS", 0)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.json").write_text('{"a": "{ __typename }"}')
+    await fill(Stores(table), table)
+    said: dict[str, list[str]] = {}
+    for command in SENTENCES:
+        ended = called(*command.split(), *store, **AWS)
+        lines = f"{ended.stdout}{ended.stderr}".replace(table.name, "shop").splitlines()
+        said[command] = [line for line in lines if not UNCHECKED.search(line)]
+    assert said == SENTENCES

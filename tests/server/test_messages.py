@@ -1,0 +1,110 @@
+"""The sentences of settings, checks and files that a server is given."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from server import checks
+from server.errors import CommandError
+from server.manifests import read_manifests
+from server.moderation import moderation_of
+from server.settings import Settings
+
+FILE = Path("file")
+
+
+def manifest(content: str) -> object:
+    FILE.write_text(content)
+    return read_manifests([FILE])
+
+
+def words(content: str) -> object:
+    FILE.write_text(content)
+    return moderation_of(Settings(moderation="words", moderation_words=FILE))
+
+
+MESSAGES: list[tuple[Callable[[], object], str]] = [
+    (
+        lambda: manifest("{"),
+        ("The manifest file is not valid JSON: unexpected end of data: line 1 column 2 (char 1)."),
+    ),
+    (lambda: manifest("[]"), "The manifest file must be a JSON object with a text for each id."),
+    (
+        lambda: manifest('{"a": 1}'),
+        (
+            "file: the document 'a' needs an id and a text, as in Relay's persisted queries "
+            "or Apollo's manifest."
+        ),
+    ),
+    (
+        lambda: manifest('{"format": "x"}'),
+        "file is not a manifest of format 'apollo-persisted-query-manifest', version 1.",
+    ),
+    (
+        lambda: manifest('{"format": "apollo-persisted-query-manifest", "version": 1}'),
+        "file has no list of 'operations'.",
+    ),
+    (lambda: words(""), "The list of words file is empty: write a word or a phrase in each line."),
+    (
+        lambda: words("..."),
+        (
+            "file, line 1: a word or phrase must have a letter or a digit, and at most 100 "
+            "characters."
+        ),
+    ),
+    (
+        lambda: Settings(redis_url="http://:hush@127.0.0.1"),
+        (
+            "--redis-url is not a URL such as redis://127.0.0.1:6379/0, rediss://host:6379 "
+            "or unix:///run/redis.sock."
+        ),
+    ),
+    (
+        lambda: Settings(rate_limit="often"),
+        "--rate-limit often is not a rate such as 100/s or 600/min, or 'off'.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "sentence"), MESSAGES, ids=[text for _, text in MESSAGES])
+def test_a_message(
+    call: Callable[[], object], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CommandError) as caught:
+        call()
+    assert str(caught.value) == sentence
+
+
+FINDINGS: list[tuple[Callable[[], checks.Finding], str]] = [
+    (
+        lambda: checks.transport(Settings(host="0.0.0.0")),
+        (
+            "JWTs would be sent without encryption: put a proxy with TLS in front of the "
+            "server, and set its address with --public-url https://…"
+        ),
+    ),
+    (
+        lambda: checks.authentication(Settings()),
+        (
+            "no JWT can be verified: set MARGINALIA_JWT_SECRET or --jwt-issuer, or run "
+            "`marginalia token` after the server has started."
+        ),
+    ),
+    (
+        lambda: checks.authentication(Settings(jwks_url="http://127.0.0.1:9")),
+        "the claim 'iss' is not checked: name the issuer with --jwt-issuer.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("check", "sentence"), FINDINGS, ids=[text for _, text in FINDINGS])
+def test_a_finding(
+    check: Callable[[], checks.Finding],
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert check().sentence == sentence
