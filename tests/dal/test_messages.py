@@ -1,8 +1,9 @@
 """The sentences of ``dal`` that no folder below has: errors of writes, of DynamoDB, of "
 "analytics."""
 
+import asyncio
 import ssl
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -13,16 +14,29 @@ from dal.analytics.clickhouse_store import REPLACED
 from dal.analytics.duckdb_store import _converting_errors
 from dal.analytics.errors import NOT_FILLED, AnalyticsFailedError
 from dal.analytics.questions import Interval, Span
-from dal.counts.mode import Maintenance, check_alone
+from dal.counts.mode import Maintenance, MaintenanceStore, check_alone
+from dal.dynamodb import admin, gate
+from dal.dynamodb.errors import (
+    AlreadyExistsError,
+    ConditionFailedError,
+    ConflictError,
+    StoreUnavailableError,
+)
+from dal.dynamodb.gate import Gate
 from dal.dynamodb.responses import dal_error, unreachable, unusable
+from dal.dynamodb.table import Table
 from dal.entities import INDEXES, idempotency
-from dal.errors import AlreadyCommentedError, IdempotencyKeyReusedError
+from dal.entities.order import ORDER
+from dal.errors import AlreadyCommentedError, IdempotencyKeyReusedError, NotFoundError
+from dal.model import OrderStatus, Organization, OrganizationUser, Roster, Ticket
 from dal.repositories import moderation, organizations
-from dal.stream.lambda_handler import handler
+from dal.stores import Stores
+from dal.stream.lambda_handler import apply, handler
 from dal.table.definition import refuse_outdated, table_definition
 from dal.table.errors import InvalidArgumentError, StoreRefusedError
+from dal.table.items import Item
 from tests.dal.entities.test_idempotency import keyed
-from tests.strategies import ORDINARY, comment
+from tests.strategies import ORDINARY, comment, order
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -168,4 +182,118 @@ def test_a_refusal_has_a_sentence(
 ) -> None:
     with pytest.raises(kind) as caught:
         refusal()
+    assert str(caught.value) == sentence
+
+
+class Refusing(Table):
+    """A table with at most one item, in which the conditions of all writes fail."""
+
+    def __init__(self, failed: int = 0, item: Item | None = None) -> None:
+        super().__init__(cast("Any", None), "t")
+        self._failed, self._item = failed, item
+
+    async def get(self, *_: object, **__: object) -> Item | None:
+        return self._item
+
+    async def write(self, *_: object, **__: object) -> None:
+        raise ConditionFailedError([self._failed])
+
+    async def call(self, *_: object, **__: object) -> Any:
+        raise AlreadyExistsError
+
+
+def stores(failed: int = 0, item: Item | None = None) -> Stores:
+    return Stores(Refusing(failed, item))
+
+
+USER = OrganizationUser("acme", "ann")
+TICKET = Ticket(
+    ticket_id="7",
+    organization="acme",
+    username="ann",
+    subject="Broken",
+    text="It leaks.",
+    created_at=NOON,
+)
+
+
+async def silent(*_: object, **__: object) -> Any:
+    await asyncio.Event().wait()
+
+
+WRITES: list[tuple[Callable[[], Awaitable[object]], type[Exception], str]] = [
+    (
+        lambda: stores().organizations.create(Roster(Organization("acme", "basic"))),
+        AlreadyExistsError,
+        "An organisation 'acme' exists already: choose another name.",
+    ),
+    (
+        lambda: stores().organizations.add_user(USER, by="ann"),
+        AlreadyExistsError,
+        "'ann' is a user of this organisation already.",
+    ),
+    (
+        lambda: stores().organizations.set_user_type(USER, by=None),
+        NotFoundError,
+        "The organisation has no such user.",
+    ),
+    (
+        lambda: stores(1).tickets.create(TICKET),
+        IdempotencyKeyReusedError,
+        "This idempotency key was used for another ticket: choose a new key for a new ticket.",
+    ),
+    (
+        lambda: stores().orders.place(order("7")),
+        IdempotencyKeyReusedError,
+        "This idempotency key was used for another order: choose a new key for a new order.",
+    ),
+    (
+        lambda: stores(item=ORDER.encode(order("7"))).orders.set_status(
+            "7", OrderStatus.SHIPPED, owner="ana"
+        ),
+        ConflictError,
+        "Another request has changed this order: reload it and try again.",
+    ),
+    (
+        lambda: MaintenanceStore(Refusing(item={"shards": {"N": "4"}})).read(),
+        StoreRefusedError,
+        (
+            "This table spreads its comments or counters over shards, which this version cannot "
+            "read: export its rows with the version that wrote them, and load them into a new "
+            "table."
+        ),
+    ),
+    (
+        lambda: admin.end_stream(Refusing()),
+        ConflictError,
+        "The table t is being changed: wait until it is active, then run the same command again.",
+    ),
+    (
+        lambda: apply(Refusing(), [{"dynamodb": {"StreamViewType": "KEYS_ONLY"}}]),
+        StoreRefusedError,
+        (
+            "The stream's records do not contain the items before and after each change: switch "
+            "the stream off, then on with NEW_AND_OLD_IMAGES, then run `marginalia stats rebuild "
+            "--mode stream`."
+        ),
+    ),
+    (
+        lambda: Gate(silent).call("query"),
+        StoreUnavailableError,
+        "DynamoDB did not answer within 0 seconds: try again in a moment.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("write", "kind", "sentence"), WRITES)
+async def test_a_failed_request_has_a_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+    write: Callable[[], Awaitable[object]],
+    kind: type[Exception],
+    sentence: str,
+) -> None:
+    monkeypatch.setattr(admin, "ACTIVE_SECONDS", 0)
+    monkeypatch.setattr(gate, "ATTEMPT_SECONDS", 0)
+    with pytest.raises(kind) as caught:
+        await write()
     assert str(caught.value) == sentence
