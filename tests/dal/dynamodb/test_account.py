@@ -55,7 +55,8 @@ async def test_a_read_above_the_limit_is_not_sent_but_a_write_is(table: Table) -
             with pytest.raises(QueryTooCostlyError):
                 await read(KEY)
         await table.write([{"Put": {"Item": KEY}}])
-    assert (account.requests, account.rcu) == (3, 2.0)
+        await table.update({"Key": KEY, "UpdateExpression": "REMOVE a"})
+    assert (account.requests, account.rcu) == (4, 2.0)
 
 
 async def test_a_response_above_the_limit_ends_the_operation(table: Table) -> None:
