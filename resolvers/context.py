@@ -54,7 +54,8 @@ class RequestCache:
     async def read(self, store: Callable[..., Coroutine[Any, Any, Read]], *of: str) -> Read:
         """Return the result of ``store(*of)``.
 
-        Later calls with the same arguments return the same result, until ``forget`` is called.
+        Later calls with the same arguments return the same result. A mutation removes the cache
+        from the context, because its write may have made the results out of date.
         """
         key = (store, *of)
         if key not in self._tasks:
@@ -73,12 +74,8 @@ class RequestCache:
         return result
 
     def known(self, store: Callable[..., Coroutine[Any, Any, Read]], *of: str) -> bool:
-        """Return whether ``read(store, *of)`` was called since the last ``forget``."""
+        """Return whether ``read(store, *of)`` was called."""
         return (store, *of) in self._tasks
-
-    def forget(self) -> None:
-        """Forget the results of all reads, because a write may have made them out of date."""
-        self._tasks.clear()
 
 
 class PrefetchedPages:
@@ -147,8 +144,8 @@ class ProductReads:
     """
 
     def __init__(self, context: "Context") -> None:
+        self._context = context
         self._stores = context.stores
-        self._cache = context.part(RequestCache)
         self._details: DataLoader[str, ProductDetails] = DataLoader(self._load, cache=False)
 
     async def statistics(self, product_id: str) -> CommentStatistics | None:
@@ -167,9 +164,9 @@ class ProductReads:
         Query also reads the details, and this method awaits it. If the Query fails, this method
         reads the details itself.
         """
-        found = {}
+        found, cache = {}, self._context.part(RequestCache)
         for product_id in {*product_ids}:
-            if self._cache.known(self._stores.comments.statistics_and_details, product_id):
+            if cache.known(self._stores.comments.statistics_and_details, product_id):
                 with suppress(DalError):
                     _, found[product_id] = await self._both(product_id)
         if missing := {*product_ids} - found.keys():
@@ -177,7 +174,8 @@ class ProductReads:
         return [found.get(product_id, NO_DETAILS) for product_id in product_ids]
 
     async def _both(self, product_id: str) -> tuple[CommentStatistics, ProductDetails]:
-        return await self._cache.read(self._stores.comments.statistics_and_details, product_id)
+        cache = self._context.part(RequestCache)
+        return await cache.read(self._stores.comments.statistics_and_details, product_id)
 
 
 class CommentReads:

@@ -138,7 +138,7 @@ def reported(
                 return payload(user_errors=[_user_error(error)])
             finally:
                 # Forget cached reads, so that the payload's fields include the mutation's writes.
-                info.context.part(RequestCache).forget()
+                info.context.parts.pop(RequestCache, None)
 
         # Strawberry passes `info` by name, but the type Mutation cannot state argument names, so
         # mypy reports an error.

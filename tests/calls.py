@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dal.dynamodb.table import Table
-from dal.dynamodb.transport import Service
+from dal.dynamodb.wire import Service
 
 
 @dataclass(frozen=True)

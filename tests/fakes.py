@@ -10,7 +10,7 @@ from typing import Any
 
 from dal.counts import mode
 from dal.dynamodb.responses import dal_error, unreachable
-from dal.dynamodb.transport import Service
+from dal.dynamodb.wire import Service
 from dal.entities import INDEXES
 from dal.table.errors import DalError, StoreRefusedError
 from dal.table.index import Index, QueryRequest, QueryResponse

@@ -24,7 +24,7 @@ from dal.dynamodb.errors import StoreUnavailableError
 from dal.dynamodb.gate import CONNECTIONS
 from dal.dynamodb.responses import check_sdk_response, dal_error, unreachable, unusable
 from dal.dynamodb.retries import DEADLINE
-from dal.dynamodb.transport import EMBEDDED_CREDENTIALS, EMBEDDED_REGION, Credentials
+from dal.dynamodb.wire import EMBEDDED_CREDENTIALS, EMBEDDED_REGION, Credentials
 from dal.table.errors import StoreRefusedError
 
 # botocore reads AWS_DEFAULT_REGION only. Other AWS SDKs read AWS_REGION, so the operator may have

@@ -36,8 +36,7 @@ from dal.dynamodb.gate import Gate
 from dal.dynamodb.instrumentation import STORE_INSTRUMENTS
 from dal.dynamodb.retries import Response, retry
 from dal.dynamodb.streams import Streams
-from dal.dynamodb.transport import EmbeddedSdk, Sdk, Service
-from dal.dynamodb.wire import open_wire
+from dal.dynamodb.wire import EmbeddedSdk, Sdk, Service, open_wire
 from dal.table.index import QueryRequest, QueryResponse, Spend, query_all, query_arguments
 from dal.table.items import Action, Item, key_of
 

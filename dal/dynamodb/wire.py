@@ -1,26 +1,29 @@
-"""The wire: an HTTP/1.1 client that sends signed JSON to DynamoDB, on persistent connections.
+"""How a ``Table`` sends operations: the wire, the interface of an SDK, and the embedded SDK.
+
+The wire is an HTTP/1.1 client that sends signed JSON to DynamoDB, on persistent connections. It
+gets the region, credentials and certificates from the SDK.
 
 The wire sends the operations that the server needs when it starts, answers requests and loads demo
 data. It uses much less CPU time than the AWS SDK, which sends all other operations. A test sends
 each operation through the wire and through the SDK, and compares the outcomes.
 """
 
+import asyncio
 import hmac
 import ssl
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import lru_cache
 from hashlib import sha256
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 import orjson
 
 from dal.dynamodb.connection_pool import ConnectionPool
 from dal.dynamodb.responses import dal_error, parse_error, parse_response, unreachable, unusable
-from dal.dynamodb.transport import Credentials, Sdk, Service
 
 _TYPE = "application/x-amz-json-1.0"
 
@@ -41,6 +44,43 @@ _OPERATIONS = {
     "update_time_to_live": "UpdateTimeToLive",
 }
 """The operations that the wire sends. Maps the SDK's name of an operation to DynamoDB's name."""
+
+
+class Credentials(NamedTuple):
+    """The keys that sign requests. ``token`` is None for permanent keys."""
+
+    access_key: str
+    secret_key: str
+    token: str | None = None
+
+
+class Service(Protocol):
+    """Sends DynamoDB operations, each once, without retries or a deadline. Raises DalError."""
+
+    endpoint_url: str
+
+    async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Send an operation, such as ``get_item``; raises DalError."""
+
+
+class Sdk(Service, Protocol):
+    """A ``Service`` that can send every operation, and that has this machine's AWS settings."""
+
+    region: str
+    has_capacity: bool
+    """Whether every response reports its consumed capacity. Amazon and the embedded engine report
+    it."""
+    required: bool
+    """Whether the SDK must send every operation instead of the wire. True in two cases:
+
+    - The requests go through a proxy. The wire does not support proxies.
+    - There are no credentials. The SDK then raises the error.
+    """
+    certificates: str | None
+    """The file with the trusted certificate authorities; None means the system's authorities."""
+
+    async def credentials(self) -> Credentials:
+        """Return the current credentials, which sign requests."""
 
 
 @asynccontextmanager
@@ -146,3 +186,63 @@ def _signing_key(secret_key: str, region: str, day: str) -> bytes:
     for part in (day, region, "dynamodb", "aws4_request"):
         key = hmac.digest(key, part.encode(), "sha256")
     return key
+
+
+EMBEDDED_REGION = "local"
+
+EMBEDDED_CREDENTIALS = Credentials("embedded", "embedded")
+"""The embedded engine requires credentials, but accepts any values."""
+
+SCAN_LIMIT = 2_000
+"""Maximum items in a Scan's response from the embedded engine. Without this limit, the engine loads
+the rest of the table for each response, although it returns only 1 MB."""
+
+_NO_ITEMS = {"Items": [], "Count": 0, "ScannedCount": 0, "ConsumedCapacity": {"CapacityUnits": 0.0}}
+
+
+class EmbeddedSdk:
+    """The ``Sdk`` of the embedded engine. It ignores the machine's AWS settings.
+
+    The AWS SDK is not imported before the first operation that the wire cannot send. Clients'
+    requests rarely need such an operation. If the server imported the SDK when it starts, the
+    import would take a third of the start time.
+    """
+
+    region = EMBEDDED_REGION
+    has_capacity = True
+    required = False
+    certificates: str | None = None
+
+    def __init__(
+        self,
+        endpoint_url: str,
+        open_sdk: Callable[[], AbstractAsyncContextManager[Service]],
+        stack: AsyncExitStack,
+    ) -> None:
+        self.endpoint_url = endpoint_url
+        self._open_sdk = open_sdk
+        self._stack = stack
+        self._opening = asyncio.Lock()
+        self._sdk: Service | None = None
+
+    async def credentials(self) -> Credentials:
+        """Return fixed credentials."""
+        return EMBEDDED_CREDENTIALS
+
+    async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Send an operation. Raises DalError.
+
+        A Scan of segment 0 reads the whole table in the order of its keys, and the other segments
+        are empty. The engine's own scan segments are not used, because such a segment ends early if
+        the last item of a page is deleted before the next page is read. A scan in the order of keys
+        can continue after any key, and is equally fast.
+        """
+        if operation == "scan":
+            if arguments.get("Segment", 0) > 0:
+                return dict(_NO_ITEMS)
+            own = arguments.keys() - {"Segment", "TotalSegments"}
+            arguments = {"Limit": SCAN_LIMIT} | {name: arguments[name] for name in own}
+        async with self._opening:
+            if self._sdk is None:
+                self._sdk = await self._stack.enter_async_context(self._open_sdk())
+        return await self._sdk.call(operation, arguments)

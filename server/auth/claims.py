@@ -70,21 +70,18 @@ class ClaimRules:
         rules_in_force = self
         if by_secret and claims.get("iss") == OWN_ISSUER:
             rules_in_force = ClaimRules(issuer=OWN_ISSUER)
-        rules_in_force._check_issuer(claims)
+        # OpenID Connect Core 3.1.3.7: the claim must equal the setting exactly, including a slash
+        # at the end.
+        if rules_in_force.issuer is not None and claims.get("iss") != rules_in_force.issuer:
+            raise InvalidTokenError(
+                TokenFlaw.ISSUER, "The JWT is from another issuer: sign in at this server's issuer."
+            )
         rules_in_force._check_audience(claims)
         return Viewer(
             user_id=_valid(rules.account, "sub", claims["sub"]),
             name=rules_in_force._name(claims, by_secret=by_secret),
             roles=rules_in_force._roles(claims),
         )
-
-    def _check_issuer(self, claims: Mapping[str, Any]) -> None:
-        # OpenID Connect Core 3.1.3.7: the claim must equal the setting exactly, including a slash
-        # at the end.
-        if self.issuer is not None and claims.get("iss") != self.issuer:
-            raise InvalidTokenError(
-                TokenFlaw.ISSUER, "The JWT is from another issuer: sign in at this server's issuer."
-            )
 
     def _check_audience(self, claims: Mapping[str, Any]) -> None:
         # RFC 7519, 4.1.3: a server must refuse a JWT if its audience does not include the server.

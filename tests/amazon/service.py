@@ -1,6 +1,6 @@
 """The fake service that clients call instead of the engine.
 
-It is a ``Service`` of ``dal.dynamodb.transport``. It reports each write to the fake indexes,
+It is a ``Service`` of ``dal.dynamodb.wire``. It reports each write to the fake indexes,
 throttles and streams as changes of items, so it reads the items before and after the write. A
 transaction fails if another write of one of its items is running. A single-item write fails during
 a transaction on its item. Other writes of an item wait for each other.
@@ -17,7 +17,7 @@ from dal.dynamodb.concurrency import KeyedLocks
 from dal.dynamodb.retries import retry
 from dal.dynamodb.streams import Streams
 from dal.dynamodb.table import Table
-from dal.dynamodb.transport import Service
+from dal.dynamodb.wire import Service
 from dal.table.items import Item
 from tests.amazon.clock import Clock
 from tests.amazon.credentials import Expiry

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from dal.dynamodb.transport import Service
+from dal.dynamodb.wire import Service
 from dal.table.items import Item, key_of
 
 Key: TypeAlias = tuple[str, str]

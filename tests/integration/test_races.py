@@ -12,7 +12,7 @@ from dal.composition import KINDS
 from dal.counts import mode
 from dal.counts.mode import MaintenanceMode
 from dal.dynamodb.table import Table
-from dal.dynamodb.transport import Service
+from dal.dynamodb.wire import Service
 from dal.entities import idempotency
 from dal.entities.case import CASE_ITEMS, case_partition, decode_report, is_case, is_report
 from dal.entities.comment import comment_key

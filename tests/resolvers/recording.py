@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from typing import Any, cast
 
 from dal.dynamodb.table import Table
-from dal.dynamodb.transport import Service
+from dal.dynamodb.wire import Service
 from dal.model import Comment
 from dal.query.pagination import Page, PageInfo, Slice
 from dal.query.trace import ExecutionStatistics

@@ -50,14 +50,6 @@ async def test_each_request_and_each_repository_has_its_own_reads() -> None:
     assert (store.asked, other.asked) == ([("a",), ("a",)], [("a",)])
 
 
-async def test_an_object_is_read_again_after_a_write() -> None:
-    store, once = Store(), RequestCache(CONTEXT)
-    await once.read(store.get, "a")
-    once.forget()
-    await once.read(store.get, "a")
-    assert store.asked == [("a",), ("a",)]
-
-
 async def test_an_error_is_raised_in_every_waiting_field() -> None:
     store, once = Store(), RequestCache(CONTEXT)
     outcomes = await asyncio.gather(

@@ -16,7 +16,7 @@ from dal.query.pagination import Edge
 from dal.table.errors import InvalidArgumentError, StoreRefusedError
 from resolvers.authorization import ForbiddenError, UnauthenticatedError
 from resolvers.comments import CommentPayload, DeletePayload
-from resolvers.context import Context
+from resolvers.context import Context, RequestCache
 from resolvers.mutations import UserError, UserErrorCode, reported
 from resolvers.selection import Info
 from tests.resolvers.recording import STORES
@@ -94,3 +94,18 @@ def test_the_wrapper_keeps_the_name_and_the_docstring() -> None:
     """Strawberry needs both."""
     assert commenting.__name__ == "commenting"
     assert commenting.__doc__ == "Return the ordinary comment, or raise ``fault``."
+
+
+async def test_an_object_is_read_again_after_a_mutation() -> None:
+    asked = []
+
+    async def get(name: str) -> str:
+        asked.append(name)
+        return name
+
+    for _ in range(2):
+        await INFO.context.part(RequestCache).read(get, "a")
+    assert asked == ["a"]
+    await commenting(INFO)
+    await INFO.context.part(RequestCache).read(get, "a")
+    assert asked == ["a", "a"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from dal.dynamodb.transport import Service
+from dal.dynamodb.wire import Service
 from dal.entities import INDEXES
 from dal.table.definition import table_definition
 from dal.table.items import Item

@@ -15,7 +15,7 @@ import typer
 from strawberry.relay.utils import to_base64
 
 from dal.dynamodb.table import Table
-from dal.dynamodb.transport import Service
+from dal.dynamodb.wire import Service
 from dal.stores import Stores
 from resolvers.context import Context
 from schema.build import build_schema

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from dal.dynamodb.sdk import AwsSdk
 from dal.dynamodb.table import Table, TableAddress, connect
-from dal.dynamodb.transport import Credentials
-from dal.dynamodb.wire import Wire, authorization
+from dal.dynamodb.wire import Credentials, Wire, authorization
 from dal.table.errors import DalError
 from tests import proxy
 from tests.conftest import Clients

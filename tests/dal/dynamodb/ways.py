@@ -3,8 +3,7 @@
 from typing import Any
 
 from dal.dynamodb.table import Table
-from dal.dynamodb.transport import Sdk, Service
-from dal.dynamodb.wire import Wire
+from dal.dynamodb.wire import Sdk, Service, Wire
 from dal.entities import INDEXES
 from dal.entities.comment import ALL, COMMENT
 from dal.table.definition import table_definition

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dal.dynamodb.scan import scan_all
 from dal.dynamodb.table import Table
-from dal.dynamodb.transport import Service
+from dal.dynamodb.wire import Service
 from dal.entities.case import Case, Decision
 from dal.model import (
     Comment,

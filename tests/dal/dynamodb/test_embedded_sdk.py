@@ -58,7 +58,7 @@ async def test_a_scan_continues_although_the_item_it_continues_from_was_deleted(
     each_table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await each_table.put_many(SCANNED)
-    monkeypatch.setattr("dal.dynamodb.transport.SCAN_LIMIT", 7)
+    monkeypatch.setattr("dal.dynamodb.wire.SCAN_LIMIT", 7)
     deleted, seen = [], []
     for segment in range(SCAN_SEGMENTS):
         async for items, last in scan_pages(each_table, segment):
