@@ -12,6 +12,7 @@ from server.moderation import moderation_of
 from server.settings import Settings
 
 FILE = Path("file")
+ISSUER = "https://login.shop.example"
 
 
 def manifest(content: str) -> object:
@@ -63,6 +64,59 @@ MESSAGES: list[tuple[Callable[[], object], str]] = [
     (
         lambda: Settings(rate_limit="often"),
         "--rate-limit often is not a rate such as 100/s or 600/min, or 'off'.",
+    ),
+    (
+        lambda: Settings(cors_origins=["a"]),
+        "--cors-origin a is not an origin such as https://shop.example, or '*'.",
+    ),
+    (
+        lambda: Settings(picture_origins=["a"]),
+        "--picture-origin a is not an origin such as https://cdn.shop.example.",
+    ),
+    (
+        lambda: Settings(allowed_hosts=["a/b"]),
+        (
+            "--allowed-host a/b is not a host such as shop.example, *.shop.example or '*': leave "
+            "out scheme, port and path."
+        ),
+    ),
+    (
+        lambda: Settings(public_url="a"),
+        (
+            "--public-url a is not an address such as https://shop.example: write only scheme, "
+            "host and port."
+        ),
+    ),
+    (
+        lambda: Settings(jwt_roles=["a"]),
+        (
+            "--jwt-role a does not end in =staff, =moderator or =merchant. An example is "
+            "shop-admins=staff."
+        ),
+    ),
+    (
+        lambda: Settings(jwt_issuer=ISSUER),
+        "--jwt-issuer needs --jwt-audience: set it to the API or client that JWTs are for.",
+    ),
+    (
+        lambda: Settings(sign_in_client_id="pages"),
+        (
+            "--sign-in-client-id needs --sign-in-client-secret and --jwt-issuer, the issuer with "
+            "which the client is registered: set all three options."
+        ),
+    ),
+    (
+        lambda: Settings(
+            aws=True,
+            jwt_issuer=ISSUER,
+            jwt_audience="api",
+            sign_in_client_id="pages",
+            sign_in_client_secret="secret",
+        ),
+        (
+            "--sign-in-client-id needs MARGINALIA_JWT_SECRET, which signs the sessions of the "
+            "pages: set it to the same secret on all servers of the table."
+        ),
     ),
 ]
 

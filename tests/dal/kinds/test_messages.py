@@ -1,16 +1,29 @@
 """The sentences about cells of a file that a load refuses."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 
 from dal.kinds import field_parsers as parsers
 from dal.kinds.field_parsers import DateReader
+from dal.kinds.file_kinds import _comment_row
 from dal.model import UserType
+from dal.model.loaded import CommentState
 from dal.table.errors import InvalidArgumentError
 
 LINE = {"product_id": "42", "quantity": 2, "unit_price": "12.50 EUR"}
 ANA = {"username": "ana"}
+NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
+ROW = {
+    "id": "1",
+    "product_id": "42",
+    "username": "ana",
+    "rating": 5,
+    "language": "en",
+    "text": "It boils.",
+    "created_at": NOON,
+}
 
 MESSAGES: list[tuple[Callable[[], object], str]] = [
     (lambda: parsers.rating("field", 4.5), "field is 4.5; it must be a whole number from 1 to 5."),
@@ -66,6 +79,24 @@ MESSAGES: list[tuple[Callable[[], object], str]] = [
     (
         lambda: parsers.users("field", [ANA, ANA]),
         "field.1 repeats the username 'ana': keep one entry for each user.",
+    ),
+    (
+        lambda: _comment_row(ROW | {"replied_at": NOON}),
+        "reply is missing, but replied_at is not: add a reply.",
+    ),
+    (
+        lambda: _comment_row(ROW | {"reason": "Spam."}),
+        (
+            "reason is only for rows whose state is REJECTED, and the row has no state: leave "
+            "reason empty, or correct the state."
+        ),
+    ),
+    (
+        lambda: _comment_row(ROW | {"state": CommentState.PUBLISHED, "queued_at": NOON}),
+        (
+            "queued_at is only for rows whose state is PENDING or REJECTED, and the state is "
+            "PUBLISHED: leave queued_at empty, or correct the state."
+        ),
     ),
 ]
 
