@@ -25,23 +25,6 @@ STAYS: dict[tuple[str, str], str] = {
 }
 """Literals that equal a sentence by chance or on purpose, by module and text, with the reason."""
 
-NOT_YET = {
-    "browser/test_actions.py",
-    "browser/test_moderation.py",
-    "browser/test_pages.py",
-    "browser/test_votes.py",
-    "browser/test_widget.py",
-    "docs/test_links.py",
-    "server/cli/commands/test_serve.py",
-    "server/demo/test_demo_load.py",
-    "server/observability/test_servers.py",
-    "server/test_loop_watchdog.py",
-    "server/workers/processes.py",
-    "server/workers/test_replacing.py",
-    "server/workers/test_workers.py",
-}
-"""Modules that still contain sentences of the program."""
-
 
 def literals(path: Path) -> Iterator[str]:
     """Yield the string literals and the parts of f-strings, without docstrings."""
@@ -99,7 +82,5 @@ def test_only_catalogues_contain_sentences_of_the_program() -> None:
         for text in literals(path)
         if is_sentence(text, program)
     }
-    others = found - STAYS.keys()
-    assert not sorted(one for one in others if one[0] not in NOT_YET)
-    assert not NOT_YET - {module for module, _ in others}
+    assert not sorted(found - STAYS.keys())
     assert not STAYS.keys() - found

@@ -4,6 +4,7 @@ import asyncio
 
 from playwright.async_api import Page, Route, expect
 
+from pages.page_request import NOTICES
 from tests.browser.conftest import NEEDS_CHROMIUM, Server, Witness
 from tests.browser.test_pages import AXE, Reader, said
 
@@ -42,7 +43,7 @@ async def test_a_comment_is_edited_and_deleted_in_the_list_by_keyboard(
     late.set()
     card, edit = reader.comments.first, page.locator("form#edit")
     await expect(card.locator(".notice")).to_be_focused()
-    await expect(card.locator(".notice")).to_contain_text("your comment is published.")
+    await expect(card.locator(".notice")).to_contain_text(NOTICES["added"])
     await expect(page.locator("#news")).to_have_text("")  # a tab does not announce its own comment
     await expect(page.locator("#comments .found")).to_have_text("1 new comment")
     await expect(page.get_by_text("No comments yet")).to_have_count(0)
@@ -61,14 +62,14 @@ async def test_a_comment_is_edited_and_deleted_in_the_list_by_keyboard(
     await expect(edit).to_be_hidden()
     late.set()
     await expect(card.locator(".notice")).to_be_focused()
-    await expect(card.locator(".notice")).to_contain_text("Your changes are saved.")
+    await expect(card.locator(".notice")).to_contain_text(NOTICES["changed"])
     await expect(card.locator(".stars").first).to_have_attribute("aria-label", "5 out of 5 stars")
     await page.unroute("**/comments/*")
 
     await page.get_by_role("link", name="Delete").press("Enter")
     await expect(page.get_by_role("button", name="Cancel")).to_be_focused()
     await typed(page, "Shift+Tab", "Enter")
-    await expect(page.locator(".notice:focus")).to_contain_text("The comment is deleted.")
+    await expect(page.locator(".notice:focus")).to_contain_text(NOTICES["deleted"])
     await expect(reader.comments).to_have_count(0)
 
 
@@ -82,7 +83,7 @@ async def test_a_refused_form_is_shown_again_with_the_reason_and_the_text(
     form, text = page.locator("form#report"), page.get_by_label("Explanation")
     await page.get_by_role("radio", name="Another reason").press("Space")
     await form.get_by_role("button", name="Send report").press("Enter")
-    await expect(page.locator("#report-text-error")).to_contain_text("Write a few words.")
+    await expect(page.locator("#report-text-error")).to_contain_text("few words")
     await expect(page.locator(".errors")).to_be_focused()
     said(witness, 422)
     await text.fill("Kept.")
@@ -97,5 +98,5 @@ async def test_a_refused_form_is_shown_again_with_the_reason_and_the_text(
     await page.keyboard.press("Enter")
     await page.get_by_role("radio", name="Advertising").press("Space")
     await form.get_by_role("button", name="Send report").press("Enter")
-    await expect(page.locator(".comment .notice")).to_contain_text("Thank you for your report.")
+    await expect(page.locator(".comment .notice")).to_contain_text(NOTICES["reported"])
     await expect(page.get_by_role("link", name="Report")).to_have_count(20)

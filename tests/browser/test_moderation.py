@@ -8,6 +8,7 @@ import httpx
 import pytest
 from playwright.async_api import Browser, Page, expect
 
+from pages.page_request import NOTICES
 from tests.browser.conftest import NEEDS_CHROMIUM, Server, Witness, token_of
 from tests.browser.test_pages import Reader, look
 
@@ -81,11 +82,11 @@ async def test_a_moderator_decides_by_keyboard_and_the_list_is_updated(
     await page.clock.run_for(30_000)
     await expect(titles).to_have_text(["Second", "Third", "Fourth"])
     await page.keyboard.press("Enter")
-    await expect(page.get_by_role("status").first).to_contain_text("The rejection is saved.")
+    await expect(page.get_by_role("status").first).to_contain_text(NOTICES["rejected"])
     await expect(titles).to_have_text(["Third"])
     await expect(rows.first).to_be_focused()
     await page.keyboard.press("a")
-    await expect(page.get_by_role("status").first).to_contain_text("The approval is saved.")
+    await expect(page.get_by_role("status").first).to_contain_text(NOTICES["approved"])
     await expect(titles).to_have_count(0)
 
 

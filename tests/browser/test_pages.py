@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.async_api import Browser, Locator, Page, Request, Route, expect
 
+from pages.page_request import NOTICES
 from tests.browser.conftest import NEEDS_CHROMIUM, Server, Witness
 from tests.engines import ROOT
 from tests.pages.conftest import invalid_html
@@ -352,7 +353,7 @@ async def test_a_comment_is_added_edited_and_deleted(
 
     await page.get_by_label("Language code").fill("EN-gb")
     await page.get_by_role("button", name="Publish").dblclick()
-    published = page.get_by_text("your comment is published.")
+    published = page.get_by_text(NOTICES["added"])
     await expect(published).to_be_visible()
     if reader.scripts:  # the script has put the comment into the list
         await expect(reader.comments).to_have_count(1)
@@ -375,7 +376,7 @@ async def test_a_comment_is_added_edited_and_deleted(
     await reader.comments.locator("a.date").click()
     await page.get_by_text("Delete", exact=True).click()
     await page.get_by_role("button", name="Delete permanently").click()
-    await expect(page.get_by_role("status").first).to_contain_text("The comment is deleted.")
+    await expect(page.get_by_role("status").first).to_contain_text(NOTICES["deleted"])
     await expect(reader.comments).to_have_count(0)
     await page.get_by_role("button", name="Sign out").click()
     await expect(page.get_by_role("link", name="Sign in").first).to_be_visible()

@@ -4,6 +4,7 @@ import asyncio
 
 from playwright.async_api import Page, Route, expect
 
+from pages.page_request import NOTICES
 from tests.browser.conftest import NEEDS_CHROMIUM, Server, Witness
 from tests.browser.test_pages import Reader
 
@@ -34,14 +35,12 @@ async def test_a_vote_is_shown_at_once_and_removed_if_it_is_not_saved(
     await expect(number).to_have_text("1 person found this helpful")
     late.set()
     await expect(helpful).to_have_attribute("aria-pressed", "false")
-    await expect(number).to_have_text("Your vote could not be saved. Please try again.")
+    await expect(number).to_have_text(NOTICES["not-voted"])
     await expect(helpful).to_be_focused()
     await page.unroute("**/votes")
     await page.route("**/votes", lambda route: route.fulfill(json={"count": None}))
     await helpful.press("Enter")
-    await expect(number).to_have_text(
-        "This vote is not possible. The comment may have been deleted."
-    )
+    await expect(number).to_have_text(NOTICES["vote-refused"])
     witness.complaints.clear()
     await page.unroute("**/votes")
 

@@ -21,7 +21,7 @@ def fault(page: str, link: str) -> str | None:
     parts = urlsplit(link)
     if parts.scheme:
         right = parts.scheme in {"http", "https"} and _HOST.fullmatch(parts.netloc)
-        return None if right else f"{link} is not an address"
+        return None if right else f"{link} has no host"
     path = resolved(page, parts.path) if parts.path else page
     if not (ROOT / path).exists():
         return f"{link} leads to no file"

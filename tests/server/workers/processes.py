@@ -51,7 +51,7 @@ async def logged(server: Served, sentence: str, times: int = 1) -> None:
 def complaints(errors: str) -> list[str]:
     """Return the lines of a server's log, except the one about workers without Redis."""
     lines = [line.partition("] ")[2] for line in errors.splitlines()]
-    return [line for line in lines if not line.startswith("Live comments are off")]
+    return [line for line in lines if not line.startswith("Live comments")]
 
 
 @asynccontextmanager

@@ -198,7 +198,7 @@ async def test_if_new_workers_cannot_start_the_old_workers_continue(tmp_path: Pa
         assert other.is_running()
         await replaced(server)
         await logged(server, ALL)
-        died = [line.startswith("A worker has ended") for line in complaints(said(server))]
+        died = ["worker has ended" in line for line in complaints(said(server))]
         assert died.count(True) == 3
         async with clients_of(server, 2) as clients:
             ready = [(await client.get("/health/ready")).status_code for client in clients]

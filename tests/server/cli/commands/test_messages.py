@@ -12,6 +12,13 @@ from tests.server.serving import AWS, called
 
 REFUSED: list[tuple[str, str]] = [
     (
+        "serve --host 192.0.2.1 --port 0",
+        (
+            "marginalia: 192.0.2.1 is not an address of this machine: choose another "
+            "address with --host."
+        ),
+    ),
+    (
         "export --output shop",
         (
             "marginalia: There is no data in /tmp/data: name the server's data directory "

@@ -175,9 +175,9 @@ async def test_a_server_ends_with_a_reason_if_its_engine_ends_repeatedly(tmp_pat
         psutil.Process(await successor(tmp_path, pid)).kill()
         code, errors = server.ended()
     assert code == 3
-    assert errors.splitlines()[-1].startswith(
-        "marginalia: The storage engine ended twice within a minute (killed by SIGKILL)."
-    )
+    last = errors.splitlines()[-1]
+    assert "twice" in last
+    assert "(killed by SIGKILL)" in last
     assert "Traceback" not in errors
 
 
@@ -193,55 +193,48 @@ def refusal(*arguments: str | Path, **settings: str) -> str:
 def test_a_taken_port_is_reported(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = str(listener.getsockname()[1])
-        assert refusal("serve", "--port", port, "--data-dir", tmp_path) == (
-            f"marginalia: Port {port} on 127.0.0.1 is already in use: stop the other program, "
-            "or choose another port with --port, as in `make run ARGS='--port 8001'`."
-        )
+        line = refusal("serve", "--port", port, "--data-dir", tmp_path)
+    assert line.startswith(f"marginalia: Port {port} on 127.0.0.1 ")
+    assert "--port" in line
 
 
 @pytest.mark.parametrize(
-    ("host", "sentence"),
+    ("host", "fault"),
     [
-        ("no.such.host.invalid", "The host no.such.host.invalid is unknown"),
-        ("192.0.2.1", "192.0.2.1 is not an address of this machine"),
+        ("no.such.host.invalid", "no.such.host.invalid is unknown: "),
+        ("192.0.2.1", "192.0.2.1 is not "),
     ],
 )
-def test_a_host_of_another_machine_is_reported(tmp_path: Path, host: str, sentence: str) -> None:
+def test_a_host_of_another_machine_is_reported(tmp_path: Path, host: str, fault: str) -> None:
     line = refusal("serve", "--host", host, "--port", "0", "--data-dir", tmp_path)
-    assert line == f"marginalia: {sentence}: choose another address with --host."
+    assert fault in line
+    assert "--host" in line
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "sentence"),
+    ("option", "value"),
     [
-        ("--rate-limit", "often", "is not a rate such as 100/s or 600/min, or 'off'."),
-        ("--rate-limit", "1/s, 9/min", "is not a rate such as 100/s or 600/min, or 'off'."),
-        (
-            "--trusted-proxy",
-            "shop.example",
-            "is not an IP address, or a network such as 10.0.0.0/8.",
-        ),
+        ("--rate-limit", "often"),
+        ("--rate-limit", "1/s, 9/min"),
+        ("--trusted-proxy", "shop.example"),
     ],
 )
-def test_invalid_limits_are_refused(option: str, value: str, sentence: str) -> None:
-    assert refusal("serve", option, value) == f"marginalia: {option} {value} {sentence}"
+def test_invalid_limits_are_refused(option: str, value: str) -> None:
+    assert refusal("serve", option, value).startswith(f"marginalia: {option} {value} ")
 
 
 def test_sighup_without_workers_changes_nothing(running: Served) -> None:
     """tests/server/workers/test_replacing.py tests SIGHUP with workers."""
     running.process.send_signal(signal.SIGHUP)
-    while "SIGHUP replaces workers, but this server has no workers" not in said(running):
+    while "has no workers" not in said(running):
         time.sleep(0.02)
     assert httpx.get(f"{running.url}/health/live", timeout=60).is_success
 
 
 def test_a_second_server_on_the_same_directory_is_refused(running: Served) -> None:
-    assert refusal("serve", "--port", "0", "--data-dir", running.data_dir) == (
-        f"marginalia: The data directory {running.data_dir} is used by another marginalia "
-        f"process (process {running.process.pid}): stop that process, or choose another directory "
-        "with "
-        "--data-dir."
-    )
+    line = refusal("serve", "--port", "0", "--data-dir", running.data_dir)
+    assert f" {running.data_dir} is used " in line
+    assert f"(process {running.process.pid})" in line
     assert httpx.get(f"{running.url}/health", timeout=60).status_code == 200
 
 
@@ -253,7 +246,7 @@ def test_a_table_is_described_while_a_server_runs(running: Served) -> None:
 def test_unusable_directories_are_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     line = refusal("serve", "--port", "0", "--data-dir", tmp_path / "file")
-    assert line.endswith("/file is not a directory: choose a directory with --data-dir.")
+    assert "/file is not a " in line
     line = refusal("serve", "--port", "0", "--data-dir", "/proc/marginalia")
     assert line.startswith("marginalia: The data directory /proc/marginalia cannot be written (")
 
@@ -265,10 +258,8 @@ def test_a_file_size_limit_is_reported_as_a_full_disk(tmp_path: Path) -> None:
         command, env=environment(), capture_output=True, text=True, timeout=60, check=False
     )
     assert outcome.returncode == 2
-    assert outcome.stderr == (
-        f"marginalia: The disk of the data directory {tmp_path} is full: free 16 MB or more, "
-        "or choose another directory with --data-dir.\n"
-    )
+    assert f" {tmp_path} is full: " in outcome.stderr
+    assert outcome.stderr.count("\n") == 1
 
 
 async def test_a_server_reports_a_full_disk_and_recovers(tmp_path: Path) -> None:
@@ -290,7 +281,7 @@ def test_a_damaged_data_file_and_a_missing_binary_are_reported(tmp_path: Path) -
     line = refusal(
         "serve", "--port", "0", "--data-dir", tmp_path, MARGINALIA_ENGINE="/nowhere/dynoxide"
     )
-    assert line.startswith("marginalia: The storage engine is not at /nowhere/dynoxide: set MARG")
+    assert "/nowhere/dynoxide: set MARGINALIA_ENGINE " in line
     (tmp_path / "marginalia.db").write_bytes(b"not a database" * 1000)
     line = refusal("serve", "--port", "0", "--data-dir", tmp_path)
-    assert line.startswith(f"marginalia: The storage engine cannot open {tmp_path}/marginalia.db: ")
+    assert f"cannot open {tmp_path}/marginalia.db: " in line
