@@ -20,6 +20,7 @@ from dal.model import Product, rules
 from dal.table.errors import InvalidArgumentError
 from resolvers.authorization import require_staff, require_viewer
 from resolvers.selection import DEFAULT_SIZE, MAX_ROWS, Info, Languages
+from schema.execution.facts import Effect, argument_fact
 
 _MANY = 1_000_000
 
@@ -85,7 +86,10 @@ async def movers(
     ] = AT_LEAST,
     first: Annotated[
         int | None,
-        strawberry.argument(description="Number of products to return. Default 20, maximum 100."),
+        strawberry.argument(
+            description="Number of products to return. Default 20, maximum 100.",
+            metadata=argument_fact(Effect.FIRST),
+        ),
     ] = DEFAULT_SIZE,
 ) -> Movers:
     """Return the products with the largest change between two periods. For staff.

@@ -54,6 +54,17 @@ def is_staff(viewer: Viewer) -> bool:
     return STAFF in viewer.roles
 
 
+def sees_costs(context: Context, *, impersonal: bool) -> bool:
+    """Return whether the viewer may see the cost of an operation.
+
+    ``impersonal`` is whether the operation reads no private object. The cost can reveal whether a
+    private object exists. So users who are not staff see it only on a server with ``--explain``,
+    and only for impersonal operations.
+    """
+    staff = context.viewer is not None and is_staff(context.viewer)
+    return staff or (context.explain and impersonal)
+
+
 def require_staff(viewer: Viewer, to: str) -> None:
     """Raise ForbiddenError unless ``viewer`` is staff. ``to`` is the action in the message."""
     if not is_staff(viewer):

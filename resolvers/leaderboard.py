@@ -4,13 +4,11 @@ from typing import Annotated
 
 import strawberry
 
-from dal.model import (
-    ProductRank,
-    rules,
-)
+from dal.model import ProductRank, rules
 from dal.query.cursors import CursorKind
 from dal.query.pagination import Page
 from resolvers.selection import After, Before, First, Info, Last, selects, slice_of
+from schema.execution.facts import Effect, argument_fact
 
 
 async def leaderboard(
@@ -19,7 +17,8 @@ async def leaderboard(
         str | None,
         strawberry.argument(
             description="Language of the comments to count, as a BCP 47 tag such as `en`. "
-            "Default: all languages."
+            "Default: all languages.",
+            metadata=argument_fact(Effect.PARTITIONS),
         ),
     ] = None,
     first: First = None,

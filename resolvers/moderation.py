@@ -32,7 +32,6 @@ from resolvers.mutations import (
 )
 from resolvers.node_ids import own_id_of
 from resolvers.selection import (
-    DECIDES,
     After,
     Before,
     CreatedBefore,
@@ -46,6 +45,7 @@ from resolvers.selection import (
     selects,
     slice_of,
 )
+from schema.execution.facts import Effect, argument_fact
 
 MOST_DECISIONS = 25
 """Maximum decisions of one mutation."""
@@ -247,7 +247,9 @@ async def queue(
     info: Info,
     kind: Annotated[
         QueueKind,
-        strawberry.argument(description="Queue to return. Default PENDING.", metadata=DECIDES),
+        strawberry.argument(
+            description="Queue to return. Default PENDING.", metadata=argument_fact(Effect.LOOKS_UP)
+        ),
     ] = QueueKind.PENDING,
     first: First = None,
     after: After = None,

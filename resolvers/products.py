@@ -10,6 +10,7 @@ from dal.live.log import Log
 from dal.model import (
     NEGATIVE,
     POSITIVE,
+    RATINGS,
     Comment,
     OrderLine,
     Product,
@@ -19,15 +20,13 @@ from dal.model import (
 )
 from dal.query.cursors import CursorKind
 from dal.query.pagination import Page
-from dal.query.plan import PlanBasis
+from dal.query.plan import WITHOUT_STATISTICS, PlanBasis
 from dal.repositories.comments import Selection
 from resolvers.authorization import require_staff, require_viewer
 from resolvers.context import NO_DETAILS, ProductReads
 from resolvers.groups import load_group, product_ids
 from resolvers.mutations import UserError, changed, reported
 from resolvers.selection import (
-    EXPLAINED,
-    FURTHER,
     After,
     Before,
     CommentOrder,
@@ -45,6 +44,7 @@ from resolvers.selection import (
     selects,
     slice_of,
 )
+from schema.execution.facts import EXPLAINED, FullPages, Sorting, argument_fact
 
 
 def product(product_id: ProductId) -> Product:
@@ -101,14 +101,24 @@ PlanBy: TypeAlias = Annotated[
     strawberry.argument(
         description="Statistics that the optimizer may use to plan the page. The page has the "
         "same rows with every value, so you can compare the plans. Default ROW_LOCATIONS.",
-        metadata=EXPLAINED,
+        metadata=EXPLAINED | argument_fact(FullPages(WITHOUT_STATISTICS)),
     ),
 ]
 
 
 CommentOrderBy: TypeAlias = Annotated[
     CommentOrder | None,
-    strawberry.argument(description="Sort order. Default NEWEST.", metadata=FURTHER),
+    strawberry.argument(
+        description="Sort order. Default NEWEST.",
+        metadata=argument_fact(
+            Sorting(
+                by_filter=frozenset({CommentOrder.HIGHEST_RATING, CommentOrder.LOWEST_RATING}),
+                filter="rating",
+                filter_values=len(RATINGS),
+                in_stages=frozenset({CommentOrder.MOST_HELPFUL}),
+            )
+        ),
+    ),
 ]
 
 

@@ -32,6 +32,7 @@ from dal.query.plan import PlanBasis
 from dal.table.errors import InvalidArgumentError
 from resolvers.context import Context
 from resolvers.info_door import raw_info
+from schema.execution.facts import Effect, argument_fact
 
 MAX_ROWS = 100
 """Maximum rows of a page."""
@@ -40,17 +41,11 @@ Info = strawberry.Info[Context, None]
 
 DEFAULT_SIZE = 20
 
-EXPLAINED = {"explained": True}
-"""Metadata of the fields and arguments that only servers with ``--explain`` have."""
-
 TRACED = ("steps", "rows", "alternatives", "fullPages", "ideal")
 """Fields of a page's plan that need a trace of its reads."""
 
-PARTITIONS = {"cost": "partitions"}
-FURTHER = {"cost": "further"}
-DECIDES = {"cost": "decides"}
-"""Metadata of the arguments that decide how much a list reads, for the prediction of costs:
-``schema.execution.facts`` describes the three."""
+_PARTITIONS = argument_fact(Effect.PARTITIONS)
+_FURTHER = argument_fact(Effect.FURTHER)
 
 T = TypeVar("T")
 
@@ -58,40 +53,48 @@ First: TypeAlias = Annotated[
     int | None,
     strawberry.argument(
         description="Number of rows to return, from the start of the list or after `after`. "
-        "Default 20 if `last` is not given. Maximum 100."
+        "Default 20 if `last` is not given. Maximum 100.",
+        metadata=argument_fact(Effect.FIRST),
     ),
 ]
 After: TypeAlias = Annotated[
     str | None,
     strawberry.argument(
         description="Return rows after this cursor. The cursor stays valid even if its row is "
-        "deleted or the list's filters change."
+        "deleted or the list's filters change.",
+        metadata=argument_fact(Effect.AFTER),
     ),
 ]
 Last: TypeAlias = Annotated[
     int | None,
     strawberry.argument(
         description="Number of rows to return, from the end of the list or before `before`. The "
-        "rows stay in the list's order. Maximum 100. Cannot be combined with `first`."
+        "rows stay in the list's order. Maximum 100. Cannot be combined with `first`.",
+        metadata=argument_fact(Effect.LAST),
     ),
 ]
 Before: TypeAlias = Annotated[
-    str | None, strawberry.argument(description="Return rows before this cursor.")
+    str | None,
+    strawberry.argument(
+        description="Return rows before this cursor.", metadata=argument_fact(Effect.BEFORE)
+    ),
 ]
 CreatedFrom: TypeAlias = Annotated[
     datetime | None,
-    strawberry.argument(description="Return rows created at or after this time.", metadata=FURTHER),
+    strawberry.argument(
+        description="Return rows created at or after this time.", metadata=_FURTHER
+    ),
 ]
 CreatedBefore: TypeAlias = Annotated[
     datetime | None,
-    strawberry.argument(description="Return rows created before this time.", metadata=FURTHER),
+    strawberry.argument(description="Return rows created before this time.", metadata=_FURTHER),
 ]
 Ratings: TypeAlias = Annotated[
     list[int] | None,
     strawberry.argument(
         description="Ratings to include, from 1 to 5. Default: all ratings. An empty list matches "
         "no comment.",
-        metadata=PARTITIONS,
+        metadata=_PARTITIONS,
     ),
 ]
 Languages: TypeAlias = Annotated[
@@ -99,14 +102,14 @@ Languages: TypeAlias = Annotated[
     strawberry.argument(
         description="Languages to include, as BCP 47 tags such as `en` or `pt-BR`. Case does not "
         "matter. Default: all languages. An empty list matches no comment.",
-        metadata=PARTITIONS,
+        metadata=_PARTITIONS,
     ),
 ]
 Statuses: TypeAlias = Annotated[
     list[T] | None,
     strawberry.argument(
         description="Statuses to include. Default: all statuses. An empty list matches no row.",
-        metadata=PARTITIONS,
+        metadata=_PARTITIONS,
     ),
 ]
 VerifiedOnly: TypeAlias = Annotated[
@@ -114,7 +117,7 @@ VerifiedOnly: TypeAlias = Annotated[
     strawberry.argument(
         description="Whether to return only comments with `verifiedPurchase`. If true, "
         "`totalCount` is null. Default false.",
-        metadata=FURTHER,
+        metadata=_FURTHER,
     ),
 ]
 HasPhotos: TypeAlias = Annotated[
@@ -122,7 +125,7 @@ HasPhotos: TypeAlias = Annotated[
     strawberry.argument(
         description="Whether to return only comments with photos. If true, `totalCount` is null. "
         "Default false.",
-        metadata=FURTHER,
+        metadata=_FURTHER,
     ),
 ]
 ProductId: TypeAlias = Annotated[str, strawberry.argument(description="The shop's product id.")]
@@ -167,7 +170,7 @@ class CommentOrder(StrEnum):
 
 OrderBy: TypeAlias = Annotated[
     DateOrder | None,
-    strawberry.argument(description="Sort order. Default NEWEST.", metadata=FURTHER),
+    strawberry.argument(description="Sort order. Default NEWEST.", metadata=_FURTHER),
 ]
 
 

@@ -10,9 +10,8 @@ import strawberry
 from dal import model
 from dal.analytics import questions
 from dal.analytics.questions import MAX_POINTS, Interval
-from resolvers.selection import EXPLAINED
 from schema.costs import listed
-from schema.execution.facts import REQUESTED, facts
+from schema.execution.facts import EXPLAINED, REQUESTED, facts
 from schema.statistics import RatingCount
 from schema.types import show_enum
 

@@ -5,10 +5,19 @@ from functools import cache
 
 from strawberry.schema.config import StrawberryConfig
 
+from dal.dynamodb.account import MAX_REQUESTS, Limit, opened
+from dal.dynamodb.deadline import deadline_in
+from dal.dynamodb.errors import QueryTooCostlyError
+from dal.query.optimizer import MAX_DROPPED
+from dal.query.plan import MAX_SEGMENTS
+from resolvers.authorization import sees_costs
+from resolvers.selection import DEFAULT_SIZE, MAX_ROWS
 from schema.comments import Author, Comment
+from schema.errors import KNOWN_ERRORS, ErrorCode
 from schema.execution.documents import DocumentCache
-from schema.execution.errors import ErrorCode
 from schema.execution.executable_schema import ExecutableSchema
+from schema.execution.facts import ReadLimits
+from schema.execution.host import Host
 from schema.federation import REPRESENTATION, federated, subgraph_sdl
 from schema.groups import ProductGroup
 from schema.moderation import Submission
@@ -17,7 +26,7 @@ from schema.organizations import Organization, OrganizationUser
 from schema.products import Product
 from schema.roots import Mutation, Query, Subscription
 from schema.tickets import Ticket
-from schema.types import SCALARS, show_enum
+from schema.types import SCALARS
 from schema.users import User
 
 NODE_TYPES = (
@@ -52,42 +61,22 @@ its payload lists the errors.\
 """
 """The description of the whole schema."""
 
-show_enum(
-    ErrorCode,
-    "Error codes. Each error in `errors` has one of them in `extensions.code`. New versions of "
-    "the server may add codes. Errors in a mutation's input have a `UserErrorCode` instead.",
-    {
-        ErrorCode.BAD_ARGUMENT: "An argument has an invalid value. `extensions.argument` names "
-        "the argument.",
-        ErrorCode.BAD_CURSOR: "`after` or `before` is not a cursor that this list accepts.",
-        ErrorCode.BAD_REQUEST: "The request is malformed, or its document or variables do not "
-        "match the schema.",
-        ErrorCode.FORBIDDEN: "The user does not have the right to do this.",
-        ErrorCode.INTERNAL: "The server failed. `extensions.requestId` identifies the request "
-        "in the server's log.",
-        ErrorCode.NOT_AVAILABLE: "This server does not offer the feature, such as analytics or "
-        "uploads.",
-        ErrorCode.NOT_FOUND: "The object does not exist or is not visible to the user, or no "
-        "registered document has the requested id.",
-        ErrorCode.PERSISTED_QUERY_NOT_FOUND: "The server has no document with this hash. Send "
-        "the hash together with the document's text.",
-        ErrorCode.PERSISTED_QUERY_NOT_SUPPORTED: "This server does not store documents that "
-        "clients send. Send the document's text without a hash.",
-        ErrorCode.QUERY_TOO_COSTLY: "The operation or its result is too large. Select fewer "
-        "fields or rows.",
-        ErrorCode.THROTTLED: "The client sends too many requests, the database is busy, or "
-        "other requests keep changing the object. Wait for the number of seconds in the header "
-        "`Retry-After`, or for one second if the response has no such header. Then retry.",
-        ErrorCode.TOO_SLOW: "The client receives the events of a subscription too slowly. "
-        "Subscribe again with the cursor of the last received event as `after`.",
-        ErrorCode.UNAUTHENTICATED: "A JWT is missing, expired or invalid.",
-        ErrorCode.UNAVAILABLE: "The data is temporarily unavailable. Retry later.",
-        ErrorCode.UNSUPPORTED_FILTER: "The list does not support this combination of filters "
-        "and sort order.",
-        ErrorCode.UNTRUSTED_DOCUMENT: "This server executes only registered documents, and this "
-        "document is not registered.",
-    },
+HOST = Host(
+    limits=ReadLimits(
+        default_rows=DEFAULT_SIZE,
+        most_rows=MAX_ROWS,
+        most_partitions=MAX_SEGMENTS,
+        most_dropped=MAX_DROPPED,
+        most_requests=MAX_REQUESTS,
+    ),
+    known_errors=KNOWN_ERRORS,
+    too_costly=QueryTooCostlyError,
+    limit=Limit,
+    account=opened,
+    deadline=deadline_in,
+    sees_costs=sees_costs,
 )
+"""What ``schema.execution`` needs to know of the API."""
 
 
 def build_schema(
@@ -128,6 +117,7 @@ def _with_types(
         query = federated(subgraph_sdl(build_schema().as_str()) if introspection else None)
         scalars = {**SCALARS, **REPRESENTATION}
     schema = kind(
+        host=HOST,
         introspection=introspection,
         explain=explain,
         query=query,

@@ -24,8 +24,8 @@ from dal.query import trace
 from resolvers import node_ids
 from resolvers.mutations import UserErrorCode
 from resolvers.orders import CurrencyCode
-from resolvers.selection import EXPLAINED, DateOrder
-from schema.execution.facts import PUBLIC, REQUESTED, facts
+from resolvers.selection import DateOrder
+from schema.execution.facts import EXPLAINED, PUBLIC, REQUESTED, facts
 
 Row = TypeVar("Row")
 

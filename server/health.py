@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from dal.dynamodb.deadline import Deadline, deadline
+from dal.dynamodb.deadline import deadline_in
 from dal.dynamodb.errors import ThrottledError
 from dal.dynamodb.table import Table
 from dal.repositories.documents import MarkerRepository
@@ -93,9 +93,7 @@ class Readiness:
         try:
             if self.directory is not None:
                 self.directory.check_data()
-            limit = Deadline()
-            limit.restart(DEADLINE)
-            with deadline(limit):
+            with deadline_in(DEADLINE):
                 await MarkerRepository(self.table).marked(_MARKER)
         except ThrottledError:  # The store works, and limits the rate of requests.
             return None

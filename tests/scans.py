@@ -35,6 +35,7 @@ from pages.faults import PageFault
 from pages.sessions import cookies, pasted_jwt
 from resolvers.node_ids import parse_node_id
 from schema.build import build_schema
+from schema.errors import KNOWN_ERRORS
 from schema.execution.documents import DocumentCache, units_of
 from schema.execution.errors import client_error
 from schema.execution.input_errors import variable_errors
@@ -199,7 +200,7 @@ def checked(document: str) -> None:
 
 
 def told(message: str) -> object:
-    return client_error(GraphQLError(message)).formatted
+    return client_error(GraphQLError(message), KNOWN_ERRORS).formatted
 
 
 def asked_by_get(query: str) -> object:

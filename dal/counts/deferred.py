@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from dal.dynamodb.concurrency import batched, in_parallel
-from dal.dynamodb.deadline import Deadline, deadline
+from dal.dynamodb.deadline import deadline_in
 from dal.dynamodb.table import Table
 from dal.table.errors import DalError, StoreRefusedError
 
@@ -149,9 +149,7 @@ class DeferredWork(ABC):
             nonlocal failed
             try:
                 async with free, self._table.pace.turn():
-                    limit = Deadline()
-                    limit.restart(ONE_SECONDS)
-                    with deadline(limit):
+                    with deadline_in(ONE_SECONDS):
                         again = await self.work(name)
             except DalError as error:
                 again = not isinstance(error, StoreRefusedError)

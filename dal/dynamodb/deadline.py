@@ -42,6 +42,15 @@ def deadline(at: Deadline) -> Iterator[None]:
         _CURRENT.reset(token)
 
 
+@contextmanager
+def deadline_in(seconds: float) -> Iterator[None]:
+    """Set a deadline in ``seconds`` from now for the ``with`` block."""
+    end = Deadline()
+    end.restart(seconds)
+    with deadline(end):
+        yield
+
+
 def time_left(most: float | None = None) -> float | None:
     """Return the seconds until the deadline, at most ``most``.
 

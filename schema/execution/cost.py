@@ -34,21 +34,17 @@ from graphql import (
     value_from_ast_untyped,
 )
 
-from dal.catalogue import Order
-from dal.dynamodb.account import MAX_REQUESTS, Limit
-from dal.dynamodb.errors import QueryTooCostlyError
-from dal.model import RATINGS
-from dal.query.optimizer import MAX_DROPPED
-from dal.query.plan import MAX_SEGMENTS, WITHOUT_STATISTICS
-from resolvers.selection import DEFAULT_SIZE, MAX_ROWS
 from schema.execution.compiled.coercion import nodes_of
 from schema.execution.facts import (
-    DECIDES,
-    PARTITIONS,
     REQUESTED,
     ROWS_READ,
+    ArgumentFact,
+    Effect,
+    FullPages,
+    ReadLimits,
     Reads,
     SchemaFacts,
+    Sorting,
 )
 from schema.execution.selections import fields_of, fragments_of
 
@@ -77,11 +73,11 @@ _ROWS_READ = 40
 """The usual number of rows that the server reads for a page. The field ``QueryPlan.rows`` lists
 these rows, so this number is the predicted length of that list."""
 
-_RATINGS_OF_PAGE = 2
-"""A page that is sorted by rating usually has at most this number of different ratings."""
+_VALUES_OF_PAGE = 2
+"""A page that is sorted by a filter usually has at most this number of the filter's values."""
 
 _MAX_ROW_RCU = 20
-"""Maximum RCU to read a row consistently. The largest row, a comment, has about 80,000 bytes."""
+"""Maximum RCU to read a row consistently. The largest row has about 80,000 bytes."""
 
 _ROWS_OF_RESPONSE = 12
 """The number of largest rows in one response of DynamoDB, which has at most 1 MB."""
@@ -93,10 +89,6 @@ because its filter drops more rows than expected."""
 _PLANNING = 8
 """Maximum requests for the statistics that plan a page: the counts, three samples of rows, the mode
 of the counters, the table's id, and the counts again for a proof."""
-
-_PAGING = ("first", "last", "after", "before", "planBy")
-"""Arguments of a list that decide how many rows are read, and in how many requests. Other arguments
-on which the cost depends have a fact."""
 
 _MAX_KEPT = 50
 
@@ -128,26 +120,27 @@ class Cost:
         }
         return shown | {"questions": round(self.questions)} if self.questions else shown
 
-    def check(self) -> None:
-        """Raise QueryTooCostlyError for too many requests, values or questions.
+    def fault(self, limits: ReadLimits) -> str | None:
+        """Return a sentence if there are too many requests, values or questions; otherwise None.
 
         RCU have no maximum. An operation with a larger maximum of values than usual values may
         run: if its result has too many values, it ends.
         """
         for amount, most, of in (
-            (self.usual_requests, MAX_REQUESTS, "requests to DynamoDB"),
+            (self.usual_requests, limits.most_requests, "requests to DynamoDB"),
             (self.usual_values, MAX_ANSWER_VALUES, "values in the result"),
             (self.questions, MAX_QUESTIONS, "queries to the analytics store"),
         ):
             if amount > most:
-                raise QueryTooCostlyError(
+                return (
                     f"The usual cost of the operation is about {amount:,.0f} {of}; the maximum "
                     f"is {most:,}: select fewer rows or fewer lists at a time."
                 )
+        return None
 
-    def limit(self, *, lists_only: bool = False) -> Limit:
-        """Return the limit of the operation's reads: fewer than twice the predicted requests."""
-        return Limit(2 * ceil(self.requests) - 1, self.rcu, lists_only)
+    def limit(self) -> tuple[float, float]:
+        """Return the maximum reads, fewer than twice the predicted requests, and the maximum RCU."""
+        return 2 * ceil(self.requests) - 1, self.rcu
 
 
 class PredictedCosts:
@@ -164,19 +157,17 @@ class PredictedCosts:
         facts: SchemaFacts,
     ) -> None:
         self._of = schema, document, operation, facts
-        sizing = {*_PAGING, *facts.arguments, *facts.sized.values()}
         sizes = [
             node.value
             for node in nodes_of(document)
-            if isinstance(node, ArgumentNode) and node.name.value in sizing
+            if isinstance(node, ArgumentNode) and node.name.value in facts.sizing
         ]
         self._names = [value.name.value for value in sizes if isinstance(value, VariableNode)]
         lists = (value for value in sizes if isinstance(value, ListValueNode))
         self._mixed = any(
             isinstance(node, VariableNode) for value in lists for node in value.values
         )
-        looked_up = [one.looks_up for one in facts.reads.values()]
-        self._decides = {*WITHOUT_STATISTICS, *Order.__members__, *looked_up}
+        self.limits, self._deciding = facts.limits, facts.deciding
         self._kept: dict[tuple[object, ...], Cost] = {}
 
     def cost(self, variables: Mapping[str, Any]) -> Cost:
@@ -196,17 +187,7 @@ class PredictedCosts:
         if isinstance(value, list):
             return len(value), len(set(map(str, value)))
         decides = value is None or value is Undefined or isinstance(value, int)
-        return value if decides or (isinstance(value, str) and value in self._decides) else ""
-
-
-def _without_statistics(plan_by: object) -> bool:
-    """Return whether a page with this ``planBy`` reads a full page of each partition."""
-    return isinstance(plan_by, str) and plan_by in WITHOUT_STATISTICS
-
-
-def _ordered(order_by: object) -> bool:
-    """Return whether ``order_by`` sorts by rating or votes. Such a list is read in stages."""
-    return isinstance(order_by, str) and order_by in Order.__members__
+        return value if decides or (isinstance(value, str) and value in self._deciding) else ""
 
 
 def predicted(
@@ -256,7 +237,6 @@ class _Prediction:
         self._schema = schema
         self._fragments = fragments_of(document)
         self._facts = facts
-        self._filters = [name for name, one in facts.arguments.items() if one == PARTITIONS]
         self._variables = dict(variables)
 
     def add(
@@ -274,7 +254,8 @@ class _Prediction:
             reads = overridden or self._facts.reads.get(name)
             if reads is not None and reads.together and not read_together:
                 read_together = True
-                self._read(Reads(), {}, within.times, within.most, 1)
+                nothing = _Arguments({}, {}, self._facts.limits)
+                self._read(Reads(), nothing, within.times, within.most)
             self._add(name, reads, selected, declared.type, within)
 
     def _add(
@@ -286,44 +267,42 @@ class _Prediction:
         within: _Within,
     ) -> None:
         """Add the cost of a field, and of all fields below it."""
-        arguments = self._arguments(selected)
-        rows, most = self._rows(name, arguments, within, of)
-        times, size = within.times * rows, _size(arguments)
+        arguments = self._arguments(selected, name)
+        rows, most = self._rows(name, arguments.given, within, of)
+        times = within.times * rows
         if reads is not None:
-            self._read(reads, arguments, times, within.most * most, size)
+            self._read(reads, arguments, times, within.most * most)
         # An empty list is a value, too.
         self.cost.usual_values += max(times, within.times)
         self.cost.values += within.most * max(most, 1)
         if selected.selection_set is not None:
-            read = self._full_pages(arguments) or within.read
-            below = _Within(name, times, within.most * most, size, read)
+            read = arguments.full_pages() or within.read
+            below = _Within(name, times, within.most * most, arguments.size(), read)
             self.add(get_named_type(of), selected.selection_set.selections, below)
 
-    def _read(
-        self, reads: Reads, arguments: Mapping[str, Any], times: float, most: float, size: int
-    ) -> None:
+    def _read(self, reads: Reads, arguments: "_Arguments", times: float, most: float) -> None:
         usual = reads.requests
         if reads.paged:
-            usual = self._partitions(arguments, usual)
-        if arguments.keys() & {"after", "last"}:
+            usual = arguments.partitions(usual)
+        if arguments.paging.keys() & {Effect.AFTER, Effect.LAST}:
             usual += reads.further
         requests = usual if reads.most_requests is None else reads.most_requests
         rows: float = 0
         if reads.paged:
-            requests = self._most_of_page(reads, arguments) + size // _ROWS_OF_RESPONSE
-            rows = self._full_pages(arguments) or size
-        if reads.looks_up is not None and reads.looks_up in arguments.values():
-            rows += size
+            requests = arguments.most_requests(reads) + arguments.size() // _ROWS_OF_RESPONSE
+            rows = arguments.full_pages() or arguments.size()
+        if reads.looks_up is not None and reads.looks_up in arguments.given.values():
+            rows += arguments.size()
         units = (requests + rows) * _MAX_ROW_RCU
-        if reads.planned and self._filtered(arguments):
-            units += MAX_DROPPED * ROW_BYTES / UNIT_BYTES
+        if reads.planned and arguments.filtered:
+            units += self._facts.limits.most_dropped * ROW_BYTES / UNIT_BYTES
         self.cost.usual_requests += times * usual
         self.cost.requests += most * requests
         self.cost.rcu += most * units * reads.unit
         self.cost.questions += times * reads.questions
 
     def _rows(
-        self, name: str, arguments: Mapping[str, Any], within: _Within, of: GraphQLOutputType
+        self, name: str, given: Mapping[str, Any], within: _Within, of: GraphQLOutputType
     ) -> tuple[float, float]:
         """Return how many objects a field returns for each object of its parent type.
 
@@ -335,7 +314,7 @@ class _Prediction:
         if sized == ROWS_READ:
             return within.read, MAX_ANSWER_VALUES
         if sized is not None:
-            objects = arguments.get(sized, [])
+            objects = given.get(sized, [])
             # A single value counts as a list of one:
             # https://spec.graphql.org/October2021/#sec-List.Input-Coercion
             count = len(objects) if isinstance(objects, list) else 1
@@ -348,75 +327,101 @@ class _Prediction:
         # Other lists have an item for each value of a request, such as an error in the value.
         return 1, MAX_VARIABLE_VALUES if is_list_type(get_nullable_type(of)) else 1
 
-    def _partitions(self, arguments: Mapping[str, Any], lists: float = 1) -> float:
-        """Return the maximum number of partitions that a page reads.
-
-        ``lists`` is the number of lists that the page merges: for a group, one list for each
-        product. More than MAX_SEGMENTS partitions count as MAX_SEGMENTS, because the data-access
-        layer does not plan a page with more.
-        """
-        given = ((name, arguments.get(name)) for name in self._filters)
-        sizes = {name: len(set(map(str, one))) for name, one in given if isinstance(one, list)}
-        order_by = arguments.get("orderBy")
-        # A page with the most helpful comments first is read in two stages: comments with votes,
-        # and comments without votes. For the first stage, add one partition for each list.
-        helpful = order_by == Order.MOST_HELPFUL
-        if _ordered(order_by) and not helpful:
-            ratings = 1 if "rating" in arguments else _RATINGS_OF_PAGE
-            sizes["rating"] = min(_RATINGS_OF_PAGE, sizes.get("rating", ratings))
-        return min(lists * prod(sizes.values()), MAX_SEGMENTS) + lists * helpful
-
-    def _filtered(self, arguments: Mapping[str, Any]) -> bool:
-        """Return whether a page has a filter or an order. It may then read more than its rows."""
-        return any(
-            arguments.get(name) for name, fact in self._facts.arguments.items() if fact != DECIDES
-        )
-
-    def _most_of_page(self, reads: Reads, arguments: Mapping[str, Any]) -> float:
-        """Return the maximum number of requests of a page, if one response has all its rows."""
-        lists = reads.requests if reads.most_requests is None else reads.most_requests
-        given = {name: arguments[name] for name in self._filters if name in arguments}
-        sizes = {
-            name: len(set(map(str, one))) if isinstance(one, list) else 1
-            for name, one in given.items()
-        }
-        whole = requests = min(lists * prod(sizes.values()), MAX_SEGMENTS)
-        order_by, filtered = arguments.get("orderBy"), self._filtered(arguments)
-        if order_by == Order.MOST_HELPFUL:
-            requests = 2 * whole  # comments with votes, and comments without votes
-        elif _ordered(order_by):
-            plans = sizes.pop("rating", len(RATINGS))
-            requests = plans * min(lists * prod(sizes.values()), MAX_SEGMENTS)
-        if filtered:
-            # The rest of the page may need a new plan. A list with an order may then be read as a
-            # whole, and sorted in memory.
-            requests += (1 + _ordered(order_by)) * whole + _FURTHER
-        if limits := arguments.keys() & {"after", "before", "last"}:
-            # Each pagination flag may need as many requests as the page.
-            requests = (1 + min(2, len(limits))) * requests + reads.further
-        return requests + (lists + _PLANNING) * (reads.planned and filtered)
-
-    def _full_pages(self, arguments: Mapping[str, Any]) -> int:
-        """Return how many rows a page reads if ``planBy`` ignores statistics; otherwise 0."""
-        rows = int(self._partitions(arguments)) * _size(arguments)
-        return rows if _without_statistics(arguments.get("planBy")) else 0
-
-    def _arguments(self, field: FieldNode) -> dict[str, Any]:
-        """Return the arguments that are not null."""
+    def _arguments(self, field: FieldNode, name: str) -> "_Arguments":
+        """Return the arguments of the field ``name`` that are not null."""
         given = {
             argument.name.value: value_from_ast_untyped(argument.value, self._variables)
             for argument in field.arguments or ()
         }
-        return {name: value for name, value in given.items() if value not in (None, Undefined)}
+        given = {name: value for name, value in given.items() if value not in (None, Undefined)}
+        return _Arguments(given, self._facts.arguments.get(name, {}), self._facts.limits)
 
 
-def _size(arguments: Mapping[str, Any]) -> int:
-    """Return the number of rows that the client requests of a list, at least 0 and at most 100.
+class _Arguments:
+    """The arguments of a selected field that are not null, and their effects on its reads.
 
-    The resolver refuses numbers outside of this range.
+    ``filtered`` is whether an argument filters or sorts the page, which may then read more than its
+    rows. ``paging`` has the other effects, and the arguments that have them.
     """
-    size = arguments.get("first", arguments.get("last", DEFAULT_SIZE))
-    return min(MAX_ROWS, max(0, size)) if isinstance(size, int) else DEFAULT_SIZE
+
+    def __init__(
+        self, given: Mapping[str, Any], facts: Mapping[str, ArgumentFact], limits: ReadLimits
+    ) -> None:
+        self.given = given
+        self.paging: dict[Effect, Any] = {}
+        self.filtered = False
+        self._limits = limits
+        self._filters: dict[str, Any] = {}
+        self._by_filter: Sorting | None = None
+        self._in_stages = self._in_full = False
+        for name, value in given.items():
+            match facts.get(name):
+                case Effect.PARTITIONS:
+                    self._filters[name] = value
+                    self.filtered |= bool(value)
+                case Effect.FURTHER:
+                    self.filtered |= bool(value)
+                case Effect() as effect:
+                    self.paging[effect] = value
+                case Sorting() as sorting if isinstance(value, str):
+                    self.filtered = True
+                    self._by_filter = sorting if value in sorting.by_filter else None
+                    self._in_stages = value in sorting.in_stages
+                case FullPages(values) if isinstance(value, str):
+                    self._in_full = value in values
+
+    def size(self) -> int:
+        """Return the number of rows that the client requests of a list, within the limits.
+
+        The resolver refuses numbers outside of them.
+        """
+        default = self._limits.default_rows
+        size = self.paging.get(Effect.FIRST, self.paging.get(Effect.LAST, default))
+        return min(self._limits.most_rows, max(0, size)) if isinstance(size, int) else default
+
+    def full_pages(self) -> int:
+        """Return how many rows a page reads that is planned in full pages; otherwise 0."""
+        return int(self.partitions()) * self.size() if self._in_full else 0
+
+    def partitions(self, lists: float = 1) -> float:
+        """Return the maximum number of partitions that a page usually reads.
+
+        ``lists`` is the number of lists that the page merges: for a group, one list for each
+        product. Partitions above the maximum do not count, because such a page is not planned.
+        """
+        given = self._filters.items()
+        sizes = {name: len(set(map(str, one))) for name, one in given if isinstance(one, list)}
+        if (sorting := self._by_filter) is not None:
+            usual = 1 if sorting.filter in self.given else _VALUES_OF_PAGE
+            sizes[sorting.filter] = min(_VALUES_OF_PAGE, sizes.get(sorting.filter, usual))
+        # For the first of two stages, add one partition for each list.
+        return self._at_most(lists, sizes) + lists * self._in_stages
+
+    def most_requests(self, reads: Reads) -> float:
+        """Return the maximum number of requests of a page, if one response has all its rows."""
+        lists = reads.requests if reads.most_requests is None else reads.most_requests
+        sizes = {
+            name: len(set(map(str, one))) if isinstance(one, list) else 1
+            for name, one in self._filters.items()
+        }
+        whole = requests = self._at_most(lists, sizes)
+        if self._in_stages:
+            requests = 2 * whole
+        elif (sorting := self._by_filter) is not None:
+            plans = sizes.pop(sorting.filter, sorting.filter_values)
+            requests = plans * self._at_most(lists, sizes)
+        if self.filtered:
+            # The rest of the page may need a new plan. A list with an order may then be read as a
+            # whole, and sorted in memory.
+            ordered = self._in_stages or self._by_filter is not None
+            requests += (1 + ordered) * whole + _FURTHER
+        if cursors := self.paging.keys() & {Effect.AFTER, Effect.BEFORE, Effect.LAST}:
+            # Each pagination flag may need as many requests as the page.
+            requests = (1 + min(2, len(cursors))) * requests + reads.further
+        return requests + (lists + _PLANNING) * (reads.planned and self.filtered)
+
+    def _at_most(self, lists: float, sizes: Mapping[str, int]) -> float:
+        return min(lists * prod(sizes.values()), self._limits.most_partitions)
 
 
 _WRAPPED = 0.6

@@ -1,38 +1,16 @@
 """Errors as clients see them: ``extensions.code`` and a message.
 
-An exception that is not in ``CODES`` is a bug of the server. It is logged once, with the request's
-id. The client gets the code INTERNAL, without the exception's message.
+An exception that is not in the program's ``KnownErrors`` is a bug of the server. It is logged once,
+with the request's id. The client gets the code INTERNAL, without the exception's message.
 """
 
 import logging
-from enum import StrEnum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from asgi_correlation_id import correlation_id
 from graphql import GraphQLError
-
-from dal.analytics.errors import (
-    AWAY,
-    NOT_SET_UP,
-    AnalyticsFailedError,
-    AnalyticsMissingError,
-    AnalyticsUnavailableError,
-)
-from dal.dynamodb.errors import (
-    CircuitOpenError,
-    ConflictError,
-    CredentialsExpiredError,
-    QueryTooCostlyError,
-    StoreDamagedError,
-    StoreFullError,
-    StoreUnavailableError,
-    ThrottledError,
-)
-from dal.errors import NotFoundError
-from dal.live.log import SlowListenerError
-from dal.query.errors import InvalidCursorError, NoIndexError, TooManySegmentsError
-from dal.table.errors import InvalidArgumentError
-from resolvers.authorization import ForbiddenError, UnauthenticatedError
-from resolvers.context import NotAvailableError
 
 MAX_ERRORS = 20
 MAX_MESSAGE = 300
@@ -43,63 +21,29 @@ messages."""
 _log = logging.getLogger(__name__)
 
 
-class ErrorCode(StrEnum):
-    """The values of ``extensions.code``."""
-
-    BAD_ARGUMENT = "BAD_ARGUMENT"
-    BAD_CURSOR = "BAD_CURSOR"
-    BAD_REQUEST = "BAD_REQUEST"
-    FORBIDDEN = "FORBIDDEN"
-    INTERNAL = "INTERNAL"
-    NOT_AVAILABLE = "NOT_AVAILABLE"
-    NOT_FOUND = "NOT_FOUND"
-    PERSISTED_QUERY_NOT_FOUND = "PERSISTED_QUERY_NOT_FOUND"
-    PERSISTED_QUERY_NOT_SUPPORTED = "PERSISTED_QUERY_NOT_SUPPORTED"
-    QUERY_TOO_COSTLY = "QUERY_TOO_COSTLY"
-    THROTTLED = "THROTTLED"
-    TOO_SLOW = "TOO_SLOW"
-    UNAUTHENTICATED = "UNAUTHENTICATED"
-    UNAVAILABLE = "UNAVAILABLE"
-    UNSUPPORTED_FILTER = "UNSUPPORTED_FILTER"
-    UNTRUSTED_DOCUMENT = "UNTRUSTED_DOCUMENT"
+BAD_REQUEST = "BAD_REQUEST"
+INTERNAL = "INTERNAL"
+"""The codes of graphql-core's errors, and of bugs of the server."""
 
 
-CODES: dict[type[Exception], ErrorCode] = {
-    InvalidCursorError: ErrorCode.BAD_CURSOR,
-    InvalidArgumentError: ErrorCode.BAD_ARGUMENT,
-    NoIndexError: ErrorCode.UNSUPPORTED_FILTER,
-    TooManySegmentsError: ErrorCode.QUERY_TOO_COSTLY,
-    QueryTooCostlyError: ErrorCode.QUERY_TOO_COSTLY,
-    NotFoundError: ErrorCode.NOT_FOUND,
-    UnauthenticatedError: ErrorCode.UNAUTHENTICATED,
-    ForbiddenError: ErrorCode.FORBIDDEN,
-    ThrottledError: ErrorCode.THROTTLED,
-    ConflictError: ErrorCode.THROTTLED,
-    SlowListenerError: ErrorCode.TOO_SLOW,
-    StoreUnavailableError: ErrorCode.UNAVAILABLE,
-    CircuitOpenError: ErrorCode.UNAVAILABLE,
-    CredentialsExpiredError: ErrorCode.UNAVAILABLE,
-    StoreFullError: ErrorCode.UNAVAILABLE,
-    StoreDamagedError: ErrorCode.UNAVAILABLE,
-    AnalyticsUnavailableError: ErrorCode.UNAVAILABLE,
-    AnalyticsMissingError: ErrorCode.NOT_AVAILABLE,
-    AnalyticsFailedError: ErrorCode.UNAVAILABLE,
-    NotAvailableError: ErrorCode.NOT_AVAILABLE,
-}
+@dataclass(frozen=True, slots=True)
+class KnownError:
+    """How clients see the exceptions of a class.
 
-STORE_FAULTS = (
-    StoreUnavailableError,
-    CredentialsExpiredError,
-    StoreFullError,
-    StoreDamagedError,
-)
-"""Errors with messages for operators. The messages name hosts and commands, so clients do not see
-them."""
+    - ``code``: the value of ``extensions.code``.
+    - ``message``: a message for clients, if the exception's own message is for operators.
+    - ``logged``: whether the exception's own message is logged, as a warning.
+    - ``shown``: the names of attributes of the exception that ``extensions`` contains, too.
+    """
 
-UNAVAILABLE = (
-    "The data is temporarily unavailable: try again in a moment. Repeat a write with the same "
-    "idempotency key, because the first write may have been saved."
-)
+    code: str
+    message: str | None = None
+    logged: bool = False
+    shown: tuple[str, ...] = ()
+
+
+KnownErrors: TypeAlias = Mapping[type[Exception], KnownError]
+"""How clients see the exceptions of each class. Subclasses need their own entries."""
 
 _WITHHELD = (
     "The document or its variables do not fit the schema. This server does not show its schema, "
@@ -107,15 +51,16 @@ _WITHHELD = (
 )
 
 
-def log_faults(faults: list[GraphQLError]) -> None:
+def log_faults(faults: list[GraphQLError], known: KnownErrors) -> None:
     """Log each bug of the server once, with its traceback.
 
-    Also log the message of a failed analytics store, because clients do not see it.
+    Also log the messages of known errors with ``logged``, because clients do not see them.
     """
     for fault in faults:
-        if isinstance(fault.original_error, AnalyticsFailedError):
+        one = _known(fault, known)
+        if one is not None and one.logged:
             _log.warning("Request %s: %s", correlation_id.get(), fault.original_error)
-        if _code(fault) == ErrorCode.INTERNAL:
+        if one is None:
             _log.error(
                 "Request %s failed at %s",
                 correlation_id.get(),
@@ -124,7 +69,9 @@ def log_faults(faults: list[GraphQLError]) -> None:
             )
 
 
-def client_errors(faults: list[GraphQLError], *, introspection: bool) -> list[GraphQLError]:
+def client_errors(
+    faults: list[GraphQLError], known: KnownErrors, *, introspection: bool
+) -> list[GraphQLError]:
     """Return a result's errors in the form that its client may see, limited in number and length.
 
     If ``introspection`` is false, and graphql-core has found an error in the document or its
@@ -135,29 +82,24 @@ def client_errors(faults: list[GraphQLError], *, introspection: bool) -> list[Gr
         faults = [GraphQLError(_WITHHELD)]
     left = len(faults) - MAX_ERRORS
     more = [GraphQLError(f"{left:,} more errors are not listed.")] if left > 0 else []
-    return [client_error(fault) for fault in (*faults[:MAX_ERRORS], *more)]
+    return [client_error(fault, known) for fault in (*faults[:MAX_ERRORS], *more)]
 
 
-def client_error(error: GraphQLError) -> GraphQLError:
+def client_error(error: GraphQLError, known: KnownErrors) -> GraphQLError:
     """Return an error in the form that its client may see, with its code."""
-    code = _code(error)
-    original = error.original_error
-    message, extensions = error.message, {**(error.extensions or {}), "code": code.value}
-    if original is None or isinstance(original, GraphQLError):
-        message = message.replace("not to be None.", "not to be null.")
-    if code == ErrorCode.INTERNAL:
+    one, original = _known(error, known), error.original_error
+    message, extensions = error.message, dict(error.extensions or {})
+    if one is None:
         message = (
             "The server failed on this field. The server's log has the reason under the request id."
         )
-        extensions["requestId"] = correlation_id.get()
-    if isinstance(original, AnalyticsFailedError):
-        message = AWAY
-    if isinstance(original, AnalyticsMissingError):
-        message = NOT_SET_UP
-    if isinstance(original, STORE_FAULTS):
-        message = UNAVAILABLE
-    if isinstance(original, InvalidArgumentError):
-        extensions["argument"] = original.argument
+        extensions |= {"code": INTERNAL, "requestId": correlation_id.get()}
+    else:
+        message = one.message or message
+        extensions["code"] = str(one.code)
+        extensions |= {name: getattr(original, name) for name in one.shown}
+    if one is _GRAPHQLS_OWN:
+        message = message.replace("not to be None.", "not to be null.")
     if len(message) > MAX_MESSAGE:
         message = f"{message[:MAX_MESSAGE]}…"
     return GraphQLError(
@@ -170,11 +112,16 @@ def client_error(error: GraphQLError) -> GraphQLError:
     )
 
 
-def _code(error: GraphQLError) -> ErrorCode:
+_GRAPHQLS_OWN = KnownError(BAD_REQUEST)
+"""An error of graphql-core: syntax, validation or coercion."""
+
+
+def _known(error: GraphQLError, known: KnownErrors) -> KnownError | None:
+    """Return how clients see an error; None for a bug of the server."""
     original = error.original_error
     if original is None or isinstance(original, GraphQLError):
-        return ErrorCode.BAD_REQUEST  # an error of graphql-core: syntax, validation or coercion
-    return CODES.get(type(original), ErrorCode.INTERNAL)
+        return _GRAPHQLS_OWN
+    return known.get(type(original))
 
 
 def _reveals_schema(fault: GraphQLError) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import aclosing
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from graphql import (
     GraphQLArgument,
@@ -28,13 +28,6 @@ from strawberry.types.base import StrawberryObjectDefinition
 from strawberry.types.field import StrawberryField
 from strawberry.types.graphql import OperationType
 
-from dal.dynamodb.account import Account, opened
-from dal.dynamodb.deadline import Deadline, deadline
-from dal.dynamodb.errors import QueryTooCostlyError
-from dal.live.changes import CommentEvent
-from dal.live.log import Listener, SlowListenerError
-from resolvers.authorization import is_staff
-from resolvers.context import Context
 from schema.execution.compiled.answer_size import PACED_VALUES, AnswerSize
 from schema.execution.cost import Cost
 from schema.execution.documents import (
@@ -45,6 +38,7 @@ from schema.execution.documents import (
 )
 from schema.execution.errors import client_errors, log_faults
 from schema.execution.facts import SchemaFacts
+from schema.execution.host import Account, Context, Event, Events, Host
 from schema.execution.strawberry_door import core_schema
 
 MAX_EVENT_REQUESTS = 5
@@ -88,24 +82,27 @@ class RefusedSubscriptionError(Exception):
 class ExecutableSchema(Schema):
     """Strawberry's schema, with a cache of documents and limits for operations.
 
-    ``facts`` has the facts of all fields. Without ``introspection``, clients cannot see the schema.
-    Without ``explain``, the schema lacks the fields and arguments with ``explained`` in their
-    metadata, and the types that only these fields use. With ``compiles``, repeated operations are
-    compiled to Python functions; otherwise graphql-core executes all operations.
+    ``host`` is the program that executes operations. ``facts`` has the facts of all fields. Without
+    ``introspection``, clients cannot see the schema. Without ``explain``, the schema lacks the
+    fields and arguments with ``EXPLAINED`` in their metadata, and the types that only these fields
+    use. With ``compiles``, repeated operations are compiled to Python functions; otherwise
+    graphql-core executes all operations.
     """
 
     def __init__(
         self,
         *,
-        introspection: bool,
-        explain: bool,
+        host: Host,
+        introspection: bool = True,
+        explain: bool = False,
         compiles: bool = True,
         **roots: Any,
     ) -> None:
         self._explain = explain
         super().__init__(**roots)
+        self.host = host
         self._introspection = introspection
-        self.facts = SchemaFacts()
+        self.facts = SchemaFacts(host.limits)
         self._visit_types()
         self.documents = DocumentCache(
             core_schema(self), self.facts, introspection=introspection, compiles=compiles
@@ -153,7 +150,7 @@ class ExecutableSchema(Schema):
         The errors in the result are in the form that the client may see.
         """
         execution = _Execution(
-            self.documents, variable_values, context_value, root_value, operation_extensions
+            self, variable_values, context_value, root_value, operation_extensions
         )
         allowed = OperationType if allowed_operation_types is None else allowed_operation_types
         result = await execution.result(query or "", operation_name, allowed)
@@ -174,8 +171,7 @@ class ExecutableSchema(Schema):
 
         If the execution for an event takes longer than ``seconds``, the event's result has an
         error. ``context`` creates a new context for each event. Raises RefusedSubscriptionError if
-        the subscription cannot begin. The iterator raises SlowListenerError if the client receives
-        the events too slowly.
+        the subscription cannot begin. The iterator raises the exceptions of the resolver's events.
         """
         begun = context()
         if self.documents.known(query) is None:
@@ -186,10 +182,9 @@ class ExecutableSchema(Schema):
             raise self._refused([error]) from None
         events = await operation.compiled.source(values, context_value=begun)
         if isinstance(events, CoreResult):
-            log_faults(events.errors or [])
+            log_faults(events.errors or [], self.host.known_errors)
             raise self._refused(events.errors or [])
-        assert isinstance(events, Listener)  # noqa: S101 - the only subscription returns one
-        return self._results(operation, values, events, context, seconds)
+        return self._results(operation, values, cast("Events", events), context, seconds)
 
     def _subscription(
         self, text: str, variables: Mapping[str, Any], name: str | None
@@ -210,35 +205,57 @@ class ExecutableSchema(Schema):
             )
         with charged():
             cost = operation.costs.cost(values.coerced)
-        try:
-            cost.check()
-        except QueryTooCostlyError as error:
-            raise GraphQLError(str(error), original_error=error) from None
+        if fault := cost.fault(self.host.limits):
+            raise GraphQLError(fault, original_error=self.host.too_costly(fault))
         if cost.usual_requests > MAX_EVENT_REQUESTS:
             sentence = (
                 f"Each event would take about {cost.usual_requests:,.0f} requests to DynamoDB; the "
                 f"maximum is {MAX_EVENT_REQUESTS}: select lists in a separate query."
             )
-            raise GraphQLError(sentence, original_error=QueryTooCostlyError(sentence))
+            raise GraphQLError(sentence, original_error=self.host.too_costly(sentence))
         return operation, values
 
     async def _results(
         self,
         operation: CheckedOperation,
         values: VariableValues,
-        events: Listener,
+        events: Events,
         context: Callable[[], Context],
         seconds: float,
     ) -> AsyncGenerator[EventResult, None]:
         async with aclosing(events):
             async for event in events:
-                found = await _executed_for_event(operation, values, event, context(), seconds)
+                found = await self._executed_for_event(operation, values, event, context(), seconds)
                 errors = found.errors and self.client_errors(found.errors)
                 yield EventResult(event.cursor, ExecutionResult(found.data, errors))
 
     def client_errors(self, errors: list[GraphQLError]) -> list[GraphQLError]:
         """Return errors in the form that the client may see."""
-        return client_errors(errors, introspection=self._introspection)
+        return client_errors(errors, self.host.known_errors, introspection=self._introspection)
+
+    async def _executed_for_event(
+        self,
+        operation: CheckedOperation,
+        values: VariableValues,
+        event: Event,
+        context: Context,
+        seconds: float,
+    ) -> CoreResult:
+        # A change wakes all its subscriptions at once. Each result begins in its own turn.
+        await context.pace.turn()
+        cost = operation.costs.cost(values.coerced)
+        try:
+            with self.host.deadline(seconds), self.host.account(self.host.limit(*cost.limit())):
+                found = await operation.compiled.execute(
+                    values,
+                    root_value=event,
+                    context_value=context,
+                    answer=_answer_size(cost, context, self.host),
+                )
+        except Exception as error:  # noqa: BLE001 - the subscription continues with the next event
+            found = CoreResult(None, [GraphQLError(str(error), original_error=error)])
+        log_faults(found.errors or [], self.host.known_errors)
+        return found
 
     def _refused(self, errors: list[GraphQLError]) -> RefusedSubscriptionError:
         return RefusedSubscriptionError(self.client_errors(errors))
@@ -259,39 +276,11 @@ def _public(field: StrawberryField) -> StrawberryField:
     return field
 
 
-def _answer_size(cost: Cost, context: Context | None) -> AnswerSize:
+def _answer_size(cost: Cost, context: Context | None, host: Host) -> AnswerSize:
     """Return what counts the result of an operation with this predicted cost."""
     turn = None if context is None else context.pace.turn
     paced = cost.usual_values > PACED_VALUES
-    return AnswerSize(cost.values, MAX_RESPONSE, QueryTooCostlyError, paced=paced, turn=turn)
-
-
-async def _executed_for_event(
-    operation: CheckedOperation,
-    values: VariableValues,
-    event: CommentEvent,
-    context: Context,
-    seconds: float,
-) -> CoreResult:
-    # A change wakes all its subscriptions at once. Each result begins in its own turn.
-    await context.pace.turn()
-    cost = operation.costs.cost(values.coerced)
-    end = Deadline()
-    end.restart(seconds)
-    try:
-        with deadline(end), opened(cost.limit()):
-            found = await operation.compiled.execute(
-                values,
-                root_value=event,
-                context_value=context,
-                answer=_answer_size(cost, context),
-            )
-    except SlowListenerError:
-        raise
-    except Exception as error:  # noqa: BLE001 - the subscription continues with the next event
-        found = CoreResult(None, [GraphQLError(str(error), original_error=error)])
-    log_faults(found.errors or [])
-    return found
+    return AnswerSize(cost.values, MAX_RESPONSE, host.too_costly, paced=paced, turn=turn)
 
 
 class _Execution:
@@ -299,21 +288,22 @@ class _Execution:
 
     def __init__(
         self,
-        documents: DocumentCache,
+        schema: ExecutableSchema,
         variables: Mapping[str, Any] | None,
         context: Any,
         root_value: Any,
         extensions: Mapping[str, Any] | None,
     ) -> None:
-        self._documents = documents
+        self._documents = schema.documents
+        self._host = schema.host
         self._variables = variables or {}
         self._context = context
         self._root_value = root_value
         self._extensions = extensions or {}
         self._operation: CheckedOperation | None = None
         self._cost: Cost | None = None
-        self._account = Account()
-        self._answer = AnswerSize()
+        self._account: Account | None = None
+        self._answer: AnswerSize | None = None
 
     async def result(
         self, text: str, name: str | None, allowed: Iterable[OperationType]
@@ -331,7 +321,7 @@ class _Execution:
         except Exception as error:  # noqa: BLE001 - this request fails, the server continues
             found = CoreResult(None, [GraphQLError(str(error), original_error=error)])
         if found.errors:
-            log_faults(found.errors)
+            log_faults(found.errors, self._host.known_errors)
         return OperationResult(found.data, found.errors, self._shown_cost(), self._operation)
 
     async def _executed(
@@ -356,17 +346,16 @@ class _Execution:
             if isinstance(values, list):
                 return CoreResult(None, values)
             self._cost = operation.costs.cost(values.coerced)
-            try:
-                self._cost.check()
-            except QueryTooCostlyError as error:
-                raise GraphQLError(str(error), original_error=error) from None
+            if fault := self._cost.fault(self._host.limits):
+                raise GraphQLError(fault, original_error=self._host.too_costly(fault))
         if operation.compiled.selection(values, compiles=False) is None:
             await self._turn()
             with charged():
                 operation.compiled.selection(values)
         mutation = kind is OperationType.MUTATION
-        self._answer = _answer_size(self._cost, self._context)
-        with opened(self._cost.limit(lists_only=mutation)) as self._account:
+        self._answer = _answer_size(self._cost, self._context, self._host)
+        limit = self._host.limit(*self._cost.limit(), lists_only=mutation)
+        with self._host.account(limit) as self._account:
             return await operation.compiled.execute(
                 values,
                 root_value=self._root_value,
@@ -385,18 +374,15 @@ class _Execution:
             await self._context.pace.turn()
 
     def _shown_cost(self) -> dict[str, Any]:
-        """Return ``extensions.cost`` if the request wants it and the viewer may see it."""
+        """Return ``extensions.cost`` if the request wants it and its user may see it."""
         if self._extensions.get("cost") is not True or self._cost is None:
             return {}
         if self._context is None or self._operation is None:
             return {}
-        viewer = self._context.viewer
-        staff = viewer is not None and is_staff(viewer)
-        # The cost can reveal whether a private object exists. So users who are not staff see it
-        # only on a server with --explain, and only for operations without private objects.
-        if not staff and not (self._context.explain and self._operation.impersonal):
+        if not self._host.sees_costs(self._context, impersonal=self._operation.impersonal):
             return {}
-        spent = self._account
-        actual = {"requests": spent.requests, "rcu": spent.rcu, "wcu": spent.wcu}
-        actual["values"] = self._answer.values
+        actual: dict[str, float] = {"requests": 0, "rcu": 0.0, "wcu": 0.0, "values": 0}
+        if self._account is not None and self._answer is not None:  # the operation was executed
+            actual |= {name: getattr(self._account, name) for name in ("requests", "rcu", "wcu")}
+            actual["values"] = self._answer.values
         return {"cost": {"predicted": self._cost.rounded(), "actual": actual}}

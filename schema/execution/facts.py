@@ -1,29 +1,99 @@
-"""Facts of fields, in the ``metadata`` of Strawberry's fields and arguments.
+"""Facts of fields and arguments, in the ``metadata`` of Strawberry's fields and arguments.
 
-A field's facts are its usual reads, and whether every client gets the same value. The server
-predicts the cost of operations from the reads, and lets shared caches keep only public values.
+A field's facts are its usual reads, and whether every client gets the same value. An argument's
+fact is its effect on the reads of its field. The server predicts the cost of operations from the
+reads, and lets shared caches keep only public values.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from enum import Enum
+from typing import Any, NamedTuple, TypeAlias
 
 from graphql import GraphQLInterfaceType, GraphQLObjectType, get_named_type
 from strawberry.schema.schema_converter import GraphQLCoreConverter
 
 _BACK = GraphQLCoreConverter.DEFINITION_BACKREF
 
-PARTITIONS = "partitions"
-"""The fact of a filter argument. Each of its values can be a separate partition to read: for
-example, rows with different ratings are in different partitions."""
+EXPLAINED = {"explained": True}
+"""Metadata of the fields and arguments that only a schema with ``explain`` has."""
 
-FURTHER = "further"
-"""The fact of an argument of a list that can cause reads of statistics, or of rows that the page
-does not show."""
 
-DECIDES = "decides"
-"""The fact of an argument whose value can equal ``Reads.looks_up``, and then causes a further read
-for each row."""
+class Effect(Enum):
+    """The effect of an argument on the reads of its list.
+
+    - FIRST and LAST: the argument is the number of rows that the client requests.
+    - AFTER and BEFORE: the argument is a cursor. Together with LAST, these are Relay's arguments:
+      https://relay.dev/graphql/connections.htm#sec-Arguments
+    - PARTITIONS: the argument is a filter. Each of its values can be a separate partition to read:
+      for example, rows with different ratings are in different partitions.
+    - FURTHER: the argument can cause reads of statistics, or of rows that the page does not show.
+    - LOOKS_UP: a value of the argument can equal ``Reads.looks_up``, and then causes a further read
+      for each row.
+    """
+
+    FIRST = "FIRST"
+    LAST = "LAST"
+    AFTER = "AFTER"
+    BEFORE = "BEFORE"
+    PARTITIONS = "PARTITIONS"
+    FURTHER = "FURTHER"
+    LOOKS_UP = "LOOKS_UP"
+
+
+@dataclass(frozen=True, slots=True)
+class Sorting:
+    """The effect of an argument that sorts its list. Like FURTHER, it can cause further reads.
+
+    - ``by_filter``: the values that sort by the values of a filter. The page reads the rows with
+      one value of the filter after the rows with another value.
+    - ``filter``: the name of the filter's argument.
+    - ``filter_values``: the number of values that the filter can have.
+    - ``in_stages``: the values for which a page is read in two stages: first the rows that have a
+      value to sort by, then all other rows.
+    """
+
+    by_filter: frozenset[str]
+    filter: str
+    filter_values: int
+    in_stages: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class FullPages:
+    """The effect of an argument that decides how a page is planned.
+
+    With one of ``values``, the page reads as many rows as the client requests from each partition.
+    """
+
+    values: frozenset[str]
+
+
+ArgumentFact: TypeAlias = Effect | Sorting | FullPages
+
+
+def argument_fact(fact: ArgumentFact) -> dict[str, Any]:
+    """Return the ``metadata`` of an argument with this fact."""
+    return {"fact": fact}
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLimits:
+    """The sizes of a program's lists, and limits of its reads.
+
+    - ``default_rows``: rows of a page for which the client requests no number of rows.
+    - ``most_rows``: maximum rows of a page.
+    - ``most_partitions``: maximum partitions that a page reads.
+    - ``most_dropped``: maximum rows that a page reads and drops, because its filter excludes them.
+    - ``most_requests``: maximum requests to DynamoDB that an operation usually sends.
+    """
+
+    default_rows: int
+    most_rows: int
+    most_partitions: int
+    most_dropped: int
+    most_requests: int
+
 
 REQUESTED = "requested rows"
 """The length of a list that has as many rows as the client requests of the list's connection."""
@@ -102,37 +172,49 @@ class SchemaFacts:
 
     If the field ``second`` is selected directly below ``Type.first``, the reads with the key
     ``Type.first.second`` replace the usual reads of ``second``. ``arguments`` has the fact of each
-    argument by the argument's name.
+    argument of a field, by the argument's name. A cost depends on arguments whose name is in
+    ``sizing``. It depends on a text only if the text is in ``deciding``.
     """
 
+    limits: ReadLimits
     reads: dict[str, Reads] = field(default_factory=dict)
     public: set[str] = field(default_factory=set)
     sized: dict[str, str] = field(default_factory=dict)
-    arguments: dict[str, str] = field(default_factory=dict)
+    arguments: dict[str, dict[str, ArgumentFact]] = field(default_factory=dict)
+    sizing: set[str] = field(default_factory=set)
+    deciding: set[str] = field(default_factory=set)
 
     def add(self, owner: GraphQLObjectType | GraphQLInterfaceType) -> None:
         """Add the facts of a type's fields."""
         origin = owner.extensions[_BACK].origin
         shared = _is_shared(owner)
         for name, declared in owner.fields.items():
-            of = declared.extensions[_BACK]
+            of, key = declared.extensions[_BACK], f"{owner.name}.{name}"
             for argument_name, argument in declared.args.items():
-                if "cost" in (metadata := argument.extensions[_BACK].metadata):
-                    fact = self.arguments.setdefault(argument_name, metadata["cost"])
-                    if fact != metadata["cost"]:
-                        raise ValueError(f"The argument {argument_name} has two facts.")
+                if "fact" in (metadata := argument.extensions[_BACK].metadata):
+                    self._add_argument(key, argument_name, metadata["fact"])
             if "facts" not in of.metadata:
                 continue
             one: _Facts = of.metadata["facts"]
-            key = f"{owner.name}.{name}"
             if one.reads is not None:
                 self.reads[key] = one.reads
+                if one.reads.looks_up is not None:
+                    self.deciding.add(one.reads.looks_up)
             if one.public and (shared or of.origin is origin):
                 self.public.add(key)
             if one.sized:
                 self.sized[key] = one.sized
+                self.sizing.add(one.sized)
             self.reads.update({f"{key}.{below}": reads for below, reads in one.below.items()})
             self.reads.update({f"{place}.{name}": reads for place, reads in one.under.items()})
+
+    def _add_argument(self, key: str, name: str, fact: ArgumentFact) -> None:
+        self.arguments.setdefault(key, {})[name] = fact
+        self.sizing.add(name)
+        if isinstance(fact, Sorting):
+            self.deciding.update(fact.by_filter, fact.in_stages)
+        elif isinstance(fact, FullPages):
+            self.deciding.update(fact.values)
 
 
 def _is_shared(owner: GraphQLObjectType | GraphQLInterfaceType) -> bool:

@@ -10,7 +10,6 @@ from hashlib import sha256
 
 from graphql import GraphQLError
 
-from dal.dynamodb.errors import QueryTooCostlyError
 from schema.execution.documents import DocumentCache
 
 TRUSTED_CHARACTERS = 16_000_000
@@ -94,10 +93,9 @@ class TrustedDocuments:
             return "it has no operation."
         for operation in checked.operations:
             if not operation.node.variable_definitions:
-                try:
-                    operation.costs.cost({}).check()
-                except QueryTooCostlyError as error:
-                    return str(error)
+                fault = operation.costs.cost({}).fault(operation.costs.limits)
+                if fault is not None:
+                    return fault
         return None
 
 

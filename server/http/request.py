@@ -26,6 +26,7 @@ from starlette.types import Receive, Scope
 
 from dal.repositories.documents import DocumentRepository
 from dal.table.errors import DalError
+from schema.errors import KNOWN_ERRORS
 from schema.execution.documents import MAX_DOCUMENT
 from schema.execution.errors import client_error
 from schema.execution.trusted_documents import BrokenDocumentError, TrustedDocuments, hash_of
@@ -336,7 +337,9 @@ class PersistedDocuments:
             if await self._stored.holds(text) and await self._load(digest) is not None:
                 return True
         except DalError as error:
-            raise client_error(GraphQLError(str(error), original_error=error)) from error
+            raise client_error(
+                GraphQLError(str(error), original_error=error), KNOWN_ERRORS
+            ) from error
         self._refused[digest] = None
         return False
 
@@ -351,13 +354,20 @@ class PersistedDocuments:
             if text is not None:
                 self._trusted.add(document_id, text)
         except DalError as error:
-            raise client_error(GraphQLError(str(error), original_error=error)) from error
+            raise client_error(
+                GraphQLError(str(error), original_error=error), KNOWN_ERRORS
+            ) from error
         except BrokenDocumentError as error:
             logger.error("%s", error)  # noqa: TRY400 - the message needs no traceback
             raise _error(
                 f"The document {document_id!r} does not fit this server's schema.", "BAD_REQUEST"
             ) from error
         return text
+
+
+def _shown(error: DalError) -> GraphQLError:
+    """Return an error of the store in the form that the client may see."""
+    return client_error(GraphQLError(str(error), original_error=error), KNOWN_ERRORS)
 
 
 def _error(message: str, code: str) -> GraphQLError:

@@ -9,7 +9,7 @@ import ast
 from tests.engines import ROOT
 
 SHARED = {
-    "schema": {"build", "costs", "roots", "types"},
+    "schema": {"build", "costs", "errors", "roots", "types"},
     "resolvers": {
         "authorization",
         "context",

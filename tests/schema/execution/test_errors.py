@@ -15,7 +15,7 @@ from dal.dynamodb.errors import (
 from dal.query.cursors import encode_cursor
 from dal.repositories.comments import CommentRepository
 from dal.table.errors import StoreRefusedError
-from schema.execution.errors import UNAVAILABLE
+from schema.errors import UNAVAILABLE
 from tests.schema.conftest import Run
 
 COMMENTS = """

@@ -2,11 +2,14 @@
 
 import dataclasses
 import json
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from graphql import GraphQLObjectType
+
 from schema.build import build_schema
-from schema.execution.facts import REQUESTED, ROWS_READ, Reads
+from schema.execution.facts import REQUESTED, ROWS_READ, Effect, FullPages, Reads, Sorting
 
 STORED = json.loads(Path(__file__).with_name("facts.json").read_text("utf-8"))
 
@@ -19,18 +22,20 @@ def shown(reads: Reads) -> dict[str, Any]:
 
 def test_the_facts_of_all_fields_are_the_stored_ones() -> None:
     facts = build_schema(explain=True).facts
-    named = {"partitions": list[str](), "further": list[str](), "decides": list[str]()}
-    for name, fact in sorted(facts.arguments.items()):
-        named[fact].append(name)
+    named = defaultdict[object, set[str]](set)
+    for arguments in facts.arguments.values():
+        for name, fact in arguments.items():
+            named[type(fact) if isinstance(fact, Sorting | FullPages) else fact].add(name)
     lengths = {name: one for name, one in facts.sized.items() if one not in {REQUESTED, ROWS_READ}}
     assert {
         "reads": {name: shown(facts.reads[name]) for name in sorted(facts.reads)},
         "public": sorted(facts.public),
-        "partitions": named["partitions"],
-        "filters": named["further"],
+        "partitions": sorted(named[Effect.PARTITIONS]),
+        "filters": sorted(named[Effect.FURTHER] | named[Sorting]),
         "look_ups": lengths,
     } == STORED
-    assert named["decides"] == ["kind"]
+    assert named[Effect.LOOKS_UP] == {"kind"}
+    assert named[FullPages] == {"planBy"}
     rows = {name for name, one in facts.sized.items() if one == REQUESTED}
     connections = {name for name in rows if name.endswith(("Connection.nodes", "Connection.edges"))}
     assert rows - connections == {"Movers.products"}
@@ -42,3 +47,26 @@ def test_a_subgraph_has_the_same_facts() -> None:
     facts = build_schema(explain=True, federation=True).facts
     assert sorted(facts.public) == STORED["public"]
     assert facts.reads.keys() - STORED["reads"].keys() == {"Query._entities"}
+
+
+PAGING = {
+    one.value.lower(): one for one in (Effect.FIRST, Effect.AFTER, Effect.LAST, Effect.BEFORE)
+}
+
+
+def test_each_argument_of_a_page_has_a_fact() -> None:
+    """Without the fact, the prediction would ignore the argument."""
+    schema = build_schema(explain=True)
+    paged = {name for name, reads in schema.facts.reads.items() if reads.paged}
+    without = {
+        f"{owner.name}.{name}({argument})"
+        for owner in schema._schema.type_map.values()
+        if isinstance(owner, GraphQLObjectType)
+        for name, field in owner.fields.items()
+        if f"{owner.name}.{name}" in paged
+        for argument in field.args
+        if argument not in schema.facts.arguments[f"{owner.name}.{name}"]
+    }
+    assert without == {"Query.productSearch(title)"}
+    for arguments in schema.facts.arguments.values():
+        assert {name: arguments.get(name, one) for name, one in PAGING.items()} == PAGING

@@ -1,0 +1,122 @@
+"""Error codes, and how clients see the exceptions of resolvers and of the data-access layer."""
+
+from enum import StrEnum
+from functools import partial
+
+from dal.analytics.errors import (
+    AWAY,
+    NOT_SET_UP,
+    AnalyticsFailedError,
+    AnalyticsMissingError,
+    AnalyticsUnavailableError,
+)
+from dal.dynamodb.errors import (
+    CircuitOpenError,
+    ConflictError,
+    CredentialsExpiredError,
+    QueryTooCostlyError,
+    StoreDamagedError,
+    StoreFullError,
+    StoreUnavailableError,
+    ThrottledError,
+)
+from dal.errors import NotFoundError
+from dal.live.log import SlowListenerError
+from dal.query.errors import InvalidCursorError, NoIndexError, TooManySegmentsError
+from dal.table.errors import InvalidArgumentError
+from resolvers.authorization import ForbiddenError, UnauthenticatedError
+from resolvers.context import NotAvailableError
+from schema.execution.errors import KnownError
+from schema.types import show_enum
+
+
+class ErrorCode(StrEnum):
+    """The values of ``extensions.code``."""
+
+    BAD_ARGUMENT = "BAD_ARGUMENT"
+    BAD_CURSOR = "BAD_CURSOR"
+    BAD_REQUEST = "BAD_REQUEST"
+    FORBIDDEN = "FORBIDDEN"
+    INTERNAL = "INTERNAL"
+    NOT_AVAILABLE = "NOT_AVAILABLE"
+    NOT_FOUND = "NOT_FOUND"
+    PERSISTED_QUERY_NOT_FOUND = "PERSISTED_QUERY_NOT_FOUND"
+    PERSISTED_QUERY_NOT_SUPPORTED = "PERSISTED_QUERY_NOT_SUPPORTED"
+    QUERY_TOO_COSTLY = "QUERY_TOO_COSTLY"
+    THROTTLED = "THROTTLED"
+    TOO_SLOW = "TOO_SLOW"
+    UNAUTHENTICATED = "UNAUTHENTICATED"
+    UNAVAILABLE = "UNAVAILABLE"
+    UNSUPPORTED_FILTER = "UNSUPPORTED_FILTER"
+    UNTRUSTED_DOCUMENT = "UNTRUSTED_DOCUMENT"
+
+
+show_enum(
+    ErrorCode,
+    "Error codes. Each error in `errors` has one of them in `extensions.code`. New versions of "
+    "the server may add codes. Errors in a mutation's input have a `UserErrorCode` instead.",
+    {
+        ErrorCode.BAD_ARGUMENT: "An argument has an invalid value. `extensions.argument` names "
+        "the argument.",
+        ErrorCode.BAD_CURSOR: "`after` or `before` is not a cursor that this list accepts.",
+        ErrorCode.BAD_REQUEST: "The request is malformed, or its document or variables do not "
+        "match the schema.",
+        ErrorCode.FORBIDDEN: "The user does not have the right to do this.",
+        ErrorCode.INTERNAL: "The server failed. `extensions.requestId` identifies the request "
+        "in the server's log.",
+        ErrorCode.NOT_AVAILABLE: "This server does not offer the feature, such as analytics or "
+        "uploads.",
+        ErrorCode.NOT_FOUND: "The object does not exist or is not visible to the user, or no "
+        "registered document has the requested id.",
+        ErrorCode.PERSISTED_QUERY_NOT_FOUND: "The server has no document with this hash. Send "
+        "the hash together with the document's text.",
+        ErrorCode.PERSISTED_QUERY_NOT_SUPPORTED: "This server does not store documents that "
+        "clients send. Send the document's text without a hash.",
+        ErrorCode.QUERY_TOO_COSTLY: "The operation or its result is too large. Select fewer "
+        "fields or rows.",
+        ErrorCode.THROTTLED: "The client sends too many requests, the database is busy, or "
+        "other requests keep changing the object. Wait for the number of seconds in the header "
+        "`Retry-After`, or for one second if the response has no such header. Then retry.",
+        ErrorCode.TOO_SLOW: "The client receives the events of a subscription too slowly. "
+        "Subscribe again with the cursor of the last received event as `after`.",
+        ErrorCode.UNAUTHENTICATED: "A JWT is missing, expired or invalid.",
+        ErrorCode.UNAVAILABLE: "The data is temporarily unavailable. Retry later.",
+        ErrorCode.UNSUPPORTED_FILTER: "The list does not support this combination of filters "
+        "and sort order.",
+        ErrorCode.UNTRUSTED_DOCUMENT: "This server executes only registered documents, and this "
+        "document is not registered.",
+    },
+)
+
+UNAVAILABLE = (
+    "The data is temporarily unavailable: try again in a moment. Repeat a write with the same "
+    "idempotency key, because the first write may have been saved."
+)
+
+_unavailable = partial(KnownError, ErrorCode.UNAVAILABLE)
+_fault = _unavailable(UNAVAILABLE)
+"""An exception with a message for operators, which names hosts and commands."""
+
+KNOWN_ERRORS = {
+    InvalidCursorError: KnownError(ErrorCode.BAD_CURSOR),
+    InvalidArgumentError: KnownError(ErrorCode.BAD_ARGUMENT, shown=("argument",)),
+    NoIndexError: KnownError(ErrorCode.UNSUPPORTED_FILTER),
+    TooManySegmentsError: KnownError(ErrorCode.QUERY_TOO_COSTLY),
+    QueryTooCostlyError: KnownError(ErrorCode.QUERY_TOO_COSTLY),
+    NotFoundError: KnownError(ErrorCode.NOT_FOUND),
+    UnauthenticatedError: KnownError(ErrorCode.UNAUTHENTICATED),
+    ForbiddenError: KnownError(ErrorCode.FORBIDDEN),
+    ThrottledError: KnownError(ErrorCode.THROTTLED),
+    ConflictError: KnownError(ErrorCode.THROTTLED),
+    SlowListenerError: KnownError(ErrorCode.TOO_SLOW),
+    StoreUnavailableError: _fault,
+    CircuitOpenError: _fault,
+    CredentialsExpiredError: _fault,
+    StoreFullError: _fault,
+    StoreDamagedError: _fault,
+    AnalyticsUnavailableError: _unavailable(),
+    AnalyticsMissingError: KnownError(ErrorCode.NOT_AVAILABLE, NOT_SET_UP),
+    AnalyticsFailedError: _unavailable(AWAY, logged=True),
+    NotAvailableError: KnownError(ErrorCode.NOT_AVAILABLE),
+}
+"""How clients see the exceptions of each class."""
