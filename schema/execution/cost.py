@@ -454,9 +454,9 @@ def introspected_rows(schema: GraphQLSchema) -> Mapping[str, tuple[float, float]
         "__Directive.locations": (1, max(len(one.locations) for one in schema.directives)),
         "__Type.fields": (sum(fields) / whole, max(fields)),
         "__Field.args": (sum(arguments) / sum(fields), max(arguments)),
-        "__Type.inputFields": (sum(inputs) / whole, max(inputs)),
+        "__Type.inputFields": (sum(inputs) / whole, max(inputs, default=0)),
         "__Type.enumValues": (sum(names) / whole, max(names)),
         "__Type.interfaces": (sum(interfaces) / whole, max(interfaces)),
-        "__Type.possibleTypes": (sum(interfaces) / whole, max(possible)),
+        "__Type.possibleTypes": (sum(interfaces) / whole, max(possible, default=0)),
         "__Type.ofType": (_WRAPPED, 1),
     }

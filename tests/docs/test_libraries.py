@@ -1,6 +1,8 @@
 """The examples of the libraries' pages do what the pages say."""
 
 import random
+import sys
+from types import ModuleType
 from typing import Any
 
 from dal.dynamodb import admin
@@ -22,9 +24,10 @@ def names_of(page: str) -> dict[str, Any]:
         for one in fences(living()[f"docs/libraries/{page}.md"])
         if one.language == "python"
     ]
-    names: dict[str, Any] = {}
-    exec(code, names)
-    return names
+    module = ModuleType(f"example_of_{page}")
+    sys.modules[module.__name__] = module  # Strawberry looks up types in the module
+    exec(code, module.__dict__)
+    return module.__dict__
 
 
 def test_the_example_of_the_table_library_declares_a_sparse_index() -> None:
@@ -69,3 +72,20 @@ async def test_the_example_of_the_query_library_reads_exact_pages() -> None:
                 after = decode_cursor(page.edges[-1].cursor)
     wanted = [line for line in lines if line["level"] != "debug"]
     assert found == sorted(wanted, key=lambda line: (line["at"], line["id"]), reverse=True)
+
+
+async def test_the_example_of_the_execution_library_refuses_a_costly_operation() -> None:
+    names = names_of("execution")
+
+    async def run(selected: str, name: str = "lamp") -> tuple[Any, list[str]]:
+        found: tuple[Any, list[str]] = await names["run"](
+            f'{{ device(name: "{name}") {selected} }}'
+        )
+        return found
+
+    data, codes = await run("{ neighbours(first: 2) { rows { name } } }")
+    assert [row["name"] for row in data["device"]["neighbours"]["rows"]] == ["lamp.0", "lamp.1"]
+    assert codes == []
+    rows = "{{ neighbours(first: 100) {{ rows {} }} }}"
+    assert await run(rows.format(rows.format("{ name }"))) == (None, ["TOO_COSTLY"])
+    assert await run("{ name }", "kettle") == ({"device": None}, ["NOT_FOUND"])
