@@ -113,7 +113,11 @@ class ExecutableSchema(Schema):
         fields = super().get_fields(type_definition)
         if self._explain:
             return fields
-        return [_public(one) for one in fields if "explained" not in one.metadata]
+        return [
+            _without_explained(field) if field.arguments else field
+            for field in fields
+            if "explained" not in field.metadata
+        ]
 
     def _visit_types(self) -> None:
         """Collect the facts of fields, and remove the default null of arguments and input fields.
@@ -129,7 +133,8 @@ class ExecutableSchema(Schema):
             elif isinstance(owner, GraphQLObjectType | GraphQLInterfaceType):
                 self.facts.add(owner)
                 for field in owner.fields.values():
-                    _remove_nulls(field.args)
+                    if field.args:
+                        _remove_nulls(field.args)
 
     def as_str(self) -> str:
         """Return the SDL with the schema's description, which Strawberry omits."""
@@ -267,8 +272,8 @@ def _remove_nulls(given: Mapping[str, GraphQLArgument] | Mapping[str, GraphQLInp
             one.default_value = Undefined
 
 
-def _public(field: StrawberryField) -> StrawberryField:
-    """Return a field without the arguments that only a server with ``--explain`` has."""
+def _without_explained(field: StrawberryField) -> StrawberryField:
+    """Return a field without its explained arguments."""
     arguments = [one for one in field.arguments if "explained" not in one.metadata]
     if len(arguments) < len(field.arguments):
         field = copy(field)

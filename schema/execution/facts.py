@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
-from graphql import GraphQLInterfaceType, GraphQLObjectType, get_named_type
+from graphql import GraphQLArgument, GraphQLInterfaceType, GraphQLObjectType, get_named_type
 from strawberry.schema.schema_converter import GraphQLCoreConverter
 
 _BACK = GraphQLCoreConverter.DEFINITION_BACKREF
@@ -187,34 +187,38 @@ class SchemaFacts:
     def add(self, owner: GraphQLObjectType | GraphQLInterfaceType) -> None:
         """Add the facts of a type's fields."""
         origin = owner.extensions[_BACK].origin
-        shared = _is_shared(owner)
         for name, declared in owner.fields.items():
             of, key = declared.extensions[_BACK], f"{owner.name}.{name}"
-            for argument_name, argument in declared.args.items():
-                if "fact" in (metadata := argument.extensions[_BACK].metadata):
-                    self._add_argument(key, argument_name, metadata["fact"])
-            if "facts" not in of.metadata:
+            if declared.args:
+                self._add_arguments(key, declared.args)
+            one: _Facts | None = of.metadata.get("facts")
+            if one is None:
                 continue
-            one: _Facts = of.metadata["facts"]
             if one.reads is not None:
                 self.reads[key] = one.reads
                 if one.reads.looks_up is not None:
                     self.deciding.add(one.reads.looks_up)
-            if one.public and (shared or of.origin is origin):
+            if one.public and (of.origin is origin or _is_shared(owner)):
                 self.public.add(key)
             if one.sized:
                 self.sized[key] = one.sized
                 self.sizing.add(one.sized)
-            self.reads.update({f"{key}.{below}": reads for below, reads in one.below.items()})
-            self.reads.update({f"{place}.{name}": reads for place, reads in one.under.items()})
+            for below, reads in one.below.items():
+                self.reads[f"{key}.{below}"] = reads
+            for place, reads in one.under.items():
+                self.reads[f"{place}.{name}"] = reads
 
-    def _add_argument(self, key: str, name: str, fact: ArgumentFact) -> None:
-        self.arguments.setdefault(key, {})[name] = fact
-        self.sizing.add(name)
-        if isinstance(fact, Sorting):
-            self.deciding.update(fact.by_filter, fact.in_stages)
-        elif isinstance(fact, FullPages):
-            self.deciding.update(fact.values)
+    def _add_arguments(self, key: str, arguments: Mapping[str, GraphQLArgument]) -> None:
+        for name, argument in arguments.items():
+            fact: ArgumentFact | None = argument.extensions[_BACK].metadata.get("fact")
+            if fact is None:
+                continue
+            self.arguments.setdefault(key, {})[name] = fact
+            self.sizing.add(name)
+            if isinstance(fact, Sorting):
+                self.deciding.update(fact.by_filter, fact.in_stages)
+            elif isinstance(fact, FullPages):
+                self.deciding.update(fact.values)
 
 
 def _is_shared(owner: GraphQLObjectType | GraphQLInterfaceType) -> bool:
