@@ -290,7 +290,7 @@ def test_the_tests_send_every_mutation() -> None:
 
 
 def _message_of(error: GraphQLError) -> str:
-    return client_error(error).message
+    return client_error(error, {}).message
 
 
 def _ended(size: int) -> str:
@@ -311,7 +311,7 @@ SENTENCES: list[tuple[Callable[[], str], str]] = [
         "The server failed on this field. The server's log has the reason under the request id.",
     ),
     (
-        lambda: client_errors([GraphQLError("")] * 60, introspection=True)[-1].message,
+        lambda: client_errors([GraphQLError("")] * 60, {}, introspection=True)[-1].message,
         "40 more errors are not listed.",
     ),
     (
