@@ -139,7 +139,7 @@ class Cost:
         return None
 
     def limit(self) -> tuple[float, float]:
-        """Return the maximum reads, fewer than twice the predicted requests, and the maximum RCU."""
+        """Return the maximum reads and RCU. Reads are below twice the predicted ones."""
         return 2 * ceil(self.requests) - 1, self.rcu
 
 
