@@ -26,6 +26,7 @@ from dal.repositories.photo_uploads import PhotoUploads
 from dal.stores import Stores
 from resolvers.context import Context, NotAvailableError, Pace
 from resolvers.publication import Publication
+from schema.errors import KNOWN_ERRORS
 from schema.execution.errors import client_error
 from schema.execution.executable_schema import (
     MAX_RESPONSE,
@@ -300,7 +301,7 @@ class GraphQLView:
             context.service(Log)
             document = await self._documents.find(request)
         except NotAvailableError as error:
-            refused = client_error(GraphQLError(str(error), original_error=error))
+            refused = client_error(GraphQLError(str(error), original_error=error), KNOWN_ERRORS)
             raise RefusedSubscriptionError([refused]) from None
         except GraphQLError as error:
             note_errors([error])
