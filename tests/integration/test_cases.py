@@ -239,6 +239,20 @@ async def test_a_correction_is_repeated_after_a_conflict(table: Table) -> None:
     assert await correct_case(Table(client, table.name), "one") == -1
 
 
+async def test_a_correction_does_not_list_a_comment_that_is_hidden_meanwhile(table: Table) -> None:
+    stores = await reported(table)
+    await table.put_many([encode_report(Report("one", "42", "bob", SPAM, "", DAY))])
+
+    async def edited_first(real: Operation, arguments: Answer) -> Answer:
+        await edited(stores)
+        return await real(**arguments)
+
+    client = FaultyClient(table.service, let_pass, let_pass, edited_first)
+    assert await correct_case(Table(client, table.name), "one") == 0
+    case = (await read_case(table, "one")).case
+    assert (case.opened_at, case.listed) == (DAY, False)
+
+
 async def test_verify_leaves_a_case_that_other_requests_keep_changing(table: Table) -> None:
     await reported(table, "bob")
     busy = AsyncMock(side_effect=ConflictError("busy"))

@@ -186,6 +186,21 @@ async def test_a_record_of_another_persons_comment_is_corrected(table: Table) ->
     assert await names(table) == {("ann", "42"): "1"}
 
 
+async def test_a_record_that_a_server_writes_during_the_switch_is_not_replaced(
+    table: Table,
+) -> None:
+    await Stores(table).comments.add(FIRST)
+    stores = await switched(table, OnePerPerson.MARKING)
+
+    async def added_first(real: Operation, arguments: Answer) -> Answer:
+        await stores.comments.add(SECOND)
+        return await real(**arguments)
+
+    slow = Table(FaultyClient(table.service, let_pass, added_first), table.name)
+    await commented_marking._name(slow, [COMMENT.encode(FIRST)])
+    assert await names(table) == {("ann", "42"): "2"}
+
+
 async def test_verify_lists_a_second_comment_that_arrived_late(table: Table) -> None:
     store = (await switched(table)).comments
     await store.add(FIRST)

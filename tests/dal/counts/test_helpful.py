@@ -107,6 +107,20 @@ async def test_loaded_votes_and_votes_with_a_lost_response_are_folded(table: Tab
     assert await shown(table) == 2
 
 
+async def test_a_vote_that_another_request_changes_meanwhile_is_written_again(table: Table) -> None:
+    stores = await added(table)
+
+    async def voted_first(real: Operation, arguments: Answer) -> Answer:
+        await stores.votes.mark("1", "bob")
+        return await real(**arguments)
+
+    slow = Stores(Table(FaultyClient(table.service, let_pass, voted_first), table.name))
+    assert (await slow.votes.mark("1", "bob", helpful=False)).helpful_count == 0
+    await slow.folds.finish()
+    await stores.folds.finish()
+    assert await shown(table) == 0
+
+
 async def test_votes_that_are_loaded_before_their_comment_count(table: Table) -> None:
     stores = Stores(table)
     await stores.votes.put_many([Vote("1", "p", "bob")])

@@ -487,13 +487,21 @@ async def test_a_decision_that_is_newer_than_the_erasures_read_stays(table: Tabl
     assert await table.get(case_key("theirs")) == newer != stale
 
 
-@pytest.mark.parametrize("kind", ["profile", "reports", "votes"])
-async def test_an_item_that_is_newer_than_the_erasures_read_stays(table: Table, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "choices"),
+    [
+        *((kind, DELETE_ALL) for kind in ("profile", "reports", "votes")),
+        *((kind, RENAME_ALL) for kind in ("orders", "tickets")),
+    ],
+)
+async def test_an_item_that_is_newer_than_the_erasures_read_stays(
+    table: Table, kind: str, choices: Choices
+) -> None:
     await fill(Stores(table), table)
     stale = next(one for one in await scan(table, NAME, ignore, KINDS) if kind_name(one) == kind)
     newer = versioned(stale)
     await table.put_many([newer])
-    await Erasure(table, NAME, DELETE_ALL, KINDS)._erase_item(stale)
+    await Erasure(table, NAME, choices, KINDS)._erase_item(stale)
     assert await table.get(key_of(stale)) == newer
 
 
