@@ -61,7 +61,7 @@ class Writer(Generic[Thing]):
             not batch.keys().isdisjoint(other)
             for other in self._under_way.values()
         ):
-            await self._settle(asyncio.FIRST_COMPLETED)
+            await self._settle()
         if self._failure is not None:
             await self._finish()
         self._under_way[asyncio.create_task(self._write(batch, before, refused))] = batch
@@ -69,7 +69,7 @@ class Writer(Generic[Thing]):
     async def _finish(self) -> None:
         """Wait until all batches have ended. If a batch has failed, raise the first error."""
         while self._under_way:
-            await self._settle(asyncio.ALL_COMPLETED)
+            await self._settle()
         if self._failure is not None:
             raise self._failure
 
@@ -96,8 +96,9 @@ class Writer(Generic[Thing]):
         self.outcome = self.outcome.plus(before).plus(outcome)
         refused(outcome.refused)
 
-    async def _settle(self, when: str) -> None:
-        done, _ = await asyncio.wait(self._under_way, return_when=when)
+    async def _settle(self) -> None:
+        """Wait until a batch has ended."""
+        done, _ = await asyncio.wait(self._under_way, return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             del self._under_way[task]
             # Retrieve the exception of every task. Otherwise asyncio logs the exception.

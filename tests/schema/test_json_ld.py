@@ -118,7 +118,7 @@ async def test_each_mutation_of_a_request_returns_the_count_after_it(
 
 
 async def test_json_ld_has_no_empty_property(schema: Schema, stores: Stores) -> None:
-    empty = comment("e", product_id="p3", title="", text=" ", photos=(Photo("", ""),))
+    empty = comment("e", product_id="p3", title=" ", text=" ", photos=(Photo("", ""),))
     bare = empty._replace(reply=Reply("", empty.created_at), name=" ", username="")
     await stores.comments.put_many([bare])
     data = await answered(schema, stores, '{ comment(commentId: "e") { jsonLd } }', site=None)

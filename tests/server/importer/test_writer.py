@@ -26,7 +26,7 @@ class Gate:
         finally:
             self.waiting.remove(entry)
         if self.failing & set(things):
-            raise StoreUnavailableError("gone.")
+            raise StoreUnavailableError(f"gone: {things[0]}")
         held = [compared(self.stored.get(thing[0]), thing) for thing in things]
         self.stored |= {thing[0]: thing for thing in things}
         return summed(held)
@@ -130,6 +130,24 @@ async def test_after_a_failure_no_further_batch_is_written() -> None:
     with pytest.raises(StoreUnavailableError):
         await task
     assert gate.stored == batch("b")
+
+
+async def test_of_two_failures_the_first_is_raised() -> None:
+    gate = Gate()
+    gate.failing = {"a", "b"}
+
+    async def work() -> None:
+        async with Writer(gate.put) as writer:
+            for letter in "ab":
+                await writer.write(batch(letter))
+
+    task = asyncio.create_task(work())
+    for _ in range(3):  # both batches start
+        await asyncio.sleep(0)
+    await gate.open(1)
+    await drain(gate, task)
+    with pytest.raises(StoreUnavailableError, match="gone: b"):
+        await task
 
 
 async def test_a_failure_of_the_last_batch_is_raised_at_the_end_of_the_block() -> None:
