@@ -3,7 +3,6 @@
 import asyncio
 import random
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from tests import oracle
 from tests.engines import dynoxide
 from tests.engines.redis import redis_server
 from tests.server.serving import AWS, Served, bearer, called
-from tools.trials.live.listeners import Event, Listener
+from tools.trials.live.listeners import Listener
 from tools.trials.serving import serving
 
 _NODE = "{ id commentId createdAt rating language title }"
@@ -67,8 +66,8 @@ class Ledger:
     """The acknowledged comments of one product, and the time of each write."""
 
     rows: dict[str, Row] = field(default_factory=dict)
-    events: list[Event] = field(default_factory=list)
-    """The event that each write must cause."""
+    writes: list[str] = field(default_factory=list)
+    """The kind of event that each write causes."""
     acknowledged: dict[str, float] = field(default_factory=dict)
     """The time at which each write was acknowledged, by the comment's title."""
     touched: dict[str, int] = field(default_factory=dict)
@@ -80,12 +79,16 @@ class Ledger:
 
     def end(self, kind: str, row: Row) -> None:
         """Note that a write was acknowledged, with the comment's new content."""
-        self.events.append((kind, row.node, "" if kind == "DELETED" else row.title))
-        self.touched[row.node] = len(self.events)
+        self.writes.append(kind)
+        self.touched[row.node] = len(self.writes)
         self.acknowledged[row.title] = time.perf_counter()
         self.rows[row.node] = row
         if kind == "DELETED":
             del self.rows[row.node]
+
+    def titles(self) -> dict[str, str]:
+        """Return the titles that the list without filters must have now, by id."""
+        return {row.node: row.title for row in self.rows.values()}
 
     def listed(self, filters: Filters) -> list[Row]:
         """Return the rows that a list must have now."""
@@ -175,7 +178,7 @@ class Client:
     async def walk_until(self, ended: asyncio.Event) -> None:
         """Read lists one after another, and note their faults."""
         while not ended.is_set():
-            filters, since = self.filters(), len(self._ledger.events)
+            filters, since = self.filters(), len(self._ledger.writes)
             before = self._ledger.listed(filters)
             walked = await self.walk(filters)
             self.faults += self._ledger.faults(filters, since, before, walked)
@@ -222,13 +225,15 @@ async def servers(directory: Path, workers: Sequence[int]) -> AsyncIterator[list
 async def listening(
     listeners: Sequence[Listener], urls: Sequence[str], ledger: Ledger
 ) -> AsyncIterator[None]:
-    """Run listeners until the block has ended and they have received the events of all writes."""
-    tasks = [asyncio.create_task(one.run(urls, ledger.acknowledged)) for one in listeners]
+    """Run listeners until the block has ended and they show the state after all writes."""
+    tasks = [
+        asyncio.create_task(one.run(urls, ledger.acknowledged, ledger.titles)) for one in listeners
+    ]
     await asyncio.gather(*(one.ready.wait() for one in listeners))
     yield
     silent, before = 0, -1
-    while silent < SILENCE and any(len(one.events) < len(ledger.events) for one in listeners):
-        heard = sum(len(one.events) for one in listeners)
+    while silent < SILENCE and any(one.shown != ledger.titles() for one in listeners):
+        heard = sum(one.events for one in listeners)
         silent = silent + 1 if heard == before else 0
         before = heard
         await asyncio.sleep(1)
@@ -237,13 +242,15 @@ async def listening(
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def unheard(listeners: Sequence[Listener], ledger: Ledger) -> list[str]:
-    """Return a sentence for each listener that missed events or received some twice."""
-    expected = Counter(ledger.events)
+def outdated(listeners: Sequence[Listener], ledger: Ledger) -> list[str]:
+    """Return a sentence for each listener that shows an old state, or has returned to one.
+
+    One event may stand for several changes of a comment, so events are not counted.
+    """
+    expected = ledger.titles().items()
     return [
-        f"Listener {one.number} ({one.kind}) missed {(expected - heard).total()} events and had "
-        f"{(heard - expected).total()} too many."
+        f"Listener {one.number} ({one.kind}) shows {len(one.shown.items() ^ expected)} rows "
+        f"wrongly, and returned to an older state {one.returned} times."
         for one in listeners
-        for heard in [Counter(one.events)]
-        if heard != expected
+        if one.returned or one.shown.items() != expected
     ]

@@ -1,11 +1,12 @@
 """Clients that listen to one product: steady, reconnecting and slow ones."""
 
 import asyncio
+import math
 import random
 import socket
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import cycle, islice
@@ -22,9 +23,6 @@ from tests.server.http.subscribing import PROTOCOL, said
 EVENTS = """subscription ($after: String) { commentEvents(productId: "42", after: $after) {
   kind cursor deletedId commentEdge { node { id rating title %s } } } }"""
 
-Event = tuple[str, str, str]
-"""The kind of a write, and the id and title of the comment."""
-
 
 @dataclass
 class Listener:
@@ -34,23 +32,38 @@ class Listener:
 
     number: int
     kind: str
-    events: list[Event] = field(default_factory=list)
+    shown: dict[str, str] = field(default_factory=dict)
+    """The titles of the comments by id, which result from the events."""
+    events: int = 0
+    reloads: int = 0
+    returned: int = 0
+    """How many events have shown an older state of a comment than an earlier event."""
     delays: list[float] = field(default_factory=list)
     ends: Counter[str] = field(default_factory=Counter)
     """How many connections have ended for each reason."""
     cursor: str | None = None
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     _dice: random.Random = field(default_factory=random.Random)
+    _latest: dict[str, float] = field(default_factory=dict)
+    """The number of the latest write of each comment that an event has shown."""
 
-    async def run(self, urls: Sequence[str], acknowledged: dict[str, float]) -> None:
-        """Listen until cancelled. After each end of a connection, continue at the next server."""
+    async def run(
+        self,
+        urls: Sequence[str],
+        acknowledged: Mapping[str, float],
+        listed: Callable[[], dict[str, str]],
+    ) -> None:
+        """Listen until cancelled. After each end of a connection, continue at the next server.
+
+        ``listed`` returns the titles that the list has now.
+        """
         self._dice.seed(self.number)
         opened = _sockets if self.number % 2 else _streams
         for url in islice(cycle(urls), self.number // 2 % len(urls), None):
             left = self._dice.randrange(5, 60) if self.kind == "reconnecting" else None
             try:
                 async with opened(url, self.cursor, slow=self.kind == "slow") as answers:
-                    await self._take(answers, left, acknowledged)
+                    await self._take(answers, left, acknowledged, listed)
                 self.ends["left"] += 1
             except ConnectionClosed as end:
                 self.ends[f"{end.rcvd.code if end.rcvd else 'cut off'}"] += 1
@@ -60,7 +73,11 @@ class Listener:
             await asyncio.sleep(0.1)
 
     async def _take(
-        self, answers: AsyncIterator[Any], left: int | None, acknowledged: dict[str, float]
+        self,
+        answers: AsyncIterator[Any],
+        left: int | None,
+        acknowledged: Mapping[str, float],
+        listed: Callable[[], dict[str, str]],
     ) -> None:
         async for answer in answers:
             if "errors" in answer:
@@ -71,16 +88,32 @@ class Listener:
             if event["kind"] == "READY":
                 self.ready.set()
                 continue
-            edge = event["commentEdge"] or {"node": {"id": event["deletedId"], "title": ""}}
-            title = edge["node"]["title"]
-            self.events.append((event["kind"], edge["node"]["id"], title))
-            if title in acknowledged:
-                self.delays.append(time.perf_counter() - acknowledged[title])
+            self.events += 1
+            if event["kind"] == "RELOAD":
+                self.reloads += 1
+                self.shown = listed()
+                continue
+            if event["kind"] == "DELETED":
+                self._note(event["deletedId"], math.inf)
+                self.shown.pop(event["deletedId"], None)
+            else:
+                node, title = (
+                    event["commentEdge"]["node"]["id"],
+                    event["commentEdge"]["node"]["title"],
+                )
+                self._note(node, int(title.partition(".")[2]))
+                self.shown[node] = title
+                if title in acknowledged:
+                    self.delays.append(time.perf_counter() - acknowledged[title])
             left = None if left is None else left - 1
             if left == 0:
                 return
-            if self.kind == "slow" and not len(self.events) % 10:
+            if self.kind == "slow" and not self.events % 10:
                 await asyncio.sleep(8)
+
+    def _note(self, node: str, write: float) -> None:
+        self.returned += write < self._latest.get(node, 0)
+        self._latest[node] = write
 
 
 @asynccontextmanager
