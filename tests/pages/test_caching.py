@@ -98,16 +98,19 @@ async def test_visitors_do_not_share_pages_of_other_addresses_languages_or_users
 async def test_a_page_that_is_requested_after_a_write_includes_it(
     client: httpx.AsyncClient, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    send, read, go_on = table._send, asyncio.Event(), asyncio.Event()
+    service, read, go_on = table.service, asyncio.Event(), asyncio.Event()
 
-    async def late(operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        response = await send(operation, arguments)
-        read.set()
-        await go_on.wait()
-        return response
+    class Late:
+        endpoint_url = service.endpoint_url
+
+        async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+            response = await service.call(operation, arguments)
+            read.set()
+            await go_on.wait()
+            return response
 
     with monkeypatch.context() as patch:
-        patch.setattr(table, "_send", late)
+        patch.setattr(table, "service", Late())
         before = asyncio.create_task(client.get("/products/cache-write"))
         await read.wait()
     await stored(table, numbered("cache-write", 1))
