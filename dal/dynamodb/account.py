@@ -21,7 +21,7 @@ that an operation reads for the lists and statistics of groups of variants. Abov
 the operation fails."""
 
 ROW_RCU = 20
-"""Maximum RCU to read a row consistently. The largest row, a comment, has about 80,000 bytes."""
+"""Maximum RCU to read a row consistently. The largest row has about 80,000 bytes."""
 
 RESPONSE_RCU = 256
 """Maximum RCU of a consistent Query or Scan, whose response has at most 1 MB.

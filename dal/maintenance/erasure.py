@@ -204,10 +204,8 @@ class Erasure:
 
     def _to_erase(self, items: Sequence[Item]) -> list[Item]:
         """Return the items to erase. Count the items that keep the name."""
-        left, own = (
-            [],
-            standing_key(self._name),
-        )  # the erasure itself deletes the standing at its end
+        left = []
+        own = standing_key(self._name)  # the erasure itself deletes the standing at its end
         for item in items:
             kind = kind_in(item, self._name, self._kinds)
             if kind is not None and self._choices.fate(kind) == "keep":

@@ -337,9 +337,7 @@ class PersistedDocuments:
             if await self._stored.holds(text) and await self._load(digest) is not None:
                 return True
         except DalError as error:
-            raise client_error(
-                GraphQLError(str(error), original_error=error), KNOWN_ERRORS
-            ) from error
+            raise _shown(error) from error
         self._refused[digest] = None
         return False
 
@@ -354,9 +352,7 @@ class PersistedDocuments:
             if text is not None:
                 self._trusted.add(document_id, text)
         except DalError as error:
-            raise client_error(
-                GraphQLError(str(error), original_error=error), KNOWN_ERRORS
-            ) from error
+            raise _shown(error) from error
         except BrokenDocumentError as error:
             logger.error("%s", error)  # noqa: TRY400 - the message needs no traceback
             raise _error(
