@@ -105,6 +105,12 @@ _COUNT_DIGITS = 12
 position by date never has ``#`` at this place, so the two kinds of positions can be
 distinguished."""
 
+# The parts of a position. Creating these slices for each row would take 3 % of its decoding.
+_AFTER_COUNT = slice(_COUNT_DIGITS, _COUNT_DIGITS + 1)
+_BY_DATE = slice(_COUNT_DIGITS + 1, None)
+_TIME = slice(INSTANT_LENGTH)
+_ID = slice(INSTANT_LENGTH + 1, None)
+
 _COMMENT = "COMMENT#"
 _NO_COMMENT = (AttributeError, KeyError, TypeError, ValueError)
 """Errors of decoding a comment's item that another program wrote."""
@@ -187,26 +193,28 @@ def _attributes(comment: Comment) -> Item:
 
 def _comment_of(row: Row) -> Comment:
     position, item, values = row
-    if position[_COUNT_DIGITS : _COUNT_DIGITS + 1] == "#":
-        position = position[_COUNT_DIGITS + 1 :]
+    if position[_AFTER_COUNT] == "#":
+        position = position[_BY_DATE]
     data = unpacked(item)
     # Fields after ``created_at`` have defaults, because the items of older versions lack them.
     decoded = [
-        unescape(position[INSTANT_LENGTH + 1 :]),
+        unescape(position[_ID]),
         values["product"] if "product" in values else item["product"]["S"],
         data["username"],
         int(item["rating"]["N"]),
         item["language"]["S"],
         data["title"],
         data["text"],
-        parse_instant(position[:INSTANT_LENGTH]),
+        parse_instant(position[_TIME]),
         *_DEFAULTS,
     ]
     if len(data) > _REQUIRED_VALUES:
-        for name, value in data.items():
-            if name in _OPTIONAL and value is not None:
-                place, read = _OPTIONAL[name]
-                decoded[place] = value if read is None else read(value)
+        for name in data:
+            if name in _OPTIONAL:
+                value = data[name]
+                if value is not None:
+                    place, read = _OPTIONAL[name]
+                    decoded[place] = value if read is None else read(value)
     return _new(Comment, decoded)
 
 
