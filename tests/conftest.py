@@ -58,6 +58,7 @@ LONG = (
     "tests/server/local_engine/test_kill.py",
     "tests/server/observability/test_servers.py",
     "tests/tools/bench/test_speed.py",
+    "tests/tools/trials/test_figures.py",
     "tests/server/test_loop_watchdog.py",
     "tests/server/test_brokers.py",
     "tests/server/workers/test_workers.py",

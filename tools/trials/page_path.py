@@ -66,6 +66,14 @@ def body(kind: str, number: int) -> dict[str, Any]:
     return {"query": ADD, "variables": {"input": {**one, "idempotencyKey": f"path-{number}"}}}
 
 
+def walk(kind: str) -> tuple[int, int, int]:
+    """Return the numbers of modules, functions and changes of module of one request."""
+    calls.clear()
+    serve_and_count(kind)
+    changes = sum(before != after for (before, _), (after, _) in pairwise(calls))
+    return len({module for module, _ in calls}), len(set(calls)), changes
+
+
 def serve_and_count(kind: str) -> None:
     """Run a server in this thread, and send requests from another thread."""
     with TemporaryDirectory() as folder:
@@ -140,16 +148,13 @@ def main() -> None:
     """Run the trial and print the calls of each module."""
     problems = []
     for kind, most in MOST.items():
-        calls.clear()
-        serve_and_count(kind)
+        found = walk(kind)
         modules = Counter(module for module, _ in calls)
         show(
             f"Modules: {kind}",
             ("module", "calls"),
             [(one, str(modules[one])) for one in sorted(modules)],
         )
-        changes = sum(before != after for (before, _), (after, _) in pairwise(calls))
-        found = len(modules), len(set(calls)), changes
         for what, one, limit in zip(
             ("modules", "functions", "changes of module"), found, most, strict=True
         ):
