@@ -302,8 +302,8 @@ def _stated(argument: str, value: str) -> str:
 
 
 def _is_blank(value: str) -> bool:
-    # The search ends at the first character that is drawn.
-    return all(
+    # The search ends at the first character that is drawn. Most values begin with one in ASCII.
+    return not "!" <= value[:1] <= "~" and all(
         char == _BLANK_PATTERN
         or unicodedata.category(char)[0] in _SHAPELESS
         or INVISIBLE.match(char)

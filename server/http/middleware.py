@@ -352,17 +352,19 @@ def matching(if_none_match: str | None, tag: str) -> str | None:
 def _in_pieces(app: ASGIApp) -> ASGIApp:
     """Return an application that sends a long body in several turns of the event loop."""
 
-    async def divided(scope: Scope, receive: Receive, send: Send) -> None:
-        async def sending(message: Message) -> None:
-            body, start = message.get("body", b""), 0
-            while start + PIECE < len(body):
-                piece = body[start : start + PIECE]
-                await send({**message, "body": piece, "more_body": True})
+    def divided(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        async def send_pieces(message: Message) -> None:
+            body = message["body"]
+            ends = range(PIECE, len(body), PIECE)
+            for end in ends:
+                await send({**message, "body": body[end - PIECE : end], "more_body": True})
                 await asyncio.sleep(0)
-                start += PIECE
-            await send({**message, "body": body[start:]} if start else message)
+            await send({**message, "body": body[len(ends) * PIECE :]})
 
-        await app(scope, receive, sending)
+        def sending(message: Message) -> Awaitable[None]:
+            return (send_pieces if len(message.get("body", b"")) > PIECE else send)(message)
+
+        return app(scope, receive, sending)
 
     return divided
 

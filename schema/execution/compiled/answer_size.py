@@ -24,6 +24,11 @@ LONG = 99
 """Maximum characters of a text whose bytes are not counted exactly."""
 
 
+SMALL = 100_000
+"""Maximum bytes of a result whose characters are counted as one byte each, because measuring the
+bytes of texts takes longer. The bytes of such a result are at most four times as many."""
+
+
 class AnswerTooLargeError(Exception):
     """A result has too many values or bytes."""
 
@@ -89,7 +94,8 @@ class AnswerSize:
     def add_text(self, text: str) -> None:
         """Count the bytes of a text, but measure it only if its characters are not too many."""
         self.add(0, len(text))
-        self.add(0, bytes_of(text) - len(text))
+        if self.bytes > SMALL:
+            self.add(0, bytes_of(text) - len(text))
 
     def listed(self, items: Sequence[Any]) -> bool:
         """Count a list's items. Return whether they are completed in several turns.

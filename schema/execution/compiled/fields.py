@@ -24,7 +24,7 @@ from graphql.execution import Executor
 from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
 from graphql.pyutils import Path
 
-from schema.execution.compiled.answer_size import LONG, AnswerSize, bytes_of
+from schema.execution.compiled.answer_size import LONG, SMALL, AnswerSize, bytes_of
 from schema.execution.compiled.coercion import Leaf, exact_class, usual_value
 
 PLAIN: frozenset[type] = frozenset({dict, list, str, int, float, bool, type(None)})
@@ -229,10 +229,9 @@ _LEAF = """
         if not {usual}: v{n} = leaf{n}(v{n})"""
 _SIZE = """
     size = {fixed}{lengths}
-    if size > {long}: size = {fixed} + bytes_of({texts})"""
+    if size > {long} and answer.bytes > {small}: size = {fixed} + bytes_of({texts})"""
 # Without a call of ``AnswerSize.add`` for each object.
 _COUNT = """
-    answer = executor.answer
     answer.values += {count}
     answer.bytes += {size}
     if answer.values > answer.most or answer.bytes > answer.most_bytes: answer.add(0, 0)"""
@@ -328,15 +327,17 @@ def _counting(keys: Iterable[str], selected: Sequence[Selected]) -> str:
         if isinstance(item, Leaf) and exact_class(item.declared) is str
     ]
     count, fixed = len(sizes), sum(sizes)
+    answer = "\n    answer = executor.answer"
     if not texts:
-        return _COUNT.format(count=count, size=fixed)
+        return answer + _COUNT.format(count=count, size=fixed)
     measured = _SIZE.format(
         fixed=fixed,
         lengths="".join(f" + len({text} or '')" for text in texts),
         long=fixed + LONG,
+        small=SMALL,
         texts=", ".join(texts),
     )
-    return measured + _COUNT.format(count=count, size="size")
+    return answer + measured + _COUNT.format(count=count, size="size")
 
 
 def bytes_of_key(key: str) -> int:
