@@ -25,7 +25,7 @@ from resolvers import node_ids
 from resolvers.mutations import UserErrorCode
 from resolvers.orders import CurrencyCode
 from resolvers.selection import DateOrder
-from schema.execution.facts import EXPLAINED, PUBLIC, REQUESTED, facts
+from schema.execution.facts import EXPLAINED, PUBLIC, REQUESTED, by_class, facts
 
 Row = TypeVar("Row")
 
@@ -124,6 +124,7 @@ class Node:
     shows: ClassVar[type]
 
     @classmethod
+    @by_class
     def is_type_of(cls, value: object, _: object) -> bool:
         """Return whether this type exposes the domain object ``value``."""
         return isinstance(value, cls.shows)

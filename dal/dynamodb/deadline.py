@@ -32,14 +32,20 @@ def current_deadline() -> Deadline:
     return _CURRENT.get(Deadline())
 
 
-@contextmanager
-def deadline(at: Deadline) -> Iterator[None]:
-    """Set the deadline of the ``with`` block. In the block, an outer deadline has no effect."""
-    token = _CURRENT.set(at)
-    try:
-        yield
-    finally:
-        _CURRENT.reset(token)
+class deadline:  # noqa: N801 - named like contextlib's classes
+    """Sets the deadline of the ``with`` block. In the block, an outer deadline has no effect."""
+
+    # Every request enters one. A generator with ``contextmanager`` takes twice as long.
+    __slots__ = ("_at", "_token")
+
+    def __init__(self, at: Deadline) -> None:
+        self._at = at
+
+    def __enter__(self) -> None:
+        self._token = _CURRENT.set(self._at)
+
+    def __exit__(self, *_: object) -> None:
+        _CURRENT.reset(self._token)
 
 
 @contextmanager

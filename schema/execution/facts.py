@@ -5,13 +5,15 @@ fact is its effect on the reads of its field. The server predicts the cost of op
 reads, and lets shared caches keep only public values.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from graphql import GraphQLArgument, GraphQLInterfaceType, GraphQLObjectType, get_named_type
 from strawberry.schema.schema_converter import GraphQLCoreConverter
+
+IsTypeOf = TypeVar("IsTypeOf", bound=Callable[..., bool])
 
 _BACK = GraphQLCoreConverter.DEFINITION_BACKREF
 
@@ -164,6 +166,15 @@ def facts(
 
 PUBLIC = facts(public=True)
 """The metadata of a public field without reads."""
+
+
+def by_class(is_type_of: IsTypeOf) -> IsTypeOf:
+    """Declare that the method ``is_type_of`` of a type has one result for all values of a class.
+
+    A compiled operation then calls it only when the class of the values changes.
+    """
+    is_type_of.by_class = True  # type: ignore[attr-defined]
+    return is_type_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,8 +73,8 @@ class AnswerSize:
         self._paced = paced
         self._turn = turn
         self._turned = 0
-        self._waiting = deque[tuple[int, asyncio.Future[None]]]()
-        self._giving: asyncio.Task[None] | None = None
+        self._waiting: deque[tuple[int, asyncio.Future[None]]] | None = None
+        """The waiters while ``_give_turns`` runs."""
 
     def add(self, values: int, size: int) -> None:
         """Count values and bytes. Raise ``error`` if there are too many."""
@@ -121,22 +121,23 @@ class AnswerSize:
         wait for all rows of another operation.
         """
         waiter = asyncio.get_running_loop().create_future()
+        if self._waiting is None:
+            self._waiting = deque()
+            self._giving = asyncio.create_task(self._give_turns(self._waiting))
         self._waiting.append((size, waiter))
-        if self._giving is None:
-            self._giving = asyncio.create_task(self._give_turns())
         await waiter
 
-    async def _give_turns(self) -> None:
+    async def _give_turns(self, waiting: deque[tuple[int, asyncio.Future[None]]]) -> None:
         assert self._turn is not None  # noqa: S101 - otherwise ``listed`` is False
-        while self._waiting:
+        while waiting:
             await self._turn()
             self._turned, left = self.values, LARGE
-            while self._waiting and left > 0:
-                size, waiter = self._waiting.popleft()
+            while waiting and left > 0:
+                size, waiter = waiting.popleft()
                 if not waiter.done():  # the waiter may be cancelled
                     waiter.set_result(None)
                     left -= size
-        self._giving = None
+        self._waiting = None
 
 
 def bytes_of(*texts: str | None) -> int:

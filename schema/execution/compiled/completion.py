@@ -203,6 +203,9 @@ class ObjectCompletion(ForeignCompletion):
         super().__init__(field, type_)
         self._is_type_of = is_type_of
         self._selection = selection
+        self._by_class = getattr(is_type_of, "by_class", False)
+        self._belongs = False
+        """Whether all values of the last class belong to the type."""
         self._last_class: type = type(self)  # at the start, a class that no value has
 
     def complete(self, executor: Executor[Any], value: Any, path: PlainPath) -> Any:
@@ -211,10 +214,12 @@ class ObjectCompletion(ForeignCompletion):
             if value is None or value is Undefined or isinstance(value, Exception):
                 return super().complete(executor, value, path)
             self._last_class = type(value)
-        if self._is_type_of is not None:
+            self._belongs = False
+        if self._is_type_of is not None and not self._belongs:
             belongs = self._is_type_of(value, ResolveInfo(executor, self.field, path))
             if belongs is not True:
                 return super().complete(executor, value, path)
+            self._belongs = self._by_class
         return self._selection(executor, value, path)
 
 
