@@ -142,8 +142,8 @@ class Wire:
 
     async def _request(self, name: str, body: bytes) -> bytes:
         credentials = await self._sdk.credentials()
-        instant = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-        headers = [("content-type", _TYPE), ("host", self._host), ("x-amz-date", instant)]
+        date = _date(int(time.time()))
+        headers = [("content-type", _TYPE), ("host", self._host), ("x-amz-date", date)]
         if credentials.token:
             headers.append(("x-amz-security-token", credentials.token))
         headers.append(("x-amz-target", f"DynamoDB_20120810.{name}"))
@@ -153,6 +153,11 @@ class Wire:
             f"POST / HTTP/1.1\r\n{lines}authorization: {signed}\r\n{_UNSIGNED}{len(body)}\r\n\r\n"
         )
         return head.encode() + body
+
+
+@lru_cache(1)
+def _date(second: int) -> str:
+    return time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(second))
 
 
 _ALGORITHM = "AWS4-HMAC-SHA256"

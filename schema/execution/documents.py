@@ -29,6 +29,7 @@ from graphql.validation import NoSchemaIntrospectionCustomRule, ValuesOfCorrectT
 from graphql.validation.rules import overlapping_fields_can_be_merged as merging
 from strawberry.schema.validation_rules.maybe_null import MaybeNullValidationRule
 from strawberry.schema.validation_rules.one_of import OneOfInputValidationRule
+from strawberry.types.graphql import OperationType
 
 from schema.execution.compiled.operation import MAX_CONDITIONS, CompiledOperation, conditions_in
 from schema.execution.cost import MAX_VARIABLE_VALUES, PredictedCosts
@@ -157,6 +158,7 @@ class CheckedOperation:
         plainly: float,
     ) -> None:
         self.node = node
+        self.kind = OperationType(node.operation.value)
         self._of = schema, document, node
         self._facts = facts
         self._plainly = plainly

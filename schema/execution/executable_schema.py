@@ -204,7 +204,7 @@ class ExecutableSchema(Schema):
         values = errors or operation.coerced(variables)
         if isinstance(values, list):
             raise self._refused(values)
-        if operation.node.operation.value != OperationType.SUBSCRIPTION.value:
+        if operation.kind is not OperationType.SUBSCRIPTION:
             raise GraphQLError(
                 "Only subscriptions are served here: send queries and mutations by POST."
             )
@@ -337,7 +337,7 @@ class _Execution:
             await self._turn()
             checked = self._documents.checked(text)
         operation = self._operation = checked.operation(name)
-        kind = OperationType(operation.node.operation.value)
+        kind = operation.kind
         if kind not in allowed:
             raise InvalidOperationTypeError(kind)
         if kind is OperationType.SUBSCRIPTION:
