@@ -26,7 +26,7 @@ from resolvers import json_ld
 from resolvers.context import Context, Pace
 from schema.build import build_schema
 from schema.execution.compiled import answer_size
-from schema.execution.compiled.answer_size import AnswerSize, AnswerTooLargeError, bytes_of
+from schema.execution.compiled.answer_size import SMALL, AnswerSize, AnswerTooLargeError, bytes_of
 from schema.execution.executable_schema import MAX_RESPONSE, EventResult, ExecutableSchema
 from schema.execution.selections import MAX_ALIASES
 from tests.conftest import Tables
@@ -304,7 +304,9 @@ def test_every_list_of_objects_has_a_predicted_length() -> None:
     assert others - facts.sized.keys() == {"UserError.field", "DecideCommentsPayload.ids"}
 
 
-def test_a_text_with_too_many_characters_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_texts_of_small_and_of_too_large_results_are_not_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Measuring the bytes of a page's JSON-LD takes milliseconds, and 29 aliases may return it."""
     measured = list[str]()
 
@@ -313,7 +315,8 @@ def test_a_text_with_too_many_characters_is_not_measured(monkeypatch: pytest.Mon
         return bytes_of(text)
 
     monkeypatch.setattr(answer_size, "bytes_of", noted)
-    answer = AnswerSize(most_bytes=5)
+    answer = AnswerSize(most_bytes=SMALL + 5)
+    answer.add_text("🦊" * SMALL)
     answer.add_text("🦊")
     for _ in range(2):
         with pytest.raises(AnswerTooLargeError):

@@ -3,13 +3,14 @@
 import asyncio
 from itertools import product
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import pytest
 import strawberry
 from graphql import parse
 
 from schema.execution.compiled.operation import CompiledOperation
+from schema.execution.facts import by_class
 from schema.execution.selections import operations_of
 from tests.schema.execution.compiled.test_same_answers import Both
 
@@ -129,6 +130,41 @@ class First(Named):
     @classmethod
     def is_type_of(cls, value: Any, _: Any) -> bool:
         return bool(value.b == "w")
+
+
+@strawberry.type
+class Classified:
+    a: str
+    asked: ClassVar[list[str]] = []
+
+    @classmethod
+    @by_class
+    def is_type_of(cls, value: Any, _: Any) -> bool:
+        cls.asked.append(value.a)
+        return isinstance(value, SimpleNamespace | Pair)
+
+
+class Pair(NamedTuple):
+    a: str
+
+
+class Stranger(NamedTuple):
+    a: str
+
+
+@strawberry.type
+class Listed:
+    listed: list[Classified | None]
+
+
+async def test_a_type_is_asked_once_for_each_class_of_objects() -> None:
+    both = Both(strawberry.Schema(Listed), "{ listed { a } }")
+    one, pair, stranger = SimpleNamespace(a="a"), Pair("b"), Stranger("c")
+    for listed in ([stranger, one, pair, stranger, one], [one, one, pair, pair, one]):
+        Classified.asked.clear()
+        found, expected = await both.answers({}, SimpleNamespace(listed=listed))
+        assert found == expected
+    assert Classified.asked == [*"aabba", *"ba", *"ba"]  # by graphql-core, and twice compiled
 
 
 @strawberry.type
