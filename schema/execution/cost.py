@@ -269,14 +269,14 @@ class _Prediction:
         """Add the cost of a field, and of all fields below it."""
         arguments = self._arguments(selected, name)
         rows, most = self._rows(name, arguments.given, within, of)
-        times = within.times * rows
+        times, read = within.times * rows, within.read
         if reads is not None:
             self._read(reads, arguments, times, within.most * most)
+            read = arguments.full_pages(reads) or read
         # An empty list is a value, too.
         self.cost.usual_values += max(times, within.times)
         self.cost.values += within.most * max(most, 1)
         if selected.selection_set is not None:
-            read = arguments.full_pages() or within.read
             below = _Within(name, times, within.most * most, arguments.size(), read)
             self.add(get_named_type(of), selected.selection_set.selections, below)
 
@@ -290,7 +290,7 @@ class _Prediction:
         rows: float = 0
         if reads.paged:
             requests = arguments.most_requests(reads) + arguments.size() // _ROWS_OF_RESPONSE
-            rows = arguments.full_pages() or arguments.size()
+            rows = arguments.most_rows(reads)
         if reads.looks_up is not None and reads.looks_up in arguments.given.values():
             rows += arguments.size()
         units = (requests + rows) * _MAX_ROW_RCU
@@ -379,11 +379,15 @@ class _Arguments:
         size = self.paging.get(Effect.FIRST, self.paging.get(Effect.LAST, default))
         return min(self._limits.most_rows, max(0, size)) if isinstance(size, int) else default
 
-    def full_pages(self) -> int:
-        """Return how many rows a page reads that is planned in full pages; otherwise 0."""
-        return int(self.partitions()) * self.size() if self._in_full else 0
+    def full_pages(self, reads: Reads) -> int:
+        """Return how many rows a page usually reads that is planned in full pages; otherwise 0."""
+        return int(self.partitions(reads.requests)) * self.size() if self._in_full else 0
 
-    def partitions(self, lists: float = 1) -> float:
+    def most_rows(self, reads: Reads) -> float:
+        """Return the maximum number of rows of a page, with the rows of full pages."""
+        return self.size() * (self._most_planned(reads) if self._in_full else 1)
+
+    def partitions(self, lists: float) -> float:
         """Return the maximum number of partitions that a page usually reads.
 
         ``lists`` is the number of lists that the page merges: for a group, one list for each
@@ -399,29 +403,42 @@ class _Arguments:
 
     def most_requests(self, reads: Reads) -> float:
         """Return the maximum number of requests of a page, if one response has all its rows."""
-        lists = reads.requests if reads.most_requests is None else reads.most_requests
-        sizes = {
-            name: len(set(map(str, one))) if isinstance(one, list) else 1
-            for name, one in self._filters.items()
-        }
-        whole = requests = self._at_most(lists, sizes)
-        if self._in_stages:
-            requests = 2 * whole
-        elif (sorting := self._by_filter) is not None:
-            plans = sizes.pop(sorting.filter, sorting.filter_values)
-            requests = plans * self._at_most(lists, sizes)
+        lists, requests = _most_lists(reads), self._most_planned(reads)
         if self.filtered:
             # The rest of the page may need a new plan. A list with an order may then be read as a
             # whole, and sorted in memory.
             ordered = self._in_stages or self._by_filter is not None
+            whole = self._at_most(lists, self._most_values())
             requests += (1 + ordered) * whole + _FURTHER
         if cursors := self.paging.keys() & {Effect.AFTER, Effect.BEFORE, Effect.LAST}:
             # Each pagination flag may need as many requests as the page.
             requests = (1 + min(2, len(cursors))) * requests + reads.further
         return requests + (lists + _PLANNING) * (reads.planned and self.filtered)
 
+    def _most_planned(self, reads: Reads) -> float:
+        """Return the maximum number of partitions in all plans of a page together."""
+        lists, sizes = _most_lists(reads), self._most_values()
+        if self._in_stages:
+            return 2 * self._at_most(lists, sizes)
+        if (sorting := self._by_filter) is not None:
+            plans = sizes.pop(sorting.filter, sorting.filter_values)
+            return plans * self._at_most(lists, sizes)
+        return self._at_most(lists, sizes)
+
+    def _most_values(self) -> dict[str, int]:
+        """Return the number of values of each filter."""
+        return {
+            name: len(set(map(str, one))) if isinstance(one, list) else 1
+            for name, one in self._filters.items()
+        }
+
     def _at_most(self, lists: float, sizes: Mapping[str, int]) -> float:
         return min(lists * prod(sizes.values()), self._limits.most_partitions)
+
+
+def _most_lists(reads: Reads) -> float:
+    """Return the maximum number of lists that a page of a field merges."""
+    return reads.requests if reads.most_requests is None else reads.most_requests
 
 
 _WRAPPED = 0.6

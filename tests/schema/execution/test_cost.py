@@ -104,6 +104,13 @@ def product(selection: str) -> str:
             2,
             3 + 2 * 14,
         ),
+        (
+            product(
+                "group { comments(first: 2, planBy: FULL_PAGES) { plan { rows { segment } } } }"
+            ),
+            12,
+            4 + 2 * 20,
+        ),
         ("{ leaderboard { nodes { product { lastCommentedAt } } } }", 22, 61),
         ('{ leaderboard(first: 1, after: "x") { nodes { rank } } }', 2 + 25, 3),
         ("{ leaderboard(last: 1) { nodes { rank } } }", 2 + 25, 3),
@@ -349,6 +356,25 @@ DROPPED_RCU = 0.5 * 2_000 * 500 / 4_096
             product("comments(first: 10, rating: [1, 2], planBy: FULL_PAGES) { nodes { id } }"),
             2 * 2 + 4 + 9,
             10 * (17 + 20) + DROPPED_RCU,
+        ),
+        (
+            product(
+                "comments(first: 10, orderBy: LOWEST_RATING, planBy: FULL_PAGES) { __typename }"
+            ),
+            5 + 2 + 4 + 9,
+            10 * (20 + 5 * 10) + DROPPED_RCU,
+        ),
+        (
+            product(
+                "comments(first: 10, orderBy: MOST_HELPFUL, planBy: FULL_PAGES) { __typename }"
+            ),
+            2 + 2 + 4 + 9,
+            10 * (17 + 2 * 10) + DROPPED_RCU,
+        ),
+        (
+            product("group { comments(first: 10, planBy: FULL_PAGES) { __typename } }"),
+            2 + 60,
+            20 * 2 + 10 * (60 + 60 * 10),
         ),
         (
             product(

@@ -28,6 +28,7 @@ from dal.model.votes import Vote
 from dal.stores import Stores
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
+from schema.execution.cost import Cost
 from tests.conftest import Tables
 from tests.moderating import cases_of, held_for
 from tests.oracle import make_comments, voted, with_photos
@@ -253,6 +254,15 @@ RARE = {
         moderationQueue(kind: REPORTED, after: $after, before: $before) {
         nodes { waitingSince } pageInfo { hasNextPage hasPreviousPage } } }""",
     ),
+    "full pages of a group": (
+        OWN,
+        '{ product(productId: "c0") { group { comments(planBy: FULL_PAGES) { __typename } } } }',
+    ),
+    "full pages by rating": (
+        OWN,
+        """{ product(productId: "big") { comments(first: 13, orderBy: HIGHEST_RATING,
+        hasPhotos: true, planBy: NOTHING) { __typename } } }""",
+    ),
     "many languages": (OWN, '{ product(productId: "many") { statistics { total } } }'),
     "many votes": (OWN, f'mutation {{ deleteComment(input: {{id: "{VOTED}"}}) {{ deletedId }} }}'),
 }
@@ -287,13 +297,24 @@ async def test_the_search_for_another_admin_ends(
     assert actual["wcu"] == 0
 
 
-async def test_parallel_reads_of_the_largest_rows_end(world: World) -> None:
-    """A group's page reads 1 MB of each product in parallel."""
-    page = "comments(first: 20, planBy: FULL_PAGES) { nodes { id } }"
-    text = f'{{ product(productId: "c0") {{ group {{ {page} }} }} }}'
-    for number in range(len(SCHEMAS)):
-        answer = await executed(number, world[0], None, OF_ALL, text)
-        (error,) = answer.errors
-        predicted, actual = answer.extensions["cost"].values()
-        assert (error.extensions["code"], answer.data) == ("QUERY_TOO_COSTLY", None)
-        assert predicted["rcu"] < actual["rcu"] < 2 * predicted["rcu"]
+LARGEST = "group { comments(first: 20, planBy: FULL_PAGES) { nodes { id } } }"
+"""A group's page, which reads 1 MB of each of 12 products in parallel: 1,536 RCU."""
+
+
+@pytest.fixture
+def limited(monkeypatch: pytest.MonkeyPatch) -> float:
+    """Predict fewer RCU than LARGEST consumes, and return them."""
+    rcu = 600.0
+    monkeypatch.setattr(Cost, "limit", lambda cost: (2 * cost.requests, rcu))
+    return rcu
+
+
+@pytest.mark.parametrize("number", range(len(SCHEMAS)))
+async def test_parallel_reads_of_the_largest_rows_end(
+    world: World, limited: float, number: int
+) -> None:
+    text = f'{{ product(productId: "c0") {{ {LARGEST} }} }}'
+    answer = await executed(number, world[0], None, OF_ALL, text)
+    (error,) = answer.errors
+    assert (error.extensions["code"], answer.data) == ("QUERY_TOO_COSTLY", None)
+    assert limited < answer.extensions["cost"]["actual"]["rcu"] < 2 * limited
