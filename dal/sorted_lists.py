@@ -34,7 +34,6 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from dal.catalogue import Order, query_of
-from dal.dynamodb.account import check_list
 from dal.dynamodb.concurrency import in_parallel
 from dal.entities.comment import ALL, COMMENT, HELPFUL
 from dal.model import RATINGS
@@ -281,7 +280,6 @@ def _few_further() -> Callable[[int], None]:
 
     def further(queries: int) -> None:
         nonlocal sent
-        check_list()
         sent += queries
         if sent > _MOST_FURTHER:
             raise _WrongEstimateError

@@ -13,6 +13,7 @@ import strawberry
 from strawberry.relay.utils import to_base64
 from strawberry.utils.str_converters import to_camel_case
 
+from dal.dynamodb.account import writing
 from dal.dynamodb.errors import AlreadyExistsError, ConflictError
 from dal.errors import (
     AlreadyCommentedError,
@@ -117,6 +118,9 @@ def reported(
 ) -> Callable[[Mutation[Arguments, Payload]], Mutation[Arguments, Payload]]:
     """Decorate a mutation, so that the errors in ``_CODES`` become user errors in its payload.
 
+    The limit of the operation's reads applies to the reads of the payload's fields, and not to the
+    mutation itself, which would otherwise end after a part of its writes.
+
     While the viewer's data is being erased, the mutation raises ForbiddenError, because an erasure
     proves that no item names the user. With ``reads_standing``, the mutation itself calls
     ``may_write`` or ``may_vote``, because it reads the viewer's standing together with other items.
@@ -129,9 +133,10 @@ def reported(
         ) -> Payload:
             viewer = info.context.viewer
             try:
-                if viewer is not None and not reads_standing:
-                    may_write(await info.context.stores.standings.permission(viewer.user_id))
-                return await mutation(info, *args, **kwargs)
+                with writing():
+                    if viewer is not None and not reads_standing:
+                        may_write(await info.context.stores.standings.permission(viewer.user_id))
+                    return await mutation(info, *args, **kwargs)
             except InvalidInputError as invalid:
                 return payload(user_errors=[_user_error(one) for one in invalid.faults])
             except tuple(_CODES) as error:

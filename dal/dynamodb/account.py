@@ -2,11 +2,13 @@
 
 An account can have a limit. Above the limit, reads raise QueryTooCostlyError. While a read has no
 response, its maximum RCU are reserved. If reads in parallel could together consume more than twice
-the limit, some of them wait for the responses of the others. Writes have no limit. Retries do not
-count towards the limit, because the store causes them.
+the limit, some of them wait for the responses of the others. Writes, and the reads of a ``writing``
+block, have no limit. Retries do not count towards the limit, because the store causes them.
 """
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,9 +44,6 @@ class Limit:
 
     requests: float
     rcu: float
-    lists_only: bool = False
-    """Whether only further reads of lists end at the limit. A mutation has this limit, so that its
-    write never ends after a part of its requests."""
 
 
 @dataclass(slots=True)
@@ -79,6 +78,9 @@ class Account:
 OPEN: ContextVar[Account | None] = ContextVar("account", default=None)
 """The account of the current task."""
 
+WRITING: ContextVar[bool] = ContextVar("writing", default=False)
+"""Whether the current task is in a ``writing`` block."""
+
 
 class opened:  # noqa: N801 - named like contextlib's classes
     """Counts the requests of the ``with`` block, and of the tasks that the block starts.
@@ -100,8 +102,28 @@ class opened:  # noqa: N801 - named like contextlib's classes
         OPEN.reset(self._before)
 
 
-def check_list() -> None:
-    """Raise QueryTooCostlyError if a list needs further reads, and the account is at its limit."""
+@contextmanager
+def writing() -> Iterator[None]:
+    """Let no read of the ``with`` block, and of the tasks it starts, end at the account's limit.
+
+    So a write never ends after a part of its requests. If the account is already above its limit,
+    the block does not begin, and QueryTooCostlyError is raised.
+    """
+    account = OPEN.get()
+    if account is not None:
+        account.check(0)
+    before = WRITING.set(True)
+    try:
+        yield
+    finally:
+        WRITING.reset(before)
+
+
+def check_search() -> None:
+    """Raise QueryTooCostlyError if the account is at its limit, also in a ``writing`` block.
+
+    A search of any length calls this before each of its reads, if nothing has been written yet.
+    """
     account = OPEN.get()
     if account is not None:
         account.check(1)

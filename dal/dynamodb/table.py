@@ -19,6 +19,7 @@ from dal.dynamodb.account import (
     RESPONSE_RCU,
     ROW_RCU,
     WRITES,
+    WRITING,
     note_request,
     note_response,
 )
@@ -371,7 +372,9 @@ async def _read(most: float, send: Callable[[], Awaitable[Response]]) -> Respons
     while limit and account.reserved and account.rcu + account.reserved + most >= 2 * limit.rcu:
         account.released = account.released or asyncio.Event()
         await account.released.wait()
-    if limit and not limit.lists_only:
+    if WRITING.get():
+        limit = None
+    if limit:
         account.check(1)
     account.reads += 1
     account.reserved += most
@@ -382,7 +385,7 @@ async def _read(most: float, send: Callable[[], Awaitable[Response]]) -> Respons
         if account.released is not None:
             account.released.set()
             account.released = None
-    if limit and not limit.lists_only and account.rcu > limit.rcu:
+    if limit and account.rcu > limit.rcu:
         account.check(0)
     return response
 

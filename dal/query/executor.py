@@ -15,7 +15,6 @@ from typing import Protocol
 
 from cachetools import LRUCache
 
-from dal.dynamodb.account import check_list
 from dal.dynamodb.concurrency import in_parallel
 from dal.query.alternatives import alternatives, full_pages
 from dal.query.cost import spread
@@ -60,10 +59,6 @@ _GROWTH = 15
 page has read. Four Queries then read 4,000 rows, even if the first one is a refill of eight."""
 
 
-def _check(_queries: int) -> None:
-    check_list()
-
-
 @dataclass(slots=True)
 class PageProgress:
     """The rows that a page has found, the number of missing rows, and the results of its Queries.
@@ -76,7 +71,7 @@ class PageProgress:
     reads: list[RangeRead] = field(default_factory=list)
     filtered: list[Row] = field(default_factory=list)
     """The rows to which the residual filter of the first plan was applied."""
-    further: Callable[[int], None] = _check
+    further: Callable[[int], None] | None = None
     """See ``Executor.further``."""
 
 
@@ -130,7 +125,7 @@ class SegmentReader:
         key, values, position_of = plan.index.sort_key, dict(segment.key), segment.position_of
         rows: list[Row] = []
         while not (rows or self.ended):
-            if self._read.requests:
+            if self._read.requests and self._progress.further is not None:
                 self._progress.further(1)
             response = await self._run(
                 QueryRequest(
@@ -206,7 +201,7 @@ class Executor:
     run: RunQuery
     indexes: Sequence[Index]
     statistics: StatisticsProvider | None = None
-    further: Callable[[int], None] = _check
+    further: Callable[[int], None] | None = None
     """Receives the number of Queries before a refill, or before the Queries of the plan for the
     rest of a page. It can raise an error, which ends the read."""
     _paths: LRUCache[Query, Sequence[AccessPath]] = field(
@@ -242,7 +237,8 @@ class Executor:
             plan = optimize(paths, page, known)
             if not paths[0].instead_of:
                 plan = replace(plan, discard_limit=math.inf)
-            self.further(len(plan.segments))
+            if self.further is not None:
+                self.further(len(plan.segments))
             stats.step(Purpose.REST, plan)
             if await self._collect(plan, stats, progress) is not None:
                 raise too_many_segments(paths[0].instead_of)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dal.catalogue import query_of
-from dal.dynamodb.account import check_list
+from dal.dynamodb.account import check_search
 from dal.dynamodb.errors import AlreadyExistsError, ConditionFailedError
 from dal.dynamodb.retries import retry_on_change
 from dal.dynamodb.table import Table
@@ -208,7 +208,7 @@ class OrganizationRepository:
         """Return the name of another admin. Raise InvalidArgumentError if there is none."""
         cut = Slice(_ADMINS_AMONG)
         while True:
-            check_list()
+            check_search()
             page = await self.users(admin.organization, cut)
             for one in page.nodes:
                 if one.type is UserType.ADMIN and one.username != admin.username:

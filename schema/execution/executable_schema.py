@@ -357,10 +357,8 @@ class _Execution:
             await self._turn()
             with charged():
                 operation.compiled.selection(values)
-        mutation = kind is OperationType.MUTATION
         self._answer = _answer_size(self._cost, self._context, self._host)
-        limit = self._host.limit(*self._cost.limit(), lists_only=mutation)
-        with self._host.account(limit) as self._account:
+        with self._host.account(self._host.limit(*self._cost.limit())) as self._account:
             return await operation.compiled.execute(
                 values,
                 root_value=self._root_value,

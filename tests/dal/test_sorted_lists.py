@@ -12,8 +12,6 @@ import pytest
 
 from dal import sorted_lists
 from dal.catalogue import Order
-from dal.dynamodb.account import Limit, opened
-from dal.dynamodb.errors import QueryTooCostlyError
 from dal.entities.comment import COMMENT
 from dal.model import Comment
 from dal.query.errors import NoIndexError
@@ -143,15 +141,6 @@ async def test_a_filter_that_many_comments_pass_is_applied_to_the_rows_of_the_in
     assert ("byHelpful", 20) not in read_from(product)
     assert page.stats.requests == 1
     assert page.stats.index == "byHelpful"
-
-
-async def test_the_further_queries_of_an_index_by_votes_end_at_the_limit_of_the_operation() -> None:
-    product = KnownProduct(COMMENT, VOTED)
-    often = Selection(PRODUCT, frozenset({2, 3, 4, 5}), order=Order.MOST_HELPFUL)
-    cut = Slice(5, plan_by=PlanBasis.NOTHING)
-    assert (await product.read(often.query(), cut)).stats.requests == 2
-    with opened(Limit(0, 100, lists_only=True)), pytest.raises(QueryTooCostlyError):
-        await product.read(often.query(), cut)
 
 
 @pytest.mark.parametrize("few", [{"ratings": frozenset({2})}, {"created_from": oracle.START}])

@@ -38,9 +38,9 @@ class AnswerSize:
 
     A list counts as many values as it has items, but at least one. Every other field counts as one
     value. ``most`` is the maximum number of values, and ``most_bytes`` of bytes. ``error`` is the
-    class of the error above a maximum. Any error of this class ends the operation. ``paced`` is
-    whether the result is expected to have more than PACED_VALUES values. ``turn`` waits for a turn
-    of the event loop.
+    class of the error above a maximum. Any error of this class ends a query, or the result of an
+    event. ``paced`` is whether the result is expected to have more than PACED_VALUES values.
+    ``turn`` waits for a turn of the event loop.
     """
 
     __slots__ = (
@@ -90,6 +90,11 @@ class AnswerSize:
                 f"The operation has ended, because its result is larger than {self.most_bytes:,} "
                 "bytes: select fewer rows or fields."
             )
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the result has too many values or bytes."""
+        return self.values > self.most or self.bytes > self.most_bytes
 
     def add_text(self, text: str) -> None:
         """Count the bytes of a text, but measure it only if its characters are not too many."""

@@ -327,9 +327,11 @@ class _LateExecutor(StrawberryGraphQLCoreExecutionContext):
     ) -> None:
         """Record a field's error, or raise it if the field is non-null.
 
-        An operation that costs too much ends: the error makes all its data null.
+        An operation that costs too much ends: the error makes all its data null. But if the reads
+        of a mutation's payload cost too much, the other data still shows what was written.
         """
-        if isinstance(getattr(raw_error, "original_error", raw_error), self.answer.error):
+        ends = self.answer.is_full or self.operation.operation is not OperationType.MUTATION
+        if ends and isinstance(getattr(raw_error, "original_error", raw_error), self.answer.error):
             nodes = [details.node for details in field_details_list]
             raise located_error(raw_error, nodes, path.as_list())
         super().handle_field_error(raw_error, return_type, field_details_list, path)

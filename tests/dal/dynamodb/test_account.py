@@ -2,11 +2,12 @@
 
 import asyncio
 import random
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
-from dal.dynamodb.account import ROW_RCU, Account, Limit, check_list, opened
+from dal.dynamodb.account import ROW_RCU, Account, Limit, check_search, opened, writing
 from dal.dynamodb.errors import QueryTooCostlyError
 from dal.dynamodb.responses import unreachable
 from dal.dynamodb.table import Table
@@ -68,12 +69,32 @@ async def test_a_response_above_the_limit_ends_the_operation(table: Table) -> No
     assert (account.requests, account.rcu) == (2, 2.0)
 
 
-async def test_only_further_reads_of_lists_end_at_the_limit_of_a_mutation(table: Table) -> None:
-    with opened(Limit(1, 100, lists_only=True)):
+async def test_only_searches_of_a_write_end_at_the_limit(table: Table) -> None:
+    async def read(may: asyncio.Event) -> None:
+        await may.wait()
         await table.get(KEY)
-        await table.get(KEY)
+
+    written = asyncio.Event()
+    with opened(Limit(1, 100)):
+        with writing():
+            await table.get(KEY)
+            await table.get(KEY)
+            with pytest.raises(QueryTooCostlyError):
+                check_search()
+            started = asyncio.create_task(read(written))
+        written.set()
+        await started
         with pytest.raises(QueryTooCostlyError):
-            check_list()
+            await table.get(KEY)
+
+
+async def test_no_write_begins_above_the_limit(table: Table) -> None:
+    with opened(Limit(100, 1.5)):
+        await table.get(KEY)
+        with writing():
+            await table.get(KEY)
+        with pytest.raises(QueryTooCostlyError), writing():
+            pytest.fail("The write has begun.")
 
 
 async def test_retries_do_not_count_towards_the_limit(table: Table) -> None:
@@ -110,24 +131,25 @@ class Measured:
         return {"ConsumedCapacity": {"CapacityUnits": units}}
 
 
-@pytest.mark.parametrize("lists_only", [False, True])
+@pytest.mark.parametrize("writes", [False, True])
 @pytest.mark.parametrize("seed", range(40))
-async def test_parallel_reads_consume_at_most_twice_the_limit(seed: int, lists_only: bool) -> None:
-    """Reads fail only above the limit. Reads of a mutation only wait."""
+async def test_parallel_reads_consume_at_most_twice_the_limit(seed: int, writes: bool) -> None:
+    """Reads fail only above the limit. Reads of a write only wait."""
     rng = random.Random(seed)
     service, count = Measured(rng, rng.choice((1, 2, ROW_RCU))), rng.randint(1, 60)
     table = Table(service, "any")
-    with opened(Limit(1_000, rng.randint(ROW_RCU, 200), lists_only)) as account:
+    with opened(Limit(1_000, rng.randint(ROW_RCU, 200))) as account:
         limit = account.limit
         assert limit is not None
-        found = await asyncio.gather(
-            *(table.get(KEY) for _ in range(count)), return_exceptions=True
-        )
+        with writing() if writes else nullcontext():
+            found = await asyncio.gather(
+                *(table.get(KEY) for _ in range(count)), return_exceptions=True
+            )
     failed = [one for one in found if isinstance(one, QueryTooCostlyError)]
     assert account.rcu == service.sent
     assert account.reserved == 0
     assert service.most_running <= max(1, 2 * limit.rcu / ROW_RCU)
-    if lists_only:
+    if writes:
         assert account.reads == count
         assert not failed
     else:

@@ -147,6 +147,11 @@ def product(product_id: str, fields: str) -> str:
     return f'{{ product(productId: "{product_id}") {{ {fields} }} }}'
 
 
+def written(product_id: str, fields: str) -> str:
+    given = f'{{productId: "{product_id}", title: "T"}}'
+    return f"mutation {{ updateProduct(input: {given}) {{ product {{ {fields} }} }} }}"
+
+
 def products(product_id: str, times: int, fields: str) -> str:
     ids = f'"{product_id}" ' * times
     return f"{{ products(productIds: [{ids}]) {{ {fields} }} }}"
@@ -160,6 +165,7 @@ COMMENTS = '"Q29tbWVudDp0MQ==" ' * 100
 TEXTS = page(f"nodes {{ {aliased('text', 3)} }}")
 TOO_LONG = {
     "texts": product("g1", TEXTS),
+    "texts of a payload": written("g1", TEXTS),
     "replies": product("g1", aliased(page("nodes { reply { text } }"))),
     "json-ld": product("g1", page(aliased("jsonLd"))),
     "json-ld of lists": product("g1", aliased(page("jsonLd"))),
@@ -215,6 +221,7 @@ GROUPS = "group { products { " * 3 + "productId" + " } }" * 3
 LANGUAGES = aliased("statistics { facets { languages { language count } } }")
 TOO_MANY = {
     "groups in groups": product("g2", GROUPS),
+    "groups in groups of a payload": written("g2", GROUPS),
     "languages": products("g0", 20, LANGUAGES),
 }
 

@@ -292,9 +292,20 @@ async def test_the_search_for_another_admin_ends(
     answer = await executed(0, world[0], None, OWN, f"mutation {{ {leave} {{ deletedId }} }}")
     (error,) = answer.errors
     predicted, actual = answer.extensions["cost"].values()
-    assert (error.extensions["code"], answer.data) == ("QUERY_TOO_COSTLY", None)
+    assert error.extensions["code"] == "QUERY_TOO_COSTLY"
+    assert answer.data == {"removeOrganizationUser": None}
     assert predicted["requests"] < actual["requests"] < 2 * predicted["requests"]
     assert actual["wcu"] == 0
+
+
+async def test_a_write_does_not_end_at_the_limit(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Cost, "limit", lambda _: (0, 0))
+    write = 'updateProduct(input: {productId: "c0", title: "T"}) { userErrors { code } }'
+    answer = await executed(0, world[0], None, OF_ALL, f"mutation {{ {write} }}")
+    assert (answer.errors, answer.data) == (None, {"updateProduct": {"userErrors": []}})
+    assert answer.extensions["cost"]["actual"]["rcu"] > 0
 
 
 LARGEST = "group { comments(first: 20, planBy: FULL_PAGES) { nodes { id } } }"
@@ -318,3 +329,24 @@ async def test_parallel_reads_of_the_largest_rows_end(
     (error,) = answer.errors
     assert (error.extensions["code"], answer.data) == ("QUERY_TOO_COSTLY", None)
     assert limited < answer.extensions["cost"]["actual"]["rcu"] < 2 * limited
+
+
+@pytest.mark.parametrize("number", range(len(SCHEMAS)))
+async def test_reads_of_a_payload_end_and_the_payload_shows_the_write(
+    world: World, limited: float, number: int
+) -> None:
+    """After the end, the operation writes nothing more."""
+    products = "c0", f"new{number}"
+    writes = [
+        f'{one}: updateProduct(input: {{productId: "{one}", title: "T{number}"}})'
+        f" {{ product {{ title {LARGEST} }} }}"
+        for one in products
+    ]
+    text = f"mutation {{ {' '.join(writes)} }}"
+    answer = await executed(number, world[0], None, OF_ALL, text)
+    assert {error.extensions["code"] for error in answer.errors} == {"QUERY_TOO_COSTLY"}
+    shown = {"title": f"T{number}", "group": {"comments": None}}
+    assert answer.data == {products[0]: {"product": shown}, products[1]: None}
+    assert limited < answer.extensions["cost"]["actual"]["rcu"] < 2 * limited
+    details = await Stores(world[0]).products.details(products)
+    assert details.keys() == {products[0]}
