@@ -4,10 +4,13 @@ import asyncio
 from multiprocessing.connection import Connection as Pipe
 
 from dal.dynamodb.table import TableAddress, connect, connect_streams
+from dal.stream import follower as following
 from dal.stream.follower import follow, open_follower
 
 
 def run(connection: TableAddress, ready: Pipe) -> None:
+    # Without pauses, the follower is always in a round, so each kill interrupts a round.
+    following.READ_EVERY = following.LONGEST_PAUSE = 0.0
     asyncio.run(_follow(connection, ready))
 
 

@@ -3,8 +3,9 @@
 import asyncio
 import multiprocessing
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from itertools import islice
 
 import pytest
 
@@ -21,35 +22,42 @@ PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["tests.dal.stream.process"])
 
 
+SHARE = 100
+"""The number of new writes for each follower. So no follower waits for records of a program that
+has written everything."""
+
+
 @SECOND_IN_SOAK
 @pytest.mark.parametrize(
     "kills", [4, pytest.param(50, marks=pytest.mark.soak)], ids=["4-kills", "50-kills"]
 )
 async def test_killed_followers_count_once(streamed: Table, streams: Streams, kills: int) -> None:
     chance = random.Random(kills)
-    stop = asyncio.Event()
-    writing = asyncio.create_task(write_until(stop, streamed, seed=kills))
-    reached = [await sequence(streamed, streams)]
-    for number in range(kills):
-        async with living(connection_of(streamed)):
-            if number % 2:
-                async with asyncio.timeout(60):
-                    while await sequence(streamed, streams) == reached[-1]:  # noqa: ASYNC110 - polled
-                        await asyncio.sleep(0.01)
-            await asyncio.sleep(chance.uniform(0, 0.2))
-        reached.append(await sequence(streamed, streams))
-    stop.set()
-    await writing
+    shares = asyncio.Semaphore(0)
+    sequence = await sequence_in(streamed, streams)
+    reached = [await sequence()]
+    async with asyncio.TaskGroup() as writing:
+        writing.create_task(write_shares(shares, streamed, kills))
+        for number in range(kills):
+            async with living(connection_of(streamed)):
+                shares.release()
+                if number % 2:
+                    async with asyncio.timeout(60):
+                        while await sequence() == reached[-1]:  # noqa: ASYNC110 - polled
+                            await asyncio.sleep(0.01)
+                await asyncio.sleep(chance.uniform(0, 0.2))
+            reached.append(await sequence())
     await catch_up(streamed, streams)
     assert reached == sorted(reached)
     await check_all(streamed)
 
 
-async def write_until(stop: asyncio.Event, table: Table, seed: int) -> None:
-    for step in history(seed, 20_000):
-        await write_raw(table, [step])
-        if stop.is_set():
-            return
+async def write_shares(shares: asyncio.Semaphore, table: Table, count: int) -> None:
+    """Write a share of a history whenever the test releases one, until all are written."""
+    steps = history(count, count * SHARE)
+    for _ in range(count):
+        await shares.acquire()
+        await write_raw(table, islice(steps, SHARE))
 
 
 @asynccontextmanager
@@ -70,9 +78,17 @@ async def living(connection: TableAddress) -> AsyncIterator[None]:
         there.close()
 
 
-async def sequence(table: Table, streams: Streams) -> int:
-    """Return the sequence number of the last counted record of the only shard."""
+async def sequence_in(table: Table, streams: Streams) -> Callable[[], Awaitable[int]]:
+    """Return a function that reads the sequence number of the only shard's last counted record.
+
+    The function does not list the shards, because ``Streams`` lists them twice a second at most.
+    """
     arn = str(await admin.stream(table))
     (shard,) = (await streams.describe(arn)).shards
-    checkpoints = await Checkpoints(table, label_of(arn)).read([shard.shard_id])
-    return int(checkpoints[shard.shard_id].sequence or "0")
+    checkpoints = Checkpoints(table, label_of(arn))
+
+    async def sequence() -> int:
+        checkpoint = (await checkpoints.read([shard.shard_id]))[shard.shard_id]
+        return int(checkpoint.sequence or "0")
+
+    return sequence
