@@ -9,7 +9,7 @@ from dal.stream.follower import follow, open_follower
 
 
 def run(connection: TableAddress, ready: Pipe) -> None:
-    # Without pauses, the follower is always in a round, so each kill interrupts a round.
+    # Without pauses between the rounds, nearly every kill interrupts a round.
     following.READ_EVERY = following.LONGEST_PAUSE = 0.0
     asyncio.run(_follow(connection, ready))
 
