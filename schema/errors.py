@@ -3,13 +3,6 @@
 from enum import StrEnum
 from functools import partial
 
-from dal.analytics.errors import (
-    AWAY,
-    NOT_SET_UP,
-    AnalyticsFailedError,
-    AnalyticsMissingError,
-    AnalyticsUnavailableError,
-)
 from dal.dynamodb.errors import (
     CircuitOpenError,
     ConflictError,
@@ -24,6 +17,13 @@ from dal.errors import NotFoundError
 from dal.live.log import SlowListenerError
 from dal.query.errors import InvalidCursorError, NoIndexError, TooManySegmentsError
 from dal.table.errors import InvalidArgumentError
+from features.analytics.errors import (
+    AWAY,
+    NOT_SET_UP,
+    AnalyticsFailedError,
+    AnalyticsMissingError,
+    AnalyticsUnavailableError,
+)
 from resolvers.authorization import ForbiddenError, UnauthenticatedError
 from resolvers.context import NotAvailableError
 from schema.execution.errors import KnownError

@@ -8,13 +8,14 @@ from typing import Annotated, ClassVar
 import strawberry
 
 from dal import model
-from dal.analytics import questions
 from dal.counts import counts
 from dal.model.votes import Highlights
 from dal.query import pagination
 from dal.query.plan import PlanBasis
-from resolvers import analytics, products, statistics, votes
-from schema.analytics import Trend
+from features.analytics import questions
+from features.analytics import resolvers as analytics
+from features.analytics.types import Trend
+from resolvers import products, statistics, votes
 from schema.comments import Comment, CommentConnection
 from schema.costs import NEWEST, NOTHING, OF_PRODUCT, QUESTION, ROW, WRITE
 from schema.execution.facts import PUBLIC, Reads, facts

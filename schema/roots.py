@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import strawberry
 
 from dal import model
-from dal.analytics import questions
 from dal.live import changes
 from dal.model import standings
 from dal.model.moderation import QueueKind
@@ -17,8 +16,10 @@ from dal.query import pagination
 from dal.repositories.leaderboard import RANKS_BYTES
 from dal.repositories.moderation import QUEUE_REQUESTS
 from dal.repositories.orders import OPEN_PAGE_REQUESTS
+from features.analytics import questions
+from features.analytics import resolvers as analytics
+from features.analytics.types import Movers
 from resolvers import (
-    analytics,
     blocks,
     comments,
     leaderboard,
@@ -30,7 +31,6 @@ from resolvers import (
 )
 from resolvers import nodes as node_resolvers
 from resolvers import products as product_resolvers
-from schema.analytics import Movers
 from schema.blocks import BlockedUserConnection, BlockMutation
 from schema.comments import Author, Comment, CommentEvent, CommentMutation
 from schema.costs import KEY, NOTHING, PAGE, QUESTION, ROW, TWO_KEYS

@@ -2,11 +2,8 @@
 
 import stat
 from collections.abc import AsyncIterator, Iterator
-from enum import StrEnum
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from dal.counts.mode import MaintenanceStore
@@ -17,10 +14,11 @@ from dal.entities import INDEXES
 from dal.repositories.documents import DocumentRepository
 from dal.table.definition import differences, listed
 from dal.table.errors import DalError
-from server.analytics import open_analytics
+from features.analytics import exporting as analytics
 from server.auth.issuer import Issuer, KeysUnavailableError
 from server.auth.secret import FILE_NAME, secret_source
 from server.errors import CommandError, installing
+from server.findings import Finding, danger, ok, warning
 from server.http.middleware import is_loopback
 from server.local_engine.data_directory import DataDirectory
 from server.local_engine.storage import open_store
@@ -29,30 +27,6 @@ from server.services import schema_of, trusted_documents
 from server.settings import Settings
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
-
-
-class Level(StrEnum):
-    """The level of a finding.
-
-    An operator must not open the server to the internet if a finding has the level ``danger``.
-    """
-
-    OK = "ok"
-    WARNING = "warning"
-    DANGER = "danger"
-
-
-class Finding(NamedTuple):
-    """One line of the report."""
-
-    level: Level
-    subject: str
-    sentence: str
-
-
-ok = partial(Finding, Level.OK)
-warning = partial(Finding, Level.WARNING)
-danger = partial(Finding, Level.DANGER)
 
 
 async def findings(settings: Settings) -> AsyncIterator[Finding]:
@@ -77,7 +51,7 @@ async def findings(settings: Settings) -> AsyncIterator[Finding]:
         yield one
     yield backup(settings)
     yield await redis(settings)
-    yield await analytics(settings)
+    yield await analytics.checked(settings)
 
 
 def is_public(settings: Settings) -> bool:
@@ -362,20 +336,3 @@ async def redis(settings: Settings) -> Finding:
     except (RedisError, OSError, TypeError, ValueError) as error:
         return danger("Redis", f"it cannot be used ({error}), so live comments would not work.")
     return ok("Redis", "it responds.")
-
-
-async def analytics(settings: Settings) -> Finding:
-    """Check that ClickHouse responds, if the settings use it for trends."""
-    if settings.analytics_url is None:
-        return ok("ClickHouse", "not configured.")
-    try:
-        opened = await open_analytics(settings)
-        try:
-            filled = await opened.export()
-        finally:
-            await opened.close()
-    except DalError as error:
-        return warning("ClickHouse", f"trends fail: {error}")
-    if filled is None:
-        return warning("ClickHouse", "it has no comments yet: run `marginalia analytics refresh`.")
-    return ok("ClickHouse", f"it has {filled.rows:,} comments.")

@@ -26,7 +26,6 @@ def _is_redis_url(text: str) -> bool:
     return parts.scheme in {"redis", "rediss"} and bool(parts.hostname) and database
 
 
-_CLICKHOUSE_URL = (is_url, "is not a URL such as http://user:password@127.0.0.1:8123.")
 _REDIS_URL = (
     _is_redis_url,
     "is not a URL such as redis://127.0.0.1:6379/0, rediss://host:6379 or unix:///run/redis.sock.",
@@ -174,19 +173,5 @@ class LiveSettings:
         "subscriptions. If the URL has a password, set the environment variable instead, because "
         "other users of the machine can see options.",
         check=_REDIS_URL,
-        secret=True,
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class AnalyticsSettings:
-    """The settings of trends and movers."""
-
-    analytics_url: str | None = _store(
-        None,
-        "URL of ClickHouse's HTTP interface, such as http://127.0.0.1:8123. ClickHouse then "
-        "computes trends and movers. By default, DuckDB computes them from files in the data "
-        "directory.",
-        check=_CLICKHOUSE_URL,
         secret=True,
     )

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any, TypeAlias
 
-from dal.analytics.service import Analytics
 from dal.dynamodb.table import Table
 from dal.live import erasures
 from dal.live.log import Broker, InProcessBroker, Log
@@ -19,10 +18,11 @@ from dal.model.moderation import Moderation
 from dal.repositories.documents import DocumentRepository
 from dal.repositories.photo_uploads import PhotoUploads
 from dal.stores import Stores
+from features.analytics.exporting import analytics_of
+from features.analytics.service import Analytics
 from schema.build import build_schema
 from schema.execution.executable_schema import ExecutableSchema
 from schema.execution.trusted_documents import TrustedDocuments
-from server.analytics import analytics_of
 from server.auth.authenticator import Authenticator, SignInCode
 from server.auth.claims import ClaimRules
 from server.auth.issuer import Issuer

@@ -14,9 +14,9 @@ from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from features.analytics.settings import AnalyticsSettings
 from server.errors import CommandError
 from server.feature_settings import (
-    AnalyticsSettings,
     DemoSettings,
     DocumentSettings,
     FederationSettings,

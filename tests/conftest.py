@@ -19,13 +19,13 @@ from filelock import FileLock
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
-from dal.analytics import service
 from dal.dynamodb import gate, retries
 from dal.dynamodb.table import Table, TableAddress, connect
 from dal.maintenance.tables import create_table
 from dal.repositories.comments import CommentRepository
 from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
+from features.analytics import service
 from schema.execution import documents
 from tests.amazon import Amazon
 from tests.engines import dynoxide, ministack

@@ -53,7 +53,7 @@ REFUSALS = (DalError, GraphQLError, HTTPException, PageFault, ValueError)
 PRODUCT = ("dal", "pages", "resolvers", "schema", "server")
 
 OPERATORS = {
-    "dal/analytics/clickhouse_store.py",
+    "features/analytics/clickhouse_store.py",
     "server/cli/commands/token.py",
     "server/importer/text_rows.py",
 }

@@ -39,73 +39,73 @@ class Command:
 
 COMMANDS = {
     "serve": Command(
-        "serve",
+        "server.cli.commands.serve",
         "Run the server: GraphQL, GraphiQL and HTML pages.",
         "marginalia serve --demo",
     ),
     "load": Command(
-        "load",
+        "server.cli.commands.load",
         "Load comments, products, orders or other rows from a file.",
         "marginalia load reviews.csv --map product_id=ProductId --set language=en",
     ),
     "export": Command(
-        "export",
+        "server.cli.commands.export",
         "Export rows to JSONL, CSV or Parquet files. 'load' can read the files.",
         "marginalia export --output shop-monday",
     ),
     "explain": Command(
-        "explain",
+        "server.cli.commands.explain",
         "Read a page of comments, and print the index, key ranges and cost of the read.",
         "marginalia explain B000G6RYNE --rating 4 --rating 5 --language en",
     ),
     "token": Command(
-        "token",
+        "server.cli.commands.token",
         "Print a JWT. Clients need a JWT to write.",
         "marginalia token --user ana --role moderator",
     ),
     "documents": Command(
-        "documents",
+        "server.cli.commands.documents",
         "Register or list GraphQL documents, which clients then request by id.",
         "marginalia documents add persisted_queries.json",
         ("add", "list_"),
     ),
     "table": Command(
-        "table",
+        "server.cli.commands.table",
         "Create, upgrade or describe the table, print its data model, or allow only one comment "
         "per person and product.",
         "marginalia table workbench > marginalia.json",
         ("create", "upgrade", "describe", "one_per_person", "workbench"),
     ),
     "stats": Command(
-        "stats",
+        "server.cli.commands.stats",
         "Rebuild or verify the statistics, or update them from the table's stream.",
         "marginalia stats verify",
         ("rebuild", "verify", "follow"),
     ),
     "user": Command(
-        "user",
+        "server.cli.commands.user",
         "Block or unblock a user, list blocked users, or export or erase a user's data.",
         "marginalia user export bob --output bob.json",
         ("block", "unblock", "blocked", "export", "erase"),
     ),
     "analytics": Command(
-        "analytics",
+        "features.analytics.commands",
         "Fill the analytics store, or print trends and the products that changed most.",
         "marginalia analytics trend B000G6RYNE --interval month",
         ("refresh", "trend", "movers"),
     ),
     "backup": Command(
-        "backup",
+        "server.cli.commands.backup",
         "Write the embedded engine's data to one file. Servers may run meanwhile.",
         "marginalia backup marginalia-monday.db",
     ),
     "restore": Command(
-        "backup",
+        "server.cli.commands.backup",
         "Replace the embedded engine's data with a backup.",
         "marginalia restore marginalia-monday.db",
     ),
     "schema": Command(
-        "serve",
+        "server.cli.commands.serve",
         "Print the GraphQL schema.",
         "marginalia schema > schema.graphql",
     ),
@@ -197,7 +197,7 @@ def main() -> None:
 
 def _register(app: typer.Typer, name: str, command: Command, *, wanted: bool) -> None:
     example = f"Example: {command.example}"
-    module = import_module(f"server.cli.commands.{command.module}") if wanted else None
+    module = import_module(command.module) if wanted else None
     if module is not None and command.actions:
         group = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
         for action in command.actions:

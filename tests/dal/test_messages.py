@@ -10,10 +10,6 @@ from typing import Any, cast
 import pytest
 
 from dal import sorted_lists
-from dal.analytics.clickhouse_store import REPLACED
-from dal.analytics.duckdb_store import _converting_errors
-from dal.analytics.errors import NOT_FILLED, AnalyticsFailedError
-from dal.analytics.questions import Interval, Span
 from dal.counts.mode import Maintenance, MaintenanceStore, check_alone
 from dal.dynamodb import admin, gate
 from dal.dynamodb.errors import (
@@ -35,6 +31,10 @@ from dal.stream.lambda_handler import apply, handler
 from dal.table.definition import refuse_outdated, table_definition
 from dal.table.errors import InvalidArgumentError, StoreRefusedError
 from dal.table.items import Item
+from features.analytics.clickhouse_store import REPLACED
+from features.analytics.duckdb_store import _converting_errors
+from features.analytics.errors import NOT_FILLED, AnalyticsFailedError
+from features.analytics.questions import Interval, Span
 from tests.dal.entities.test_idempotency import keyed
 from tests.strategies import ORDINARY, comment, order
 

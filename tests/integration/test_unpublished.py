@@ -34,7 +34,7 @@ from dal.stores import Stores
 from dal.stream.applier import changes_of
 from dal.table.items import Item
 from dal.writes.overwrite import Outcome
-from server.analytics import refresh
+from features.analytics.exporting import refresh
 from server.local_engine.storage import Store
 from server.settings import Settings
 from tests.dal.repositories.test_observer import Recorder

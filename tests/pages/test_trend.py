@@ -7,17 +7,17 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dal.analytics.duckdb_store import DuckDBStore
-from dal.analytics.questions import Interval, Span, TrendQuestion
-from dal.analytics.service import Analytics
-from dal.analytics.store import Export, Question, Result
 from dal.dynamodb.table import Table
 from dal.model import Comment
+from features.analytics.duckdb_store import DuckDBStore
+from features.analytics.questions import Interval, Span, TrendQuestion
+from features.analytics.service import Analytics
+from features.analytics.store import Export, Question, Result
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.services import services_of
 from server.settings import Settings
-from tests.dal.analytics.oracle import write_export
+from tests.features.analytics.oracle import write_export
 from tests.pages.conftest import COMMENT, SECRET, Parsed, client_of, invalid_html, stored
 
 EXPORTED = datetime(2026, 1, 1, 12, 5, tzinfo=UTC)

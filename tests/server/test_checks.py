@@ -16,8 +16,9 @@ from dal.entities import INDEXES
 from dal.maintenance.tables import create_table
 from dal.table.definition import table_definition
 from server import checks
-from server.checks import Finding, Level, findings
+from server.checks import findings
 from server.errors import USAGE
+from server.findings import Finding, Level, ok
 from server.local_engine.data_directory import DataDirectory
 from server.local_engine.storage import open_table
 from server.settings import Settings
@@ -125,9 +126,7 @@ async def test_a_reachable_issuer_is_reported(address: str, tmp_path: Path) -> N
 @NEEDS_REDIS
 async def test_a_reachable_redis_is_reported() -> None:
     with redis_server() as server:
-        assert await checks.redis(Settings(redis_url=server.url)) == checks.ok(
-            "Redis", "it responds."
-        )
+        assert await checks.redis(Settings(redis_url=server.url)) == ok("Redis", "it responds.")
 
 
 def test_files_that_other_users_can_read_are_reported(tmp_path: Path) -> None:

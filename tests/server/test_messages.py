@@ -7,6 +7,7 @@ import pytest
 
 from server import checks
 from server.errors import CommandError
+from server.findings import Finding
 from server.manifests import read_manifests
 from server.moderation import moderation_of
 from server.settings import Settings
@@ -135,7 +136,7 @@ def test_a_message(
     assert str(caught.value) == sentence
 
 
-FINDINGS: list[tuple[Callable[[], checks.Finding], str]] = [
+FINDINGS: list[tuple[Callable[[], Finding], str]] = [
     (
         lambda: checks.transport(Settings(host="0.0.0.0")),
         (
@@ -159,7 +160,7 @@ FINDINGS: list[tuple[Callable[[], checks.Finding], str]] = [
 
 @pytest.mark.parametrize(("check", "sentence"), FINDINGS, ids=[text for _, text in FINDINGS])
 def test_a_finding(
-    check: Callable[[], checks.Finding],
+    check: Callable[[], Finding],
     sentence: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

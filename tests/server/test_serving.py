@@ -6,10 +6,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dal.analytics.service import Analytics
 from dal.counts import deferred
 from dal.dynamodb.table import Table
 from dal.stores import Stores
+from features.analytics.service import Analytics
 from server.serving import open_application
 from server.settings import Settings
 from tests import oracle

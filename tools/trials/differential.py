@@ -30,15 +30,15 @@ from graphql import GraphQLSchema, parse
 from graphql.execution import get_variable_values
 from graphql.execution.values import VariableValues
 
-from dal.analytics.duckdb_store import DuckDBStore
-from dal.analytics.service import Analytics
-from dal.analytics.store import AnalyticsStore
 from dal.dynamodb.table import Table, TableAddress, connect
 from dal.live.log import Broker, InProcessBroker
 from dal.maintenance.tables import create_table
 from dal.model import OrderStatus
 from dal.model.moderation import ReviewCause
 from dal.stores import Stores
+from features.analytics.duckdb_store import DuckDBStore
+from features.analytics.service import Analytics
+from features.analytics.store import AnalyticsStore
 from schema.build import build_schema
 from schema.execution.compiled.fields import Selection
 from schema.execution.compiled.operation import CompiledOperation
@@ -48,8 +48,8 @@ from server.auth.authenticator import Authenticator
 from server.services import services_of
 from server.settings import NO_RATE_LIMIT, Settings
 from tests import bulk, organizations
-from tests.dal.analytics.oracle import write_export
 from tests.engines import dynoxide
+from tests.features.analytics.oracle import write_export
 from tests.moderating import held_for
 from tests.server.http.listening import listening
 from tests.server.serving import SECRET, bearer

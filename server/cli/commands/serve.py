@@ -7,9 +7,10 @@ import typer
 
 from schema.build import build_schema
 from schema.federation import subgraph_sdl
-from server.checks import Level, findings
+from server.checks import findings
 from server.cli.options import takes
 from server.errors import DIFFERS
+from server.findings import Level
 from server.run import run
 from server.settings import ORDER, Settings
 

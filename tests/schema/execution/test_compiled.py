@@ -14,10 +14,10 @@ from graphql import get_named_type, is_interface_type, is_leaf_type, parse
 from strawberry import Schema
 from strawberry.relay.utils import to_base64
 
-from dal.analytics.service import Analytics
 from dal.dynamodb.table import Table
 from dal.live.log import InProcessBroker, Log
 from dal.stores import Stores
+from features.analytics.service import Analytics
 from resolvers.context import Context, Viewer
 from schema.execution.compiled.operation import CompiledOperation
 from schema.execution.selections import operations_of

@@ -2,7 +2,7 @@
 
 The store works with every ClickHouse release since 18.16. ClickHouse's type DateTime has whole
 seconds, in the years 1970 to 2105. So the store omits comments before FIRST (1970-01-05), and from
-END (2105-12-31) on. ``dal.analytics.sql`` explains these two dates.
+END (2105-12-31) on. ``features.analytics.sql`` explains these two dates.
 """
 
 import re
@@ -17,19 +17,19 @@ import duckdb
 import httpx
 import orjson
 
-from dal.analytics import sql as questions_sql
-from dal.analytics.errors import (
+from features.analytics import sql as questions_sql
+from features.analytics.errors import (
     NOT_FILLED,
     AnalyticsFailedError,
     AnalyticsMissingError,
     AnalyticsUnavailableError,
 )
-from dal.analytics.sql import END, FIRST
-from dal.analytics.store import Export, Question, Result
+from features.analytics.sql import END, FIRST
+from features.analytics.store import Export, Question, Result
 
 SECONDS = 60.0
 """Maximum seconds that a request waits for the server. Questions have a shorter deadline: see
-``dal.analytics.service``."""
+``features.analytics.service``."""
 
 REPLACED = "Another refresh has replaced this one: run `marginalia analytics refresh` again."
 

@@ -19,9 +19,9 @@ from typing import Any, TypeVar
 import duckdb
 import orjson
 
-from dal.analytics import sql as questions_sql
-from dal.analytics.errors import AnalyticsFailedError
-from dal.analytics.store import Export, Question, Result
+from features.analytics import sql as questions_sql
+from features.analytics.errors import AnalyticsFailedError
+from features.analytics.store import Export, Question, Result
 
 THREADS = 2
 """Maximum questions at the same time, and the number of threads that DuckDB uses for all questions

@@ -8,7 +8,10 @@ from typing import Annotated
 import typer
 from rich.table import Table as Grid
 
-from dal.analytics.questions import (
+from dal.model import rules
+from features.analytics.exporting import analytics_of
+from features.analytics.exporting import refresh as fill
+from features.analytics.questions import (
     AT_LEAST,
     Interval,
     MovedBy,
@@ -20,10 +23,7 @@ from dal.analytics.questions import (
     Trend,
     TrendQuestion,
 )
-from dal.analytics.service import Analytics
-from dal.model import rules
-from server.analytics import analytics_of
-from server.analytics import refresh as fill
+from features.analytics.service import Analytics
 from server.cli.console import console
 from server.cli.long_running import long_running, scanning
 from server.cli.options import STORE, takes

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from dal.analytics.questions import Interval, MovedBy, MoversQuestion, Span, TrendQuestion
-from dal.analytics.service import Analytics
-from dal.analytics.store import AnalyticsStore
 from dal.model import Comment
-from tests.dal.analytics import oracle
+from features.analytics.questions import Interval, MovedBy, MoversQuestion, Span, TrendQuestion
+from features.analytics.service import Analytics
+from features.analytics.store import AnalyticsStore
 from tests.dal.stream.histories import PRODUCTS, Step, history
+from tests.features.analytics import oracle
 from tests.oracle import START
 
 EXPORTED = datetime(2026, 1, 1, tzinfo=UTC)

@@ -8,8 +8,8 @@ from pathlib import Path
 import duckdb
 import orjson
 
-from dal.analytics.questions import Interval, MovedBy
 from dal.model import Comment
+from features.analytics.questions import Interval, MovedBy
 
 Point = tuple[datetime, tuple[int, ...]]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dal.analytics.clickhouse_store import ClickHouseStore
-from dal.analytics.duckdb_store import DuckDBStore
-from dal.analytics.store import AnalyticsStore
+from features.analytics.clickhouse_store import ClickHouseStore
+from features.analytics.duckdb_store import DuckDBStore
+from features.analytics.store import AnalyticsStore
 from tests.engines import CLICKHOUSE, clickhouse
 
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from strawberry import Schema
 
-from dal.analytics.duckdb_store import DuckDBStore
-from dal.analytics.errors import AWAY, NOT_SET_UP
-from dal.analytics.service import Analytics, open_store
-from dal.analytics.store import AnalyticsStore
 from dal.dynamodb.table import Table
 from dal.stores import Stores
+from features.analytics.duckdb_store import DuckDBStore
+from features.analytics.errors import AWAY, NOT_SET_UP
+from features.analytics.service import Analytics, open_store
+from features.analytics.store import AnalyticsStore
 from resolvers.context import Context, Viewer
-from tests.dal.analytics.oracle import write_export
+from tests.features.analytics.oracle import write_export
 from tests.schema.conftest import ANN, STAFF, Answer, explaining
 from tests.strategies import comment
 

@@ -6,10 +6,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dal.analytics.errors import NOT_INSTALLED, AnalyticsMissingError
-from dal.analytics.service import Analytics, folder_of, open_store
-from dal.analytics.store import AnalyticsStore, Export
+from dal.table.errors import DalError
+from features.analytics.errors import NOT_INSTALLED, AnalyticsMissingError
+from features.analytics.service import Analytics, folder_of, open_store
+from features.analytics.store import AnalyticsStore, Export
 from server.errors import CommandError
+from server.findings import Finding, ok, warning
 from server.settings import Settings
 
 if TYPE_CHECKING:
@@ -46,6 +48,23 @@ def analytics_of(settings: Settings) -> Analytics:
 async def open_analytics(settings: Settings) -> AnalyticsStore:
     """Open the analytics store. Raise AnalyticsMissingError if the store's package is missing."""
     return await open_store(settings.data_dir, settings.table, settings.analytics_url)
+
+
+async def checked(settings: Settings) -> Finding:
+    """Check that ClickHouse responds, if the settings use it for trends."""
+    if settings.analytics_url is None:
+        return ok("ClickHouse", "not configured.")
+    try:
+        opened = await open_analytics(settings)
+        try:
+            filled = await opened.export()
+        finally:
+            await opened.close()
+    except DalError as error:
+        return warning("ClickHouse", f"trends fail: {error}")
+    if filled is None:
+        return warning("ClickHouse", "it has no comments yet: run `marginalia analytics refresh`.")
+    return ok("ClickHouse", f"it has {filled.rows:,} comments.")
 
 
 async def refresh(settings: Settings, store: "Store", seen: "Progress") -> Export:

@@ -8,14 +8,14 @@ from typing import Any
 import httpx
 import pytest
 
-from dal.analytics import clickhouse_store as clickhouse_module
-from dal.analytics import sql
-from dal.analytics.clickhouse_store import ClickHouseStore
-from dal.analytics.errors import AnalyticsUnavailableError
-from dal.analytics.questions import Interval
-from tests.dal.analytics import oracle
-from tests.dal.analytics.test_answers import EXPORTED
-from tests.dal.analytics.test_duckdb_store import COMMENT, counts, filled
+from features.analytics import clickhouse_store as clickhouse_module
+from features.analytics import sql
+from features.analytics.clickhouse_store import ClickHouseStore
+from features.analytics.errors import AnalyticsUnavailableError
+from features.analytics.questions import Interval
+from tests.features.analytics import oracle
+from tests.features.analytics.test_answers import EXPORTED
+from tests.features.analytics.test_duckdb_store import COMMENT, counts, filled
 
 
 async def test_comments_outside_clickhouses_range_of_dates_are_left_out(

@@ -5,7 +5,9 @@ from typing import Annotated
 
 import strawberry
 
-from dal.analytics.questions import (
+from dal.model import Product, rules
+from dal.table.errors import InvalidArgumentError
+from features.analytics.questions import (
     AT_LEAST,
     Interval,
     MovedBy,
@@ -15,9 +17,7 @@ from dal.analytics.questions import (
     Trend,
     TrendQuestion,
 )
-from dal.analytics.service import Analytics
-from dal.model import Product, rules
-from dal.table.errors import InvalidArgumentError
+from features.analytics.service import Analytics
 from resolvers.authorization import require_staff, require_viewer
 from resolvers.selection import DEFAULT_SIZE, MAX_ROWS, Info, Languages
 from schema.execution.facts import Effect, argument_fact

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 
 from sqlglot import exp, select
 
-from dal.analytics.questions import Interval, MovedBy, Period
 from dal.model import RATINGS
+from features.analytics.questions import Interval, MovedBy, Period
 
 FIRST, END = datetime(1970, 1, 5, tzinfo=UTC), datetime(2105, 12, 31, tzinfo=UTC)
 """ClickHouse tables contain the comments from FIRST (included) to END (excluded). Every ClickHouse

@@ -13,7 +13,10 @@ from typing import Any, ClassVar, TypeVar
 
 from cachetools import LRUCache
 
-from dal.analytics.errors import (
+from dal.dynamodb.concurrency import SharedReads
+from dal.model import Product
+from dal.table.errors import InvalidArgumentError
+from features.analytics.errors import (
     BUSY,
     NOT_FILLED,
     NOT_INSTALLED,
@@ -22,7 +25,7 @@ from dal.analytics.errors import (
     AnalyticsMissingError,
     AnalyticsUnavailableError,
 )
-from dal.analytics.questions import (
+from features.analytics.questions import (
     MAX_POINTS,
     Mover,
     Movers,
@@ -38,10 +41,7 @@ from dal.analytics.questions import (
     refuse_many,
     start_of,
 )
-from dal.analytics.store import AnalyticsStore, Export, Question
-from dal.dynamodb.concurrency import SharedReads
-from dal.model import Product
-from dal.table.errors import InvalidArgumentError
+from features.analytics.store import AnalyticsStore, Export, Question
 
 MAX_WAITING_QUESTIONS = 16
 """Maximum number of different questions that a process asks the analytics store at the same time,
@@ -159,11 +159,11 @@ async def open_store(directory: Path, table: str, url: str | None) -> AnalyticsS
     def opened() -> AnalyticsStore:
         try:
             if url is not None:
-                from dal.analytics.clickhouse_store import ClickHouseStore  # noqa: PLC0415
+                from features.analytics.clickhouse_store import ClickHouseStore  # noqa: PLC0415
 
                 return ClickHouseStore(url, table)
-            from dal.analytics import sql  # noqa: F401, PLC0415 - takes 0.1 s: do it in this thread
-            from dal.analytics.duckdb_store import DuckDBStore  # noqa: PLC0415 - an optional package
+            from features.analytics import sql  # noqa: F401, PLC0415 - takes 0.1 s: do it in this thread
+            from features.analytics.duckdb_store import DuckDBStore  # noqa: PLC0415 - an optional package
 
             return DuckDBStore(folder_of(directory, table))
         except ImportError:
@@ -188,7 +188,7 @@ async def _rows(
 
 
 async def _trend(question: TrendQuestion, store: AnalyticsStore, export: Export) -> Trend:
-    from dal.analytics import sql  # noqa: PLC0415 - importing sqlglot takes 0.1 s
+    from features.analytics import sql  # noqa: PLC0415 - importing sqlglot takes 0.1 s
 
     span = question.span
     bounds = (
@@ -225,7 +225,7 @@ def _numbers(span: Span, found: dict[int, Any]) -> range:
 
 
 async def _movers(question: MoversQuestion, store: AnalyticsStore, export: Export) -> Movers:
-    from dal.analytics import sql  # noqa: PLC0415 - see _trend
+    from features.analytics import sql  # noqa: PLC0415 - see _trend
 
     interval = question.interval
     later = number_of(interval, question.later or export.began)

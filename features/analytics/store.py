@@ -10,7 +10,7 @@ import orjson
 
 Question = Callable[[Any], Any]
 """A function that receives the subquery of all comments, and returns the query that answers a
-question. Both are sqlglot expressions: see ``dal.analytics.sql``."""
+question. Both are sqlglot expressions: see ``features.analytics.sql``."""
 
 Row = Sequence[Any]
 

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from dal.analytics.questions import Interval, Span, Trend, TrendQuestion
 from dal.dynamodb.table import Table, TableAddress
 from dal.model import Comment
 from dal.stores import Stores
-from server.analytics import analytics_of, refresh
+from features.analytics.exporting import analytics_of, refresh
+from features.analytics.questions import Interval, Span, Trend, TrendQuestion
 from server.local_engine.storage import Store
 from server.settings import Settings
-from tests.dal.analytics import oracle
 from tests.dal.stream.histories import PRODUCTS, history
+from tests.features.analytics import oracle
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.analytics.questions import MAX_POINTS, Interval, Span, number_of, period
 from dal.table.errors import InvalidArgumentError
-from tests.dal.analytics import oracle
+from features.analytics.questions import MAX_POINTS, Interval, Span, number_of, period
+from tests.features.analytics import oracle
 
 instants = st.datetimes(
     datetime(1, 1, 3),  # noqa: DTZ001 - hypothesis adds the zone

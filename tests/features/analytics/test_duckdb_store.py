@@ -11,19 +11,19 @@ from typing import Any
 import duckdb
 import pytest
 
-from dal.analytics import sql
-from dal.analytics.duckdb_store import DuckDBStore
-from dal.analytics.errors import (
+from dal.model import Comment
+from features.analytics import sql
+from features.analytics.duckdb_store import DuckDBStore
+from features.analytics.errors import (
     NOT_FILLED,
     AnalyticsFailedError,
     AnalyticsUnavailableError,
 )
-from dal.analytics.questions import Interval, Span, TrendQuestion
-from dal.analytics.service import MAX_WAITING_QUESTIONS, open_store
-from dal.analytics.store import AnalyticsStore, Export, Question, Result
-from dal.model import Comment
-from tests.dal.analytics import oracle
-from tests.dal.analytics.test_answers import EXPORTED, asked_of
+from features.analytics.questions import Interval, Span, TrendQuestion
+from features.analytics.service import MAX_WAITING_QUESTIONS, open_store
+from features.analytics.store import AnalyticsStore, Export, Question, Result
+from tests.features.analytics import oracle
+from tests.features.analytics.test_answers import EXPORTED, asked_of
 
 COMMENT = Comment("c", "p", "u", 5, "en", "", "", datetime(2024, 1, 1, tzinfo=UTC))
 ASKED = TrendQuestion("p", Span(Interval.MONTH))
@@ -72,7 +72,7 @@ async def test_an_empty_or_missing_store_says_how_to_fill_or_install_it(
 ) -> None:
     with pytest.raises(AnalyticsUnavailableError, match=NOT_FILLED):
         await counts(duckdb_store)
-    for module in ("dal.analytics.duckdb_store", "dal.analytics.clickhouse_store"):
+    for module in ("features.analytics.duckdb_store", "features.analytics.clickhouse_store"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, "duckdb", None)
     for url in (None, "http://127.0.0.1:1"):
@@ -150,11 +150,11 @@ async def test_a_question_that_takes_too_long_is_interrupted(
     duckdb_store: DuckDBStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await filled(duckdb_store, tmp_path)
-    monkeypatch.setattr("dal.analytics.service.DEADLINE", 0.3)
+    monkeypatch.setattr("features.analytics.service.DEADLINE", 0.3)
     endless = (
         "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range % 7 = b.range % 5"
     )
-    monkeypatch.setattr("dal.analytics.sql.duckdb", lambda _: endless)
+    monkeypatch.setattr("features.analytics.sql.duckdb", lambda _: endless)
     with pytest.raises(AnalyticsUnavailableError, match="too long"):
         await counts(duckdb_store)
     monkeypatch.undo()

@@ -8,8 +8,8 @@ from typing import Annotated
 import strawberry
 
 from dal import model
-from dal.analytics import questions
-from dal.analytics.questions import MAX_POINTS, Interval
+from features.analytics import questions
+from features.analytics.questions import MAX_POINTS, Interval
 from schema.costs import listed
 from schema.execution.facts import EXPLAINED, REQUESTED, facts
 from schema.statistics import RatingCount
@@ -44,7 +44,7 @@ _AS_OF = (
 
 @strawberry.type(description="How the analytics store computed the result.")
 class AnalyticsSource:
-    """The GraphQL type of ``dal.analytics.questions.Source``."""
+    """The GraphQL type of ``features.analytics.questions.Source``."""
 
     store: str = strawberry.field(description="`DuckDB` or `ClickHouse`.")
     sql: str = strawberry.field(description="SQL statement that the store executed.")
@@ -58,7 +58,7 @@ class AnalyticsSource:
 
 @strawberry.type(description="The comments created in one period.")
 class TrendPoint:
-    """The GraphQL type of ``dal.analytics.questions.TrendPoint``."""
+    """The GraphQL type of ``features.analytics.questions.TrendPoint``."""
 
     start: datetime = strawberry.field(description="Start of the period.")
     count: int = strawberry.field(description="Number of comments created in the period; may be 0.")
@@ -73,7 +73,7 @@ class TrendPoint:
     "without comments are included."
 )
 class Trend:
-    """The GraphQL type of ``dal.analytics.questions.Trend``."""
+    """The GraphQL type of ``features.analytics.questions.Trend``."""
 
     points: list[TrendPoint] = strawberry.field(
         description="Periods, earliest first. Maximum 400. The list is empty if no comment "
@@ -90,7 +90,7 @@ class Trend:
 
 @strawberry.type(description="A period that includes `start` and excludes `end`.")
 class Period:
-    """The GraphQL type of ``dal.analytics.questions.Period``."""
+    """The GraphQL type of ``features.analytics.questions.Period``."""
 
     start: datetime = strawberry.field(description="Start of the period, inclusive.")
     end: datetime = strawberry.field(description="End of the period, exclusive.")
@@ -98,7 +98,7 @@ class Period:
 
 @strawberry.type(description="Number and mean rating of a product's comments in one period.")
 class PeriodTotals:
-    """The GraphQL type of ``dal.analytics.questions.Totals``."""
+    """The GraphQL type of ``features.analytics.questions.Totals``."""
 
     count: int = strawberry.field(description="Number of comments created in the period; may be 0.")
     average: float | None = strawberry.field(description="Mean rating; null without comments.")
@@ -108,7 +108,7 @@ class PeriodTotals:
     description="A product, with the number and mean rating of its comments in two periods."
 )
 class Mover:
-    """The GraphQL type of ``dal.analytics.questions.Mover``."""
+    """The GraphQL type of ``features.analytics.questions.Mover``."""
 
     product: model.Product = strawberry.field(
         graphql_type=Annotated["Product", strawberry.lazy("schema.products")],
@@ -120,7 +120,7 @@ class Mover:
 
 @strawberry.type(description="The products with the largest changes between two periods.")
 class Movers:
-    """The GraphQL type of ``dal.analytics.questions.Movers``."""
+    """The GraphQL type of ``features.analytics.questions.Movers``."""
 
     earlier: Period = strawberry.field(description="The earlier of the two compared periods.")
     later: Period = strawberry.field(description="The later of the two compared periods.")

@@ -1,1 +1,0 @@
-"""Answers questions about all comments with a columnar store, which has a copy of the comments."""
