@@ -25,6 +25,7 @@ WORKDIR /build
 RUN python -m venv --without-pip /opt/marginalia
 COPY pyproject.toml hatch_build.py constraints.txt README.md LICENSE ./
 COPY dal dal
+COPY features features
 COPY pages pages
 COPY resolvers resolvers
 COPY schema schema
