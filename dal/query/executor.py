@@ -234,7 +234,13 @@ class Executor:
             page = PageSpan(rest, progress.missing, descending)
             if known is not None:
                 known = known.corrected(plan, progress.filtered)
-            plan = optimize(paths, page, known)
+            # Another path with more segments could take more Queries than the page should need.
+            usable = [
+                path
+                for path in paths
+                if path.index is plan.index or path.size <= len(plan.segments)
+            ]
+            plan = optimize(usable, page, known)
             if not paths[0].instead_of:
                 plan = replace(plan, discard_limit=math.inf)
             if self.further is not None:

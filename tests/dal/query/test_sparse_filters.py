@@ -11,7 +11,7 @@ from functools import cache
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dal.catalogue import Order
@@ -101,6 +101,20 @@ selections = st.builds(
 sizes = st.just(1) | st.integers(1, 20)
 
 
+SKEWED = (900, (1, 100, 1, 100, 1), (("a half",) * 3, ("newest",) * 3, *[("a half",) * 3] * 3))
+"""Data of a product whose rating 2 has few rows with flags, contrary to the other ratings."""
+
+
+@example(
+    data=SKEWED,
+    earlier=[],
+    selection=Selection("42", frozenset({1, 2, 5}), frozenset({"fr"}), verified_only=True),
+    size=1,
+    backward=False,
+    from_row=None,
+    plan_by=None,
+    both=False,
+)
 @given(
     data=products,
     earlier=st.lists(st.tuples(selections, sizes, st.booleans()), max_size=3),

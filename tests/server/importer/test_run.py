@@ -135,7 +135,7 @@ async def test_every_row_is_either_written_or_rejected(
     tmp_path_factory: pytest.TempPathFactory, lines: list[str]
 ) -> None:
     path = tmp_path_factory.mktemp("run") / "rejects.jsonl"
-    first = "{}"  # the first bytes must show that the file is JSONL
+    first = "{  }"  # the first bytes must show that the file is JSONL in UTF-8
     content = "".join(f"{line}\n" for line in [first, *lines])
     load = await run(make_load(content, path), RecordingStore().put_many)
     entries = path.read_bytes().count(b"\n") if path.exists() else 0
