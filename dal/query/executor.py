@@ -234,11 +234,11 @@ class Executor:
             page = PageSpan(rest, progress.missing, descending)
             if known is not None:
                 known = known.corrected(plan, progress.filtered)
-            # Another path with more segments could take more Queries than the page should need.
+            # A path that also drops rows, and has more segments, could take too many Queries.
             usable = [
                 path
                 for path in paths
-                if path.index is plan.index or path.size <= len(plan.segments)
+                if path.index is plan.index or path.size <= len(plan.segments) or not path.residual
             ]
             plan = optimize(usable, page, known)
             if not paths[0].instead_of:
