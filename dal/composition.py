@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from dal.counts.boards import BoardCorrection
-from dal.counts.helpful import VoteCorrection
 from dal.dynamodb.table import Table
 from dal.entities.case import commented_id, decode_report, is_case, is_report
 from dal.entities.comment import BY_AUTHOR, is_comment
@@ -22,7 +21,6 @@ from dal.entities.product import PRODUCT_DETAILS, is_details
 from dal.entities.standing import is_standing
 from dal.entities.submission import stored
 from dal.entities.ticket import TICKET, is_ticket
-from dal.entities.vote import decode_vote, is_vote, voted_id
 from dal.kinds import file_kinds
 from dal.kinds.correction import Correction
 from dal.kinds.item_kind import FileKind, ItemKind
@@ -37,6 +35,8 @@ from dal.stores import Stores
 from dal.table.entity import packed, unpacked
 from dal.table.items import Item
 from dal.table.key_parts import unescape
+from features.votes.entity import decode_vote, is_vote, voted_id
+from features.votes.folds import VoteCorrection
 
 
 def _cases(table: Table) -> Cases:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from dal.counts.boards import Boards
 from dal.counts.deferred import DeferredWork
-from dal.counts.helpful import HelpfulFolds
 from dal.counts.mode import MaintenanceStore
 from dal.counts.reader import StatisticsReader
 from dal.dynamodb.table import Table
@@ -21,10 +20,11 @@ from dal.repositories.reports import ReportRepository
 from dal.repositories.standings import StandingRepository
 from dal.repositories.tickets import TicketRepository
 from dal.repositories.users import UserRepository
-from dal.repositories.vote_rule import VoteRule
-from dal.repositories.votes import VoteRepository
 from dal.writes.comments import CommentWriter
 from dal.writes.rules import WriteRule
+from features.votes.folds import HelpfulFolds
+from features.votes.repository import VoteRepository
+from features.votes.write_rule import VoteRule
 
 
 class Stores:

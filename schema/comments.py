@@ -11,7 +11,8 @@ from dal import model
 from dal.live import changes
 from dal.model.rules import MAX_PHOTOS
 from dal.query import pagination
-from resolvers import comments, json_ld, products, users, votes
+from features.votes import resolvers as votes
+from resolvers import comments, json_ld, products, users
 from resolvers.selection import CommentOrder
 from schema.costs import COUNTS, NOTHING, ONCE_A_PAGE, PAGE, ROW, WRITE, listed
 from schema.execution.facts import PUBLIC, facts

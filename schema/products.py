@@ -9,13 +9,14 @@ import strawberry
 
 from dal import model
 from dal.counts import counts
-from dal.model.votes import Highlights
 from dal.query import pagination
 from dal.query.plan import PlanBasis
 from features.analytics import questions
 from features.analytics import resolvers as analytics
 from features.analytics.types import Trend
-from resolvers import products, statistics, votes
+from features.votes import resolvers as votes
+from features.votes.model import Highlights
+from resolvers import products, statistics
 from schema.comments import Comment, CommentConnection
 from schema.costs import NEWEST, NOTHING, OF_PRODUCT, QUESTION, ROW, WRITE
 from schema.execution.facts import PUBLIC, Reads, facts
@@ -122,7 +123,7 @@ class Product(Node):
     )
     highlights: Highlights | None = strawberry.field(
         resolver=votes.highlights,
-        graphql_type=Annotated["ProductHighlights", strawberry.lazy("schema.votes")] | None,
+        graphql_type=Annotated["ProductHighlights", strawberry.lazy("features.votes.types")] | None,
         description="The positive comment and the critical comment with the most helpful votes.",
         # 40 of the largest rows fill two responses of 1 MB.
         metadata=facts(reads=Reads(2, 6.5), public=True),

@@ -19,6 +19,7 @@ from dal.repositories.orders import OPEN_PAGE_REQUESTS
 from features.analytics import questions
 from features.analytics import resolvers as analytics
 from features.analytics.types import Movers
+from features.votes.types import VoteMutation
 from resolvers import (
     blocks,
     comments,
@@ -45,7 +46,6 @@ from schema.products import Product, ProductConnection, ProductMutation
 from schema.tickets import Ticket, TicketConnection, TicketMutation
 from schema.types import Node
 from schema.users import User, UserMutation
-from schema.votes import VoteMutation
 
 
 @strawberry.type(description="The root of all queries.")

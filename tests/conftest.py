@@ -73,7 +73,12 @@ LONG = (
 """Modules that take many seconds with few tests. pytest-xdist would start them last, so they start
 first, the last of this list before the others."""
 
-AMAZON = ("tests/amazon/", "tests/dal/", "tests/integration/")
+AMAZON = (
+    "tests/amazon/",
+    "tests/dal/",
+    "tests/features/votes/test_folds.py",
+    "tests/integration/",
+)
 """The tests that ``--amazon`` runs."""
 
 BARE = ("tests/dal/dynamodb/test_wire.py", "tests/dal/stream/test_kills.py", "tests/dal/live/")

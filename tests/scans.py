@@ -50,7 +50,7 @@ from tests.engines import ROOT
 REFUSALS = (DalError, GraphQLError, HTTPException, PageFault, ValueError)
 """The errors by which the functions refuse a text."""
 
-PRODUCT = ("dal", "pages", "resolvers", "schema", "server")
+PRODUCT = ("dal", "features", "pages", "resolvers", "schema", "server")
 
 OPERATORS = {
     "features/analytics/clickhouse_store.py",

@@ -13,7 +13,6 @@ from dal.dynamodb.table import Table
 from dal.entities.case import Case, Decision, case_in
 from dal.entities.comment import STATE, is_tombstone
 from dal.entities.submission import stored
-from dal.entities.vote import is_counted
 from dal.kinds import field_parsers
 from dal.kinds.item_kind import Field, FileKind, Put, Thing
 from dal.model import (
@@ -35,7 +34,6 @@ from dal.model.loaded import DECISION, CommentRow, CommentState, LoadedComment, 
 from dal.model.moderation import ReviewCause, Verdict
 from dal.model.owners import imported_owner
 from dal.model.reports import Report, ReportReason
-from dal.model.votes import Vote
 from dal.query.pagination import Slice
 from dal.repositories.orders import OrderRepository
 from dal.repositories.organizations import OrganizationRepository
@@ -45,6 +43,8 @@ from dal.repositories.users import UserRepository, decode_profile
 from dal.stores import Stores
 from dal.table.errors import InvalidArgumentError
 from dal.table.key_parts import escape
+from features.votes.entity import is_counted
+from features.votes.model import Vote
 
 _INSTANT = "TIMESTAMPTZ"
 _USERS_AT_ONCE = 1_000

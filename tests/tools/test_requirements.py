@@ -10,7 +10,7 @@ import pytest
 
 from tests.engines import ROOT
 
-OWN = {"dal", "pages", "resolvers", "schema", "server", "tests", "tools"}
+OWN = {"dal", "features", "pages", "resolvers", "schema", "server", "tests", "tools"}
 
 
 def imported(path: Path) -> set[str]:

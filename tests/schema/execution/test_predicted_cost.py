@@ -24,8 +24,8 @@ from dal.model import (
 )
 from dal.model.moderation import ReviewCause
 from dal.model.reports import Report, ReportReason
-from dal.model.votes import Vote
 from dal.stores import Stores
+from features.votes.model import Vote
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
 from schema.execution.cost import Cost

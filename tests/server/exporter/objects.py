@@ -32,9 +32,9 @@ from dal.model import (
 from dal.model.loaded import CommentRow, CommentState, LoadedComment, loaded
 from dal.model.moderation import ReviewCause
 from dal.model.reports import Report, ReportReason
-from dal.model.votes import Vote
 from dal.stores import Stores
 from dal.table.items import Item, contents
+from features.votes.model import Vote
 from tests.strategies import in_identifiers
 
 _WRITTEN = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)

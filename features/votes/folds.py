@@ -40,7 +40,11 @@ from dal.entities.comment import (
     comment_key,
     is_tombstone,
 )
-from dal.entities.vote import (
+from dal.model import Comment
+from dal.table.entity import packed, unpacked
+from dal.table.index import query_arguments
+from dal.table.items import Item, replacement, versioned
+from features.votes.entity import (
     MOST_COUNTED,
     all_votes,
     is_counted,
@@ -48,10 +52,6 @@ from dal.entities.vote import (
     vote_position,
     voted_id,
 )
-from dal.model import Comment
-from dal.table.entity import packed, unpacked
-from dal.table.index import query_arguments
-from dal.table.items import Item, replacement, versioned
 
 VOTES_A_SECOND = 250
 """The minimum pause between two folds of a comment, in seconds, is the number of its votes divided

@@ -8,12 +8,12 @@ succeed after its withdrawal. The number of a comment's votes is the number of i
 """
 
 from dal.entities.comment import BY_AUTHOR
-from dal.model.votes import Vote
 from dal.table.entity import packed
 from dal.table.index import TABLE, QueryRequest, tombstone_expiry
 from dal.table.items import Item, primary_key
 from dal.table.key_parts import LAST_CHARACTER, escape, unescape
 from dal.table.ranges import Range
+from features.votes.model import Vote
 
 _VOTES = "VOTES#"
 _VOTE = "VOTE#"

@@ -7,7 +7,7 @@ import strawberry
 from strawberry.dataloader import DataLoader
 
 from dal.model import Comment, Product
-from dal.model.votes import Highlights
+from features.votes.model import Highlights
 from resolvers.authorization import may_vote, require_viewer
 from resolvers.context import Context
 from resolvers.mutations import UserError, checked, reported

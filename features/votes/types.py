@@ -5,7 +5,7 @@ from __future__ import annotations
 import strawberry
 
 from dal import model
-from resolvers import votes
+from features.votes import resolvers as votes
 from schema.comments import Comment
 from schema.costs import WRITE
 from schema.execution.facts import PUBLIC, facts
@@ -17,7 +17,7 @@ from schema.types import USER_ERRORS, UserError
     "Both are chosen from the product's 40 comments with the most votes."
 )
 class ProductHighlights:
-    """The GraphQL type of ``dal.model.votes.Highlights``."""
+    """The GraphQL type of ``features.votes.model.Highlights``."""
 
     most_helpful_positive: model.Comment | None = strawberry.field(
         graphql_type=Comment | None,
@@ -35,7 +35,7 @@ class ProductHighlights:
 
 @strawberry.type(description="Result of `markHelpful`.")
 class MarkHelpfulPayload:
-    """The GraphQL type of ``resolvers.votes.VotePayload``."""
+    """The GraphQL type of ``features.votes.resolvers.VotePayload``."""
 
     comment: Comment | None = strawberry.field(
         description="The comment; null on errors. Its `helpfulCount` includes the new vote."
@@ -45,7 +45,7 @@ class MarkHelpfulPayload:
 
 @strawberry.type(description="Result of `unmarkHelpful`.")
 class UnmarkHelpfulPayload:
-    """The GraphQL type of ``resolvers.votes.VotePayload``."""
+    """The GraphQL type of ``features.votes.resolvers.VotePayload``."""
 
     comment: Comment | None = strawberry.field(
         description="The comment; null on errors. Its `helpfulCount` does not include the "

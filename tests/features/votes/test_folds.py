@@ -8,23 +8,23 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from dal.counts import deferred
-from dal.counts.helpful import VOTES_A_SECOND, HelpfulFolds, VoteCorrection
 from dal.counts.mode import MaintenanceMode
 from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.streams import Streams
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT, HELPFUL, comment_key
-from dal.entities.vote import is_counted, is_vote, vote_key
 from dal.errors import NotFoundError
 from dal.live.changes import version
 from dal.maintenance import stream_rebuild
 from dal.maintenance.rebuild import rebuild
-from dal.model.votes import Vote
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
 from dal.table.index import EXPIRES
+from features.votes.entity import is_counted, is_vote, vote_key
+from features.votes.folds import VOTES_A_SECOND, HelpfulFolds, VoteCorrection
+from features.votes.model import Vote
 from tests.dal.repositories.test_observer import Recorder
 from tests.dal.stream.histories import catch_up
 from tests.engines import SECOND_IN_SOAK
@@ -167,7 +167,7 @@ async def test_many_votes_are_not_counted_for_an_answer(
     for name in ("eve", "max"):
         await stores.votes.mark("1", name)
     await stores.folds.finish()
-    monkeypatch.setattr("dal.repositories.votes.MOST_EXACT", 2)
+    monkeypatch.setattr("features.votes.repository.MOST_EXACT", 2)
     for helpful, name, shown_votes in ((True, "bob", 3), (True, "eve", 2), (False, "max", 1)):
         assert (await stores.votes.mark("1", name, helpful=helpful)).votes == shown_votes
 
@@ -265,7 +265,7 @@ async def test_many_votes_are_folded_less_often(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stores = await added(table)
-    monkeypatch.setattr("dal.counts.helpful.VOTES_A_SECOND", 1 / 60)
+    monkeypatch.setattr("features.votes.folds.VOTES_A_SECOND", 1 / 60)
     for name in ("bob", "eve"):
         await stores.votes.mark("1", name)
         assert stores.folds.is_due("1")

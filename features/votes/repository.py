@@ -1,7 +1,7 @@
 """Votes: users mark comments of other users as helpful, at most once per comment.
 
 Each vote is a separate item. The comment's item contains the number of its votes, and a background
-task updates this number some seconds after a vote (see ``dal.counts.helpful``). So a vote never
+task updates this number some seconds after a vote (see ``features.votes.folds``). So a vote never
 conflicts with another user's vote or with an edit of the comment.
 """
 
@@ -9,20 +9,20 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from dal.counts.helpful import HelpfulFolds, read_votes
 from dal.dynamodb.retries import retry_on_change
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT, HELPFUL
-from dal.entities.vote import encode_vote, is_counted, vote_key, voted_id, votes_of_user
 from dal.model import NEGATIVE, POSITIVE, Comment
 from dal.model.standings import Permission
-from dal.model.votes import Highlights, Vote
 from dal.repositories.reactions import published
 from dal.table.entity import Row
 from dal.table.errors import DalError, InvalidArgumentError
 from dal.table.index import QueryRequest, query_all
 from dal.table.items import replacement
 from dal.writes.overwrite import Outcome, overwrite
+from features.votes.entity import encode_vote, is_counted, vote_key, voted_id, votes_of_user
+from features.votes.folds import HelpfulFolds, read_votes
+from features.votes.model import Highlights, Vote
 
 _FIRST_ROWS, _FURTHER_ROWS = 12, 28
 """Maximum rows of the first and of the second Query for the highlights of a product."""

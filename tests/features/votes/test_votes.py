@@ -9,8 +9,8 @@ from strawberry.relay.utils import to_base64
 from dal.dynamodb.table import Table
 from dal.entities.standing import STANDING, Standing
 from dal.model import Comment
-from dal.repositories.votes import VoteRepository
 from dal.stores import Stores
+from features.votes.repository import VoteRepository
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
 from tests import oracle

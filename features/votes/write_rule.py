@@ -1,10 +1,10 @@
 """The rule for votes: the comment's number of votes follows its publication."""
 
-from dal.counts.helpful import HelpfulFolds
 from dal.dynamodb.table import Table
-from dal.entities.vote import all_votes
 from dal.writes.changes import CommentChange
 from dal.writes.rules import WriteRule
+from features.votes.entity import all_votes
+from features.votes.folds import HelpfulFolds
 
 
 class VoteRule(WriteRule):
