@@ -1,10 +1,11 @@
-"""The access patterns of the API, in one tuple: the purpose of each, its filters, and its index.
+"""The access patterns of the core, in one tuple: the purpose of each, its filters, and its index.
 
-Queries take their names from this tuple, and ``make docs`` generates `docs/access-patterns.md` from
-it. Only a pattern that reads a single list has an index. Other patterns, for example, read an item
-by its key, write items, or read the lists of several patterns. The optimizer may choose another
-index of the same entity, if that index costs less. The cheaper index may cover fewer filters. The
-executor then applies the other filters to the rows read, and drops the rows that do not pass.
+Queries take their names from this tuple. ``dal.composition`` adds the patterns of features, and
+``make docs`` generates `docs/access-patterns.md` from all of them. Only a pattern that reads a
+single list has an index. Other patterns, for example, read an item by its key, write items, or read
+the lists of several patterns. The optimizer may choose another index of the same entity, if that
+index costs less. The cheaper index may cover fewer filters. The executor then applies the other
+filters to the rows read, and drops the rows that do not pass.
 """
 
 from dataclasses import dataclass
@@ -183,8 +184,6 @@ ACCESS_PATTERNS = (
     AccessPattern("group members", "the products of a group"),
     AccessPattern("most recent positive", "a product's newest comments rated 4 or 5"),
     AccessPattern("most recent negative", "a product's newest comments rated 1 or 2"),
-    AccessPattern("most helpful", "a product's comment with the most helpful votes"),
-    AccessPattern("own votes", "the comments of a page that a user found helpful"),
     AccessPattern("last commented", "the time of a product's newest comment"),
     AccessPattern("AP4", "a comment by its id"),
     AccessPattern("AP5", "delete a comment, and subtract it from the counts"),

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from dal.catalogue import ACCESS_PATTERNS as CORE_PATTERNS
 from dal.counts.boards import BoardCorrection
 from dal.dynamodb.table import Table
 from dal.entities.case import commented_id, decode_report, is_case, is_report
@@ -35,18 +36,20 @@ from dal.stores import Stores
 from dal.table.entity import packed, unpacked
 from dal.table.items import Item
 from dal.table.key_parts import unescape
-from features.votes.entity import decode_vote, is_vote, voted_id
-from features.votes.folds import VoteCorrection
+from features.votes import kind as votes
 
 
 def _cases(table: Table) -> Cases:
     return Cases(table, Stores(table).writer.remove_rest)
 
 
+ACCESS_PATTERNS = (*CORE_PATTERNS, *votes.PATTERNS)
+"""The access patterns of the core, then those of features."""
+
 CORRECTIONS: Sequence[Callable[[Table], Correction]] = (
     BoardCorrection,
     _cases,
-    VoteCorrection,
+    votes.VoteCorrection,
     Names,
 )
 """The corrections of ``stats verify``, in the order in which they run."""
@@ -77,10 +80,6 @@ def _comment(item: Item) -> Any:
 async def _correct_case(_: Stores, table: Table, item: Item) -> None:
     if (comment_id := commented_id(item)) is not None:
         await correct_case(table, comment_id)
-
-
-async def _fold(stores: Stores, _: Table, item: Item) -> None:
-    stores.folds.note(voted_id(item))
 
 
 async def _erase_comment(stores: Stores, item: Item, username: str, remove: bool) -> None:  # noqa: FBT001 - see ItemKind.erase
@@ -199,14 +198,7 @@ KINDS: Sequence[ItemKind] = (
         single=True,
         of_another=_BLOCK,
     ),
-    ItemKind(
-        name="votes",
-        noun="helpful vote",
-        holds=is_vote,
-        decode=decode_vote,
-        erased=_fold,
-        file=file_kinds.VOTES,
-    ),
+    votes.KIND,
     ItemKind(
         name="commented",
         noun="commented-product record",

@@ -43,8 +43,6 @@ from dal.repositories.users import UserRepository, decode_profile
 from dal.stores import Stores
 from dal.table.errors import InvalidArgumentError
 from dal.table.key_parts import escape
-from features.votes.entity import is_counted
-from features.votes.model import Vote
 
 _INSTANT = "TIMESTAMPTZ"
 _USERS_AT_ONCE = 1_000
@@ -463,18 +461,4 @@ CASES = FileKind(
     identity=lambda one: one.comment_id,
     put=lambda table: Stores(table).reports.put_cases,
     decode=case_in,
-)
-
-VOTES = FileKind(
-    name="votes",
-    fields=(
-        Field("comment_id", field_parsers.identifier),
-        Field("product_id", field_parsers.identifier),
-        Field("username", field_parsers.account),
-    ),
-    make=lambda values: Vote(**values),
-    cells=lambda one: one,
-    identity=lambda one: f"{escape(one.comment_id)}#{escape(one.username)}",
-    put=lambda table: Stores(table).votes.put_many,
-    contains=is_counted,
 )

@@ -21,8 +21,7 @@ If a process is killed before a fold, the next vote for the comment, or ``margin
 makes the fold.
 """
 
-from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
@@ -48,9 +47,7 @@ from features.votes.entity import (
     MOST_COUNTED,
     all_votes,
     is_counted,
-    is_vote,
     vote_position,
-    voted_id,
 )
 
 VOTES_A_SECOND = 250
@@ -157,47 +154,3 @@ def _folded(item: Item, comment: Comment) -> Item:
     others.pop("helpful", None)
     known = unpacked(whole)
     return versioned(kept | whole | packed(known | others | known) | {FOLDED: {"BOOL": True}})
-
-
-class VoteCorrection:
-    """Stores the numbers of votes in the comments whose votes are not counted."""
-
-    def __init__(self, table: Table) -> None:
-        self.folds = HelpfulFolds(table)
-        self._votes: Counter[tuple[str, str]] = Counter()
-        """Maps a comment's id, and the key of a vote for it in ``byAuthor``, to a difference: the
-        number of the comment's vote items with this key, minus the number of votes that the
-        comment's own item stores."""
-
-    def scanned(self, items: Sequence[Item], comments: Sequence[Comment]) -> None:
-        """Add the votes, and subtract the numbers of votes in comments."""
-        self._votes.subtract(
-            {
-                (one.comment_id, vote_position(one.product_id, one.comment_id)): one.votes
-                for one in comments
-                if one.votes
-            }
-        )
-        self._votes.update(
-            (voted_id(item), item.get(BY_AUTHOR.sort_key, {}).get("S", ""))
-            for item in items
-            if is_vote(item) and is_counted(item)
-        )
-
-    def suspects(self) -> Collection[str]:
-        """Return the ids of comments that show a wrong number of votes, or are deleted."""
-        return {comment_id for (comment_id, _), left in self._votes.items() if left}
-
-    async def correct(self, suspects: Collection[str]) -> None:
-        """Fold the votes of the comments that this correction suspects."""
-        del suspects
-        await self.folds.correct(self.suspects())
-
-    def report(self) -> str:
-        """Return how many comments showed a wrong number."""
-        folded = self.folds.folded
-        sentences = (
-            f"{folded:,} comments showed a wrong number of helpful votes. "
-            "The numbers are correct now."
-        )
-        return sentences if folded else ""

@@ -18,7 +18,7 @@ from dal.repositories.reactions import published
 from dal.table.entity import Row
 from dal.table.errors import DalError, InvalidArgumentError
 from dal.table.index import QueryRequest, query_all
-from dal.table.items import replacement
+from dal.table.items import Item, replacement
 from dal.writes.overwrite import Outcome, overwrite
 from features.votes.entity import encode_vote, is_counted, vote_key, voted_id, votes_of_user
 from features.votes.folds import HelpfulFolds, read_votes
@@ -92,6 +92,10 @@ class VoteRepository:
         for vote in votes:
             self._folds.note(vote.comment_id)
         return outcome
+
+    async def erased(self, item: Item) -> None:
+        """Count the votes of a comment again, after an erasure of the item of a vote."""
+        self._folds.note(voted_id(item))
 
     async def mark(
         self,

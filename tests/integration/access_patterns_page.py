@@ -6,7 +6,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from dal.catalogue import ACCESS_PATTERNS
+from dal.composition import ACCESS_PATTERNS
 from tests.engines import ROOT
 from tests.integration.patterns import EXAMPLES
 

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from dal.catalogue import ACCESS_PATTERNS, query_of
+from dal.catalogue import query_of
+from dal.composition import ACCESS_PATTERNS
 from dal.counts.mode import Maintenance, MaintenanceStore
 from dal.dynamodb import admin
 from dal.dynamodb.table import Table, TableAddress, connect

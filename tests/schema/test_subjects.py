@@ -1,7 +1,7 @@
 """A subject has a module of types in schema and a module of the same name in resolvers.
 
-Inputs, and the values that mutations return, are next to their mutation in resolvers. The GraphQL
-types of these values are in schema.
+A feature has the modules types and resolvers. Inputs, and the values that mutations return, are
+next to their mutation in resolvers. The GraphQL types of these values are in schema, or in types.
 """
 
 import ast
@@ -25,11 +25,6 @@ SHARED = {
 }
 
 
-def modules(folder: str) -> dict[str, ast.Module]:
-    files = sorted((ROOT / folder).glob("[!_]*.py"))
-    return {path.stem: ast.parse(path.read_text("utf-8")) for path in files}
-
-
 def decorated(module: ast.Module, decorator: str) -> set[str]:
     classes = [node for node in module.body if isinstance(node, ast.ClassDef)]
     return {
@@ -40,11 +35,20 @@ def decorated(module: ast.Module, decorator: str) -> set[str]:
 
 
 def test_subjects_have_the_same_names_in_schema_and_resolvers() -> None:
-    subjects = {folder: set(modules(folder)) - shared for folder, shared in SHARED.items()}
+    subjects = {
+        folder: {path.stem for path in (ROOT / folder).glob("[!_]*.py")} - shared
+        for folder, shared in SHARED.items()
+    }
     assert subjects["schema"] == subjects["resolvers"]
 
 
 def test_inputs_are_in_resolvers_and_other_types_in_schema() -> None:
-    for folder, decorator in (("schema", "strawberry.input"), ("resolvers", "strawberry.type")):
-        found = {name: decorated(tree, decorator) for name, tree in modules(folder).items()}
+    for pattern, decorator in (
+        ("schema/[!_]*.py", "strawberry.input"),
+        ("features/*/types.py", "strawberry.input"),
+        ("resolvers/[!_]*.py", "strawberry.type"),
+        ("features/*/resolvers.py", "strawberry.type"),
+    ):
+        files = {str(path): ast.parse(path.read_text("utf-8")) for path in ROOT.glob(pattern)}
+        found = {name: decorated(tree, decorator) for name, tree in files.items()}
         assert {name: classes for name, classes in found.items() if classes} == {}

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from dal.kinds import field_parsers as parsers
 from dal.kinds.field_parsers import DateReader, instant
-from dal.kinds.file_kinds import PROFILES, REPORTS, VOTES
+from dal.kinds.file_kinds import PROFILES, REPORTS
 from dal.kinds.item_kind import FileKind
 from dal.model import Money, OrderLine, OrderStatus, Photo, UserType
 from dal.table.errors import InvalidArgumentError
+from features.votes.kind import FILE as VOTES
 from server.errors import CommandError
 from server.importer.column_mapping import date_reader
 

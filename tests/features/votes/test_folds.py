@@ -23,7 +23,8 @@ from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
 from dal.table.index import EXPIRES
 from features.votes.entity import is_counted, is_vote, vote_key
-from features.votes.folds import VOTES_A_SECOND, HelpfulFolds, VoteCorrection
+from features.votes.folds import VOTES_A_SECOND, HelpfulFolds
+from features.votes.kind import VoteCorrection
 from features.votes.model import Vote
 from tests.dal.repositories.test_observer import Recorder
 from tests.dal.stream.histories import catch_up

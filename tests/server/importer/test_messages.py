@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from dal.kinds.file_kinds import COMMENTS, ORGANIZATIONS, VOTES
+from dal.kinds.file_kinds import COMMENTS, ORGANIZATIONS
 from dal.table.errors import InvalidArgumentError
+from features.votes.kind import FILE as VOTES
 from server.errors import CommandError
 from server.importer.column_mapping import (
     NO_PRESET,
