@@ -26,7 +26,8 @@ from dal.model import (
     rules,
 )
 from dal.model.submissions import Submission
-from resolvers import comments, groups, moderation, orders, organizations, products, tickets, users
+from features.groups import resolvers as groups
+from resolvers import comments, moderation, orders, organizations, products, tickets, users
 from resolvers.node_ids import parse_node_id
 from resolvers.selection import Info
 

@@ -22,9 +22,9 @@ from dal.query.cursors import CursorKind
 from dal.query.pagination import Page
 from dal.query.plan import WITHOUT_STATISTICS, PlanBasis
 from dal.repositories.comments import Selection
+from features.groups.resolvers import load_group, product_ids
 from resolvers.authorization import require_staff, require_viewer
 from resolvers.context import NO_DETAILS, ProductReads
-from resolvers.groups import load_group, product_ids
 from resolvers.mutations import UserError, changed, reported
 from resolvers.selection import (
     After,

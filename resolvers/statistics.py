@@ -10,8 +10,8 @@ from dal.model import (
     ProductGroup,
     rules,
 )
+from features.groups.resolvers import product_ids
 from resolvers.context import ProductReads
-from resolvers.groups import product_ids
 from resolvers.selection import Info, Languages, Ratings
 
 

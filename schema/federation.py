@@ -11,12 +11,12 @@ from typing import Annotated
 import strawberry
 from strawberry.types.scalar import ScalarDefinition
 
+from features.groups.types import ProductGroup
 from resolvers import federation
 from resolvers.authorization import ForbiddenError
 from resolvers.nodes import Found
 from schema.comments import Author, Comment
 from schema.execution.facts import Reads, facts
-from schema.groups import ProductGroup
 from schema.products import Product
 from schema.roots import Query
 

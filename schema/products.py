@@ -103,7 +103,7 @@ class Product(Node):
     )
     group: model.ProductGroup | None = strawberry.field(
         resolver=products.group,
-        graphql_type=Annotated["ProductGroup", strawberry.lazy("schema.groups")] | None,
+        graphql_type=Annotated["ProductGroup", strawberry.lazy("features.groups.types")] | None,
         description="The group of variants to which the product belongs; null if the shop has "
         "set none.",
         # Reads the group, in addition to the product's details.

@@ -76,6 +76,7 @@ first, the last of this list before the others."""
 AMAZON = (
     "tests/amazon/",
     "tests/dal/",
+    "tests/features/groups/test_repository.py",
     "tests/features/votes/test_folds.py",
     "tests/integration/",
 )

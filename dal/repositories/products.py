@@ -10,18 +10,18 @@ from dal.dynamodb.concurrency import batched, in_parallel
 from dal.dynamodb.errors import AlreadyExistsError
 from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_change, retry_on_conflict
 from dal.dynamodb.table import Table
-from dal.entities.group import group_key, groups_in
 from dal.entities.product import PRODUCT_DETAILS, decode_titled, details_in, details_key
 from dal.model import Product, ProductDetails, ProductGroup
 from dal.model.titles import fold_prefix
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
-from dal.repositories.product_groups import MOVES_AT_ONCE, move_products
 from dal.table.entity import UNREADABLE
 from dal.table.items import Item, contents, replacement
 from dal.table.key_parts import LAST_CHARACTER
 from dal.table.ranges import Range
 from dal.writes.overwrite import NOTHING, UNCHANGED, Outcome, compared
+from features.groups.entity import group_key, groups_in
+from features.groups.repository import MOVES_AT_ONCE, move_products
 
 _ITEMS_AT_ONCE = 400
 """Number of products whose details are read together."""

@@ -8,7 +8,6 @@ import orjson
 
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key
-from dal.entities.group import encode_group
 from dal.entities.organization import user_key
 from dal.model import (
     Organization,
@@ -26,6 +25,7 @@ from dal.stores import Stores
 from dal.table.items import Item, key_of, primary_key
 from dal.table.key_parts import escape
 from dal.writes.comments import version
+from features.groups.entity import encode_group
 from tests.fakes import anybody
 from tests.moderating import held_for
 from tests.organizations import ticket

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.table import Table
-from dal.entities.group import encode_group, group_key, groups_in
 from dal.entities.product import PRODUCT_DETAILS, details_in, details_key
 from dal.model import ProductDetails, ProductGroup
 from dal.table.errors import InvalidArgumentError
 from dal.table.items import VERSION, Action, Item, contents, key_of, replacement, unchanged
+from features.groups.entity import encode_group, group_key, groups_in
 
 MAX_MEMBERS = 60
 """Maximum products of a group. A page reads a partition of each product."""

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from dal.dynamodb.table import Table
 from dal.model import ProductDetails
-from dal.repositories.product_groups import MAX_MEMBERS
 from dal.repositories.products import ProductRepository
 from dal.stores import Stores
 from dal.table.errors import InvalidArgumentError
 from dal.writes.overwrite import Outcome
+from features.groups.repository import MAX_MEMBERS
 from tests.calls import calls_of
 from tests.fakes import Answer, FaultyClient, Operation, let_pass
 from tests.strategies import FEW

@@ -9,9 +9,10 @@ import strawberry
 from dal import model
 from dal.counts import counts
 from dal.query import pagination
-from dal.repositories.product_groups import MAX_MEMBERS
-from resolvers import groups, statistics
+from features.groups import resolvers as groups
+from features.groups.repository import MAX_MEMBERS
 from resolvers import products as product_resolvers
+from resolvers import statistics
 from schema.comments import CommentConnection
 from schema.costs import listed
 from schema.execution.facts import Reads, facts
