@@ -181,7 +181,6 @@ ACCESS_PATTERNS = (
         f"product+ {_ANY}",
         "?",
     ),
-    AccessPattern("group members", "the products of a group"),
     AccessPattern("most recent positive", "a product's newest comments rated 4 or 5"),
     AccessPattern("most recent negative", "a product's newest comments rated 1 or 2"),
     AccessPattern("last commented", "the time of a product's newest comment"),

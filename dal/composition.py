@@ -36,6 +36,7 @@ from dal.stores import Stores
 from dal.table.entity import packed, unpacked
 from dal.table.items import Item
 from dal.table.key_parts import unescape
+from features.groups import kind as groups
 from features.votes import kind as votes
 
 
@@ -43,7 +44,7 @@ def _cases(table: Table) -> Cases:
     return Cases(table, Stores(table).writer.remove_rest)
 
 
-ACCESS_PATTERNS = (*CORE_PATTERNS, *votes.PATTERNS)
+ACCESS_PATTERNS = (*CORE_PATTERNS, *groups.PATTERNS, *votes.PATTERNS)
 """The access patterns of the core, then those of features."""
 
 CORRECTIONS: Sequence[Callable[[Table], Correction]] = (
@@ -122,7 +123,7 @@ _BLOCK = ItemKind(
 """The standing of a user whom another user has blocked as a moderator."""
 
 _NAMELESS = re.compile(
-    "(PRODUCT|GROUP|ORG|RECOUNT|UPGRADE|STREAM|EVENT|CANARY|MARKER|ERASURE)#|(COUNTING|DOCUMENTS)$|COMMENTED(#|$)"
+    "(PRODUCT|ORG|RECOUNT|UPGRADE|STREAM|EVENT|CANARY|MARKER|ERASURE)#|(COUNTING|DOCUMENTS)$|COMMENTED(#|$)"
 )
 """Matches the partition keys of all further items that never name a user."""
 
@@ -205,6 +206,7 @@ KINDS: Sequence[ItemKind] = (
         holds=_keyed("USER#", "COMMENTED#"),
         decode=lambda item: {"product_id": _second(item), "comment_id": item[NAMED]["S"]},
     ),
+    groups.KIND,
     ItemKind(holds=lambda item: _NAMELESS.match(item["PK"]["S"]) is not None),
 )
 """All kinds of items, in the order of files and of personal data."""

@@ -22,6 +22,7 @@ from dal.repositories.tickets import TicketRepository
 from dal.repositories.users import UserRepository
 from dal.writes.comments import CommentWriter
 from dal.writes.rules import WriteRule
+from features.groups.repository import GroupRepository
 from features.votes.folds import HelpfulFolds
 from features.votes.repository import VoteRepository
 from features.votes.write_rule import VoteRule
@@ -53,7 +54,8 @@ class Stores:
         self.reports = ReportRepository(table, self.writer)
         self.votes = VoteRepository(table, self.folds)
         self.leaderboard = LeaderboardRepository(table)
-        self.products = ProductRepository(table)
+        self.groups = GroupRepository(table)
+        self.products = ProductRepository(table, groups=self.groups)
         self.orders = OrderRepository(table)
         self.users = UserRepository(table)
         self.standings = StandingRepository(table)

@@ -5,48 +5,21 @@ An own id is unique within its type, for example a comment id or a username.
 
 from binascii import b2a_base64
 from collections.abc import Callable
-from operator import attrgetter
 from typing import Any
 
 import strawberry
 from strawberry.relay.utils import from_base64, to_base64
 
-from dal.model import (
-    Author,
-    Comment,
-    Order,
-    Organization,
-    OrganizationUser,
-    Product,
-    ProductGroup,
-    Ticket,
-    User,
-    rules,
-)
-from dal.model.submissions import Submission
+from dal.model import OrganizationUser, rules
 from dal.query.cursors import MAX_OPAQUE
 from dal.table.errors import InvalidArgumentError
-from dal.table.key_parts import escape, unescape
-
-_OWN_IDS: dict[type, Callable[[Any], str]] = {
-    Product: attrgetter("product_id"),
-    ProductGroup: attrgetter("group_id"),
-    Comment: attrgetter("comment_id"),
-    Submission: attrgetter("comment_id"),
-    Author: attrgetter("username"),
-    User: attrgetter("username"),
-    Order: attrgetter("order_id"),
-    Organization: attrgetter("name"),
-    OrganizationUser: lambda user: _user_id(user.organization, user.username),
-    Ticket: attrgetter("ticket_id"),
-}
+from dal.table.key_parts import unescape
 
 
 def node_id(root: strawberry.Parent[Any]) -> strawberry.ID:
     """Return the global id of an object."""
-    kind = type(root)
     # Strawberry's to_base64 takes three times as long.
-    text = f"{kind.__name__}:{_OWN_IDS[kind](root)}"
+    text = f"{type(root).__name__}:{root.own_id}"
     return strawberry.ID(b2a_base64(text.encode(), newline=False).decode())
 
 
@@ -87,10 +60,6 @@ def user_names(own_id: str) -> tuple[str, str]:
     """
     organization, _, username = own_id.partition("/")
     names = unescape(organization), unescape(username)
-    if _user_id(*names) != own_id:
+    if OrganizationUser(*names).own_id != own_id:
         raise ValueError(f"{own_id!r} is not an organisation and a username, each percent-encoded.")
     return names
-
-
-def _user_id(organization: str, username: str) -> str:
-    return f"{escape(organization)}/{escape(username)}"

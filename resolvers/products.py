@@ -15,17 +15,16 @@ from dal.model import (
     OrderLine,
     Product,
     ProductDetails,
-    ProductGroup,
     rules,
 )
 from dal.query.cursors import CursorKind
 from dal.query.pagination import Page
 from dal.query.plan import WITHOUT_STATISTICS, PlanBasis
 from dal.repositories.comments import Selection
-from features.groups.resolvers import load_group, product_ids
 from resolvers.authorization import require_staff, require_viewer
 from resolvers.context import NO_DETAILS, ProductReads
 from resolvers.mutations import UserError, changed, reported
+from resolvers.product_sets import ProductSet, product_ids
 from resolvers.selection import (
     After,
     Before,
@@ -123,7 +122,7 @@ CommentOrderBy: TypeAlias = Annotated[
 
 
 async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
-    root: strawberry.Parent[Product | ProductGroup],
+    root: strawberry.Parent[Product | ProductSet],
     info: Info,
     rating: Ratings = None,
     language: Languages = None,
@@ -138,7 +137,7 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     before: Before = None,
     plan_by: PlanBy = None,
 ) -> Page[Comment]:
-    """Return a page of the comments on a product, or on all products of a group."""
+    """Return a page of the comments on a product, or on all products of a set."""
     start, end = rules.period(created_from, created_before)
     ordered = order_by or CommentOrder.NEWEST
     product_id, *variants = product_ids(root, info)
@@ -170,34 +169,29 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     return page if since is None else replace(page, event_cursor=since.cursor)
 
 
-async def group(root: strawberry.Parent[Product], info: Info) -> ProductGroup | None:
-    """Return the product's group."""
-    group_id = (await _details(root, info)).group
-    return await load_group(info, group_id) if group_id else None
-
-
 async def title(root: strawberry.Parent[Product], info: Info) -> str | None:
     """Return the product's title."""
-    return (await _details(root, info)).title or None
+    return (await details_of(root, info)).title or None
 
 
 async def picture_url(root: strawberry.Parent[Product], info: Info) -> str | None:
     """Return the URL of the product's picture."""
-    return (await _details(root, info)).picture_url or None
+    return (await details_of(root, info)).picture_url or None
 
 
 async def url(root: strawberry.Parent[Product], info: Info) -> str | None:
     """Return the URL of the product in the shop."""
-    return (await _details(root, info)).url or None
+    return (await details_of(root, info)).url or None
 
 
 async def is_known(root: strawberry.Parent[Product], info: Info) -> bool:
     """Return whether the shop has set details of the product, or the product has comments."""
-    has_details = await _details(root, info) != NO_DETAILS
+    has_details = await details_of(root, info) != NO_DETAILS
     return has_details or await _newest(info, Selection(root.product_id)) is not None
 
 
-async def _details(product: Product, info: Info) -> ProductDetails:
+async def details_of(product: Product, info: Info) -> ProductDetails:
+    """Return the details that the shop has set for a product."""
     return product.details or await info.context.part(ProductReads).details(product.product_id)
 
 

@@ -7,18 +7,17 @@ import strawberry
 from dal.counts.counts import CommentFacets, CommentStatistics
 from dal.model import (
     Product,
-    ProductGroup,
     rules,
 )
-from features.groups.resolvers import product_ids
 from resolvers.context import ProductReads
+from resolvers.product_sets import ProductSet, product_ids
 from resolvers.selection import Info, Languages, Ratings
 
 
 async def statistics(
-    root: strawberry.Parent[Product | ProductGroup], info: Info, language: Languages = None
+    root: strawberry.Parent[Product | ProductSet], info: Info, language: Languages = None
 ) -> CommentStatistics | None:
-    """Return the statistics of a product or a group; None until the server has counted comments."""
+    """Return the statistics of a product or a set; None until the server has counted comments."""
     languages = None if language is None else rules.languages("language", language)
     reads = [info.context.part(ProductReads).statistics(one) for one in product_ids(root, info)]
     products = await asyncio.gather(*reads)

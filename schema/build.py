@@ -43,6 +43,9 @@ NODE_TYPES = (
 )
 """Types that a field of type Node can return."""
 
+ENTITIES = {Product: "productId", ProductGroup: "groupId", Comment: "id", Author: "id"}
+"""The types to which other subgraphs of Apollo Federation refer, and the key of each."""
+
 DESCRIPTION = """\
 A shop's orders, support tickets, and comments on products.
 
@@ -103,6 +106,14 @@ def build_schema(
     return schema
 
 
+def printed(*, federation: bool = False) -> str:
+    """Return the schema in GraphQL's schema definition language."""
+    sdl = build_schema().as_str()
+    if federation:
+        sdl = subgraph_sdl(sdl, ENTITIES)
+    return sdl
+
+
 @cache
 def _with_types(
     *, introspection: bool, federation: bool, explain: bool, kind: type[ExecutableSchema]
@@ -114,7 +125,7 @@ def _with_types(
     """
     query, scalars = Query, SCALARS
     if federation:
-        query = federated(subgraph_sdl(build_schema().as_str()) if introspection else None)
+        query = federated(printed(federation=True) if introspection else None, ENTITIES)
         scalars = {**SCALARS, **REPRESENTATION}
     schema = kind(
         host=HOST,

@@ -6,19 +6,15 @@ https://www.apollographql.com/docs/graphos/schema-design/federated-schemas/refer
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any, Union
 
 import strawberry
 from strawberry.types.scalar import ScalarDefinition
 
-from features.groups.types import ProductGroup
 from resolvers import federation
 from resolvers.authorization import ForbiddenError
-from resolvers.nodes import Found
-from schema.comments import Author, Comment
 from schema.execution.facts import Reads, facts
-from schema.products import Product
-from schema.roots import Query
+from schema.roots import NODES, Query
 
 REPRESENTATION: Mapping[object, ScalarDefinition] = {
     federation.Representation: strawberry.scalar(
@@ -27,27 +23,25 @@ REPRESENTATION: Mapping[object, ScalarDefinition] = {
 }
 """Maps ``Representation``, the Python type in the argument of ``_entities``, to its scalar."""
 
-Entity = Annotated[
-    Product | ProductGroup | Comment | Author,
-    strawberry.union("_Entity", description="An object to which other subgraphs refer by its key."),
-]
-
 _LINK = """
 extend schema @link(url: "https://specs.apollo.dev/federation/v2.0", import: ["@key", "@shareable"])
 """
 
 
-def subgraph_sdl(sdl: str) -> str:
+def subgraph_sdl(sdl: str, keys: Mapping[type, str]) -> str:
     """Return the subgraph's SDL, from which a gateway composes its schema.
 
-    ``sdl`` is the SDL without Apollo's directives.
+    ``sdl`` is the SDL without Apollo's directives. ``keys`` has the types to which other subgraphs
+    refer, and the key of each.
     """
     # A gateway refuses a type that several subgraphs define, unless it is ``@shareable``. Other
     # subgraphs also define Relay's PageInfo. The directive must be on the declaration of PageInfo:
     # on an ``extend type`` it would apply only to the fields of the extension.
     sdl = sdl.replace("\ntype PageInfo {", "\ntype PageInfo @shareable {")
-    keys = (f'\nextend type {name} @key(fields: "{key}")' for name, key in federation.KEYS.items())
-    return f"{sdl}\n{_LINK}{''.join(keys)}\n"
+    extended = (
+        f'\nextend type {kind.__name__} @key(fields: "{key}")' for kind, key in keys.items()
+    )
+    return f"{sdl}\n{_LINK}{''.join(extended)}\n"
 
 
 @strawberry.type(name="_Service", description="This subgraph.")
@@ -57,11 +51,19 @@ class Service:
     sdl: str = strawberry.field(description="SDL of this subgraph, with the keys of its entities.")
 
 
-def federated(sdl: str | None) -> type[Query]:
+def federated(sdl: str | None, keys: Mapping[type, str]) -> type[Query]:
     """Return the type Query with the fields that Apollo Federation requires of a subgraph.
 
-    ``sdl`` is the subgraph's SDL; None if clients must not see the schema.
+    ``sdl`` is the subgraph's SDL; None if clients must not see the schema. ``keys`` has the types
+    to which other subgraphs refer, and the key of each.
     """
+    resolver = federation.Entities(NODES, {kind.__name__: key for kind, key in keys.items()})
+    entity: Any = Annotated[
+        Union[tuple(keys)],  # noqa: UP007 - a union of types that only the caller knows
+        strawberry.union(
+            "_Entity", description="An object to which other subgraphs refer by its key."
+        ),
+    ]
 
     def service() -> Service:
         if sdl is None:
@@ -75,10 +77,10 @@ def federated(sdl: str | None) -> type[Query]:
             resolver=service,
             description="This subgraph's SDL, from which a gateway composes its schema.",
         )
-        _entities: list[Found] = strawberry.field(
+        _entities: list[object] = strawberry.field(
             name="_entities",
-            resolver=federation.entities,
-            graphql_type=list[Entity | None],
+            resolver=resolver.entities,
+            graphql_type=list[entity | None],
             description="Look up entities by key, in the order of `representations`. The result "
             "has null for each entity that does not exist.",
             metadata=facts(reads=Reads(most_requests=2), sized="representations"),

@@ -14,6 +14,8 @@ from dal.query.plan import PlanBasis
 from features.analytics import questions
 from features.analytics import resolvers as analytics
 from features.analytics.types import Trend
+from features.groups import resolvers as groups
+from features.groups.model import ProductGroup
 from features.votes import resolvers as votes
 from features.votes.model import Highlights
 from resolvers import products, statistics
@@ -101,8 +103,8 @@ class Product(Node):
         # Further responses, as in ``COUNTS``, in addition to the product's details.
         metadata=facts(reads=Reads(0, together=True, most_requests=2), public=True),
     )
-    group: model.ProductGroup | None = strawberry.field(
-        resolver=products.group,
+    group: ProductGroup | None = strawberry.field(
+        resolver=groups.group,
         graphql_type=Annotated["ProductGroup", strawberry.lazy("features.groups.types")] | None,
         description="The group of variants to which the product belongs; null if the shop has "
         "set none.",

@@ -19,6 +19,7 @@ from dal.repositories.orders import OPEN_PAGE_REQUESTS
 from features.analytics import questions
 from features.analytics import resolvers as analytics
 from features.analytics.types import Movers
+from features.groups import resolvers as groups
 from features.votes.types import VoteMutation
 from resolvers import (
     blocks,
@@ -30,8 +31,8 @@ from resolvers import (
     tickets,
     users,
 )
-from resolvers import nodes as node_resolvers
 from resolvers import products as product_resolvers
+from resolvers.nodes import Nodes
 from schema.blocks import BlockedUserConnection, BlockMutation
 from schema.comments import Author, Comment, CommentEvent, CommentMutation
 from schema.costs import KEY, NOTHING, PAGE, QUESTION, ROW, TWO_KEYS
@@ -47,22 +48,38 @@ from schema.tickets import Ticket, TicketConnection, TicketMutation
 from schema.types import Node
 from schema.users import User, UserMutation
 
+NODES = Nodes(
+    {
+        "Product": product_resolvers.load,
+        "ProductGroup": groups.load_group,
+        "Comment": comments.comment,
+        "Submission": moderation.submission,
+        "Author": users.load_author,
+        "User": users.user,
+        "Order": orders.order,
+        "Organization": organizations.organization,
+        "OrganizationUser": organizations.load_user,
+        "Ticket": tickets.ticket,
+    }
+)
+"""Loads objects by their global ids."""
+
 
 @strawberry.type(description="The root of all queries.")
 class Query:
     """Binds each root field to its resolver."""
 
     shared: ClassVar = True
-    node: node_resolvers.AnyNode | None = strawberry.field(
-        resolver=node_resolvers.node,
+    node: object = strawberry.field(
+        resolver=NODES.node,
         graphql_type=Node | None,
         description="Look up an object by global id; null if the object does not exist or is "
         "not visible to the user.",
         # An organisation and its users and tickets also read the viewer's membership.
         metadata=facts(reads=Reads(most_requests=2), public=True),
     )
-    nodes: list[node_resolvers.Found] | None = strawberry.field(
-        resolver=node_resolvers.nodes,
+    nodes: list[object] | None = strawberry.field(
+        resolver=NODES.nodes,
         graphql_type=list[Node | None] | None,
         description="Look up objects by global id, in the order of `ids`. The list has null for "
         "each object that does not exist or is not visible to the user.",

@@ -37,7 +37,6 @@ from dal.model.reports import Report, ReportReason
 from dal.query.pagination import Slice
 from dal.repositories.orders import OrderRepository
 from dal.repositories.organizations import OrganizationRepository
-from dal.repositories.products import ProductRepository
 from dal.repositories.tickets import TicketRepository
 from dal.repositories.users import UserRepository, decode_profile
 from dal.stores import Stores
@@ -341,7 +340,7 @@ PROFILES = FileKind(
 
 
 def _put_products(table: Table) -> Put[tuple[str, ProductDetails]]:
-    products = ProductRepository(table)
+    products = Stores(table).products
     return lambda details: products.put_many(dict(details))
 
 

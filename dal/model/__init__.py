@@ -2,6 +2,7 @@
 
 Times have the time zone UTC. ``username`` is the id of the user who owns an object. An object with
 a ``username`` can also have a ``name``: the display name of this user when the object was created.
+``own_id`` is unique among the objects of a class.
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,8 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from typing import NamedTuple
+
+from dal.table.key_parts import escape
 
 RATINGS = (1, 2, 3, 4, 5)
 
@@ -25,6 +28,11 @@ class Product:
     details: "ProductDetails | None" = field(default=None, compare=False)
     """None if the request did not read the details."""
 
+    @property
+    def own_id(self) -> str:
+        """The object's id."""
+        return self.product_id
+
 
 @dataclass(frozen=True, slots=True)
 class ProductDetails:
@@ -39,17 +47,6 @@ class ProductDetails:
     group: str | None = ""
     """The id of the product's group; empty if the product has no group. None occurs only in rows of
     loaded files: a load then keeps the product's stored group."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProductGroup:
-    """A group of 1 to 60 products that are variants of one product, such as its colours.
-
-    ``product_ids`` is sorted.
-    """
-
-    group_id: str
-    product_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +96,11 @@ class Comment(NamedTuple):
     """The number of helpful votes that the comment had in the shop's earlier software. This number
     comes from a loaded file."""
     photos: tuple[Photo, ...] = ()
+
+    @property
+    def own_id(self) -> str:
+        """The object's id."""
+        return self.comment_id
 
     @property
     def content(self) -> object:
@@ -169,6 +171,11 @@ class Order:
     """The customer's display name when the order was placed; None if it equals the username."""
 
     @property
+    def own_id(self) -> str:
+        """The object's id."""
+        return self.order_id
+
+    @property
     def customer_name(self) -> str:
         """The customer's name as shown with the order."""
         return self.name or self.username
@@ -189,6 +196,11 @@ class User:
     """The display name. The viewer's name is from the JWT, and the name of an order's customer is
     from the order. All other users have None."""
 
+    @property
+    def own_id(self) -> str:
+        """The object's id."""
+        return self.username
+
 
 @dataclass(frozen=True, slots=True)
 class Author:
@@ -198,6 +210,11 @@ class Author:
     name: str | None = field(default=None, compare=False)
     """The display name from the comment or ticket through which the client reached the author. None
     if the client read the author by id."""
+
+    @property
+    def own_id(self) -> str:
+        """The object's id."""
+        return self.username
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,6 +239,11 @@ class Organization:
     name: str
     subscription_plan: str
 
+    @property
+    def own_id(self) -> str:
+        """The object's id."""
+        return self.name
+
 
 @dataclass(frozen=True, slots=True)
 class OrganizationUser:
@@ -230,6 +252,11 @@ class OrganizationUser:
     organization: str
     username: str
     type: UserType = UserType.MEMBER
+
+    @property
+    def own_id(self) -> str:
+        """Organisation and username, each percent-encoded."""
+        return f"{escape(self.organization)}/{escape(self.username)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +287,11 @@ class Ticket:
     status: TicketStatus = TicketStatus.OPEN
     name: str | None = None
     """The author's display name when the ticket was opened; None if it equals the username."""
+
+    @property
+    def own_id(self) -> str:
+        """The object's id."""
+        return self.ticket_id
 
     @property
     def author_name(self) -> str:

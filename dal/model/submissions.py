@@ -52,6 +52,11 @@ class Submission:
     decided_at: datetime | None = None
 
     @property
+    def own_id(self) -> str:
+        """The object's id."""
+        return self.comment_id
+
+    @property
     def content(self) -> object:
         """The content on which a moderator decides: see ``Comment.content``."""
         return self.title, self.text, self.photos

@@ -1,17 +1,16 @@
 """Reads and writes the details that the shop sets for products: title, picture, URL and group."""
 
-import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from functools import partial
+from typing import Protocol
 
 from dal.catalogue import query_of
-from dal.dynamodb.concurrency import batched, in_parallel
+from dal.dynamodb.concurrency import batched
 from dal.dynamodb.errors import AlreadyExistsError
-from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_change, retry_on_conflict
+from dal.dynamodb.retries import retry_on_change
 from dal.dynamodb.table import Table
 from dal.entities.product import PRODUCT_DETAILS, decode_titled, details_in, details_key
-from dal.model import Product, ProductDetails, ProductGroup
+from dal.model import Product, ProductDetails
 from dal.model.titles import fold_prefix
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
@@ -20,24 +19,28 @@ from dal.table.items import Item, contents, replacement
 from dal.table.key_parts import LAST_CHARACTER
 from dal.table.ranges import Range
 from dal.writes.overwrite import NOTHING, UNCHANGED, Outcome, compared
-from features.groups.entity import group_key, groups_in
-from features.groups.repository import MOVES_AT_ONCE, move_products
 
 _ITEMS_AT_ONCE = 400
 """Number of products whose details are read together."""
 
-_AT_ONCE = 4
-"""Maximum transactions that one call of ``put_many`` runs in parallel."""
+
+class Groups(Protocol):
+    """Writes products with a group, and products that leave a group."""
+
+    async def put_many(self, moved: Mapping[str, tuple[str, ProductDetails]]) -> None:
+        """Write products. ``moved`` has the old group and the new details of each, by its id."""
 
 
 class ProductRepository:
-    """Reads and writes products' details, and reads groups.
+    """Reads and writes products' details.
 
-    ``StatisticsReader`` can read a product's statistics and its details by one Query.
+    ``StatisticsReader`` can read a product's statistics and its details by one Query. ``groups``
+    writes the products with a group. With None, a group is only a detail of a product.
     """
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, groups: Groups | None = None) -> None:
         self._table = table
+        self._groups = groups
         executor = Executor(table.query, PRODUCT_DETAILS.indexes)
         self._titles = PageReader(executor, decode_titled, descending=False)
 
@@ -83,52 +86,29 @@ class ProductRepository:
 
         return await retry_on_change(attempt, "this product")
 
-    async def groups(self, group_ids: Collection[str]) -> dict[str, ProductGroup]:
-        """Return the existing groups among ``group_ids``, by id, in one request per 100 ids."""
-        items = await self._table.get_many([group_key(one) for one in set(group_ids)])
-        return groups_in(items)
-
     async def put_many(self, details: Mapping[str, ProductDetails]) -> Outcome:
         """Write the details of products over the stored ones.
 
-        If the new details have the ``group`` None, the product keeps its group. Products with a
-        group, and products that leave a group, are written in transactions together with the
-        groups. Raises the errors of ``move_products``. Some of the products may have been written
-        before the error.
+        If the new details have the ``group`` None, the product keeps its group. Raises the errors
+        of ``Groups.put_many``. Some of the products may have been written before the error.
         """
-        gate, outcome = asyncio.Semaphore(_AT_ONCE), NOTHING
-
-        async def move(group: str, rows: Mapping[str, ProductDetails]) -> None:
-            async with gate, self._table.pace.turn():
-                write = partial(move_products, self._table, group, rows)
-                await retry_on_conflict(write, MAINTENANCE_DEADLINE)
-
+        outcome = NOTHING
         for batch in batched(list(details.items()), _ITEMS_AT_ONCE):
             held = await self._table.get_many([details_key(one) for one, _ in batch])
             before, stored = details_in(held), {item["PK"]["S"]: contents(item) for item in held}
             alone: list[Item] = []
-            leaving: dict[str, dict[str, ProductDetails]] = {}
-            joining: dict[str, dict[str, ProductDetails]] = {}
+            moved: dict[str, tuple[str, ProductDetails]] = {}
             for product_id, given in batch:
                 old = before.get(product_id, ProductDetails()).group or ""
                 new = replace(given, group=old if given.group is None else given.group)
                 item = PRODUCT_DETAILS.encode((product_id, new))
                 written = compared(stored.get(item["PK"]["S"]), item)
                 outcome = outcome.plus(written)
-                if new.group:
-                    joining.setdefault(new.group, {})[product_id] = new
-                elif old:
-                    leaving.setdefault(old, {})[product_id] = new
+                if self._groups is not None and (new.group or old):
+                    moved[product_id] = old, new
                 elif written != UNCHANGED:
                     alone.append(item)
             await self._table.put_many(alone)
-            # The products that leave groups are written first, to make room for those that join.
-            for moves in (leaving, joining):
-                await in_parallel(
-                    [
-                        move(group, dict(rows))
-                        for group, moved in moves.items()
-                        for rows in batched(list(moved.items()), MOVES_AT_ONCE)
-                    ]
-                )
+            if self._groups is not None:
+                await self._groups.put_many(moved)
         return outcome

@@ -7,12 +7,17 @@ of the group's products. The details of each of these products contain the group
 from collections.abc import Iterable
 from contextlib import suppress
 
-from dal.model import ProductGroup
 from dal.table.entity import UNREADABLE, packed, unpacked
 from dal.table.items import Item, primary_key
 from dal.table.key_parts import escape, unescape
+from features.groups.model import ProductGroup
 
 _GROUP = "GROUP#"
+
+
+def is_group(item: Item) -> bool:
+    """Return whether an item belongs to a group."""
+    return str(item["PK"]["S"]).startswith(_GROUP)
 
 
 def group_key(group_id: str) -> Item:

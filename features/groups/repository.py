@@ -1,14 +1,19 @@
-"""Moves products into a product group, or out of it, in one transaction."""
+"""Reads groups, and moves products into a group, or out of it, in one transaction."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import asyncio
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import partial
 
+from dal.dynamodb.concurrency import batched, in_parallel
 from dal.dynamodb.errors import ConditionFailedError, ConflictError
+from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_conflict
 from dal.dynamodb.table import Table
 from dal.entities.product import PRODUCT_DETAILS, details_in, details_key
-from dal.model import ProductDetails, ProductGroup
+from dal.model import ProductDetails
 from dal.table.errors import InvalidArgumentError
 from dal.table.items import VERSION, Action, Item, contents, key_of, replacement, unchanged
 from features.groups.entity import encode_group, group_key, groups_in
+from features.groups.model import ProductGroup
 
 MAX_MEMBERS = 60
 """Maximum products of a group. A page reads a partition of each product."""
@@ -16,6 +21,49 @@ MAX_MEMBERS = 60
 MOVES_AT_ONCE = 30
 """Maximum products that one transaction moves. Each product needs up to two actions: one for its
 details, and one for the group that it leaves. DynamoDB allows 100 actions in a transaction."""
+
+_AT_ONCE = 4
+"""Maximum transactions that one call of ``put_many`` runs in parallel."""
+
+
+class GroupRepository:
+    """Reads groups, and writes products that join or leave groups."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    async def get_many(self, group_ids: Collection[str]) -> dict[str, ProductGroup]:
+        """Return the existing groups among ``group_ids``, by id, in one request per 100 ids."""
+        items = await self._table.get_many([group_key(one) for one in set(group_ids)])
+        return groups_in(items)
+
+    async def put_many(self, moved: Mapping[str, tuple[str, ProductDetails]]) -> None:
+        """Write the details of products, and their groups, in transactions.
+
+        ``moved`` contains the old group and the new details of each product, by its id. Raises the
+        errors of ``move_products``. Some of the products may have been written before the error.
+        """
+        gate = asyncio.Semaphore(_AT_ONCE)
+        leaving: dict[str, dict[str, ProductDetails]] = {}
+        joining: dict[str, dict[str, ProductDetails]] = {}
+        for product_id, (old, new) in moved.items():
+            moves = joining if new.group else leaving
+            moves.setdefault(new.group or old, {})[product_id] = new
+
+        async def move(group: str, rows: Mapping[str, ProductDetails]) -> None:
+            async with gate, self._table.pace.turn():
+                write = partial(move_products, self._table, group, rows)
+                await retry_on_conflict(write, MAINTENANCE_DEADLINE)
+
+        # The products that leave groups are written first, to make room for those that join.
+        for moves in (leaving, joining):
+            await in_parallel(
+                [
+                    move(group, dict(rows))
+                    for group, products in moves.items()
+                    for rows in batched(list(products.items()), MOVES_AT_ONCE)
+                ]
+            )
 
 
 async def move_products(table: Table, group: str, rows: Mapping[str, ProductDetails]) -> None:

@@ -10,6 +10,7 @@ from dal import model
 from dal.counts import counts
 from dal.query import pagination
 from features.groups import resolvers as groups
+from features.groups.model import ProductGroup as Group
 from features.groups.repository import MAX_MEMBERS
 from resolvers import products as product_resolvers
 from resolvers import statistics
@@ -22,7 +23,7 @@ from schema.types import Node
 
 USUAL_MEMBERS = 10
 """The server assumes this number of products in each group when it predicts the cost of an
-operation. A group may have more products, so ``GroupReads`` counts and limits the actual reads."""
+operation. A group may have more products, so ``resolvers.product_sets`` limits the actual reads."""
 
 _OF_MEMBERS = Reads(USUAL_MEMBERS, most_requests=MAX_MEMBERS + 2)
 
@@ -31,9 +32,9 @@ _OF_MEMBERS = Reads(USUAL_MEMBERS, most_requests=MAX_MEMBERS + 2)
     description="A group of 1 to 60 products that are variants of one product, such as its colours."
 )
 class ProductGroup(Node):
-    """The GraphQL type of ``dal.model.ProductGroup``."""
+    """The GraphQL type of ``features.groups.model.ProductGroup``."""
 
-    shows: ClassVar = model.ProductGroup
+    shows: ClassVar = Group
     group_id: strawberry.ID = strawberry.field(description="The shop's group id.")
     products: list[model.Product] = strawberry.field(
         resolver=groups.group_products,

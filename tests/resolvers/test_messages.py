@@ -18,9 +18,10 @@ from resolvers.authorization import (
 )
 from resolvers.comments import _require_known
 from resolvers.context import NO_DETAILS, Context, Viewer
-from resolvers.federation import _parse
+from resolvers.federation import Entities
 from resolvers.mutations import _changed
 from resolvers.node_ids import parse_node_id
+from resolvers.nodes import Nodes
 from resolvers.selection import plain_slice
 from tests.resolvers.recording import STORES
 from tests.strategies import ORDINARY
@@ -33,6 +34,7 @@ class Unlisted:
         return NO_DETAILS
 
 
+ENTITIES = Entities(Nodes({}), {"Product": "productId", "Comment": "id"})
 UNKNOWN = SimpleNamespace(context=SimpleNamespace(part=lambda _: Unlisted()))
 SENTENCES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (
@@ -74,12 +76,12 @@ SENTENCES: list[tuple[Callable[[], object], type[Exception], str]] = [
         "productId '7' is not a product of this shop. Comment on a listed product.",
     ),
     (
-        lambda: _parse("representations.1", {"__typename": "Order"}),
+        lambda: ENTITIES.parse("representations.1", {"__typename": "Order"}),
         InvalidArgumentError,
-        "representations.1: __typename must be Product or ProductGroup or Comment or Author.",
+        "representations.1: __typename must be Product or Comment.",
     ),
     (
-        lambda: _parse("representations.1", {"__typename": "Product"}),
+        lambda: ENTITIES.parse("representations.1", {"__typename": "Product"}),
         InvalidArgumentError,
         "representations.1: Product needs productId, a string.",
     ),

@@ -13,7 +13,7 @@ from dal.model.moderation import ReviewCause
 from dal.model.submissions import pending, rejected
 from dal.table.items import Item, bytes_of
 from resolvers.context import Viewer
-from resolvers.nodes import LOADERS
+from schema.roots import NODES
 from tests.schema.conftest import BOB, MODERATOR, Run
 from tests.strategies import comment
 
@@ -76,7 +76,7 @@ def test_the_size_of_an_item_counts_attributes_of_all_types() -> None:
 async def test_an_id_shows_only_an_item_of_its_type(run: Run, table: Table, state: str) -> None:
     item = STATES[state]
     await table.put_many([item] if item else [])
-    for kind in LOADERS:
+    for kind in NODES.loaders:
         own = "x/x" if kind == "OrganizationUser" else "x"
         node = f'node(id: "{to_base64(kind, own)}") {{ __typename }}'
         nodes = f'nodes(ids: ["{to_base64(kind, own)}"]) {{ __typename }}'

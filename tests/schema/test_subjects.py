@@ -19,6 +19,7 @@ SHARED = {
         "mutations",
         "node_ids",
         "nodes",
+        "product_sets",
         "publication",
         "selection",
     },

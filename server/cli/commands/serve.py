@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from schema.build import build_schema
-from schema.federation import subgraph_sdl
+from schema.build import printed
 from server.checks import findings
 from server.cli.options import takes
 from server.errors import DIFFERS
@@ -52,5 +51,4 @@ async def _check(settings: Settings) -> None:
 @takes("federation")
 def schema(settings: Settings) -> None:
     """Print the schema in GraphQL's schema definition language."""
-    sdl = build_schema().as_str()
-    typer.echo(subgraph_sdl(sdl) if settings.federation else sdl)
+    typer.echo(printed(federation=settings.federation))

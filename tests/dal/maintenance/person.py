@@ -13,7 +13,6 @@ from dal.model import (
     Organization,
     OrganizationUser,
     Photo,
-    ProductGroup,
     Profile,
     Roster,
     Ticket,
@@ -26,6 +25,7 @@ from dal.table.items import Item, key_of, primary_key
 from dal.table.key_parts import escape
 from dal.writes.comments import version
 from features.groups.entity import encode_group
+from features.groups.model import ProductGroup
 from tests.fakes import anybody
 from tests.moderating import held_for
 from tests.organizations import ticket

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from dal.dynamodb.table import Table
 from dal.model import ProductDetails
-from dal.repositories.products import ProductRepository
 from dal.stores import Stores
 from dal.table.errors import InvalidArgumentError
 from dal.writes.overwrite import Outcome
@@ -23,10 +22,10 @@ GROUPS = ("", "a/b", "c#d", "é")
 PRODUCTS = [f"grouped {number}" for number in range(6)]
 
 
-async def contents(products: ProductRepository) -> dict[str, tuple[str, ...]]:
+async def contents(stores: Stores) -> dict[str, tuple[str, ...]]:
     """Check each group against the details of its products. Return the members of each group."""
-    details = await products.details(PRODUCTS)
-    groups = await products.groups(GROUPS[1:])
+    details = await stores.products.details(PRODUCTS)
+    groups = await stores.groups.get_many(GROUPS[1:])
     assert all(one.product_ids for one in groups.values())
     named = {one: details[one].group for one in details if details[one].group}
     listed = {one: name for name, group in groups.items() for one in group.product_ids}
@@ -50,14 +49,15 @@ loads = st.dictionaries(
 async def test_products_join_change_and_leave_groups(
     table: Table, files: list[Mapping[str, ProductDetails]]
 ) -> None:
-    products = Stores(table).products
+    stores = Stores(table)
+    products = stores.products
     await products.put_many({one: ProductDetails(group="") for one in PRODUCTS})
-    assert await contents(products) == {}
+    assert await contents(stores) == {}
     wanted: dict[str, str] = {}
     for file in files:
         await products.put_many(file)
         wanted |= {one: row.group for one, row in file.items() if row.group is not None}
-        assert await contents(products) == {
+        assert await contents(stores) == {
             group: tuple(one for one in PRODUCTS if wanted.get(one) == group)
             for group in {*wanted.values()} - {""}
         }
@@ -68,15 +68,17 @@ async def test_products_join_change_and_leave_groups(
 async def test_after_concurrent_changes_of_groups_the_groups_and_the_details_agree(
     table: Table, files: list[Mapping[str, ProductDetails]]
 ) -> None:
-    products = Stores(table).products
+    stores = Stores(table)
+    products = stores.products
     await products.put_many({one: ProductDetails(group="c#d") for one in PRODUCTS})
     moves = [{one: replace(row, group=row.group or "é") for one, row in f.items()} for f in files]
     await asyncio.gather(*map(products.put_many, moves))
-    await contents(products)
+    await contents(stores)
 
 
 async def test_loading_the_same_file_again_changes_nothing(each_table: Table) -> None:
-    products = Stores(each_table).products
+    stores = Stores(each_table)
+    products = stores.products
     file = {one: ProductDetails(title="Mug", group="mugs") for one in ("m1", "m2")}
     file["m3"] = ProductDetails(title="Jug")
     assert await products.put_many(file) == Outcome(new=3)
@@ -89,20 +91,22 @@ async def test_loading_the_same_file_again_changes_nothing(each_table: Table) ->
 
 
 async def test_a_group_has_at_most_sixty_products(table: Table) -> None:
-    products = Stores(table).products
+    stores = Stores(table)
+    products = stores.products
     names = [f"full {number:02}" for number in range(MAX_MEMBERS)]
     await products.put_many({one: ProductDetails(group="full") for one in names})
-    assert (await products.groups(["full"]))["full"].product_ids == tuple(names)
+    assert (await stores.groups.get_many(["full"]))["full"].product_ids == tuple(names)
     with pytest.raises(InvalidArgumentError, match="'full' would have 61 products"):
         await products.put_many({"another": ProductDetails(group="full")})
     # In one load, a product can leave a full group and another product can join it.
     swap = {"another": ProductDetails(group="full"), names[0]: ProductDetails(group="")}
     await products.put_many(swap)
-    assert (await products.groups(["full"]))["full"].product_ids == ("another", *names[1:])
+    assert (await stores.groups.get_many(["full"]))["full"].product_ids == ("another", *names[1:])
 
 
 async def test_a_group_that_a_product_joins_while_the_last_one_leaves_stays(table: Table) -> None:
-    products = Stores(table).products
+    stores = Stores(table)
+    products = stores.products
     await products.put_many({"m1": ProductDetails(group="mugs")})
 
     async def joined(real: Operation, arguments: Answer) -> Answer:
@@ -111,4 +115,4 @@ async def test_a_group_that_a_product_joins_while_the_last_one_leaves_stays(tabl
 
     client = FaultyClient(table.service, let_pass, let_pass, joined)
     await Stores(Table(client, table.name)).products.put_many({"m1": ProductDetails(group="")})
-    assert (await products.groups(["mugs"]))["mugs"].product_ids == ("m2",)
+    assert (await stores.groups.get_many(["mugs"]))["mugs"].product_ids == ("m2",)

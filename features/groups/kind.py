@@ -1,0 +1,9 @@
+"""What commands on the whole table know of groups."""
+
+from dal.catalogue import AccessPattern
+from dal.kinds.item_kind import ItemKind
+from features.groups.entity import is_group
+
+PATTERNS = (AccessPattern("group members", "the products of a group"),)
+
+KIND = ItemKind(holds=is_group)
