@@ -10,6 +10,7 @@ from dal.dynamodb.deadline import deadline_in
 from dal.dynamodb.errors import QueryTooCostlyError
 from dal.query.optimizer import MAX_DROPPED
 from dal.query.plan import MAX_SEGMENTS
+from features.federation.types import REPRESENTATION, federated, subgraph_sdl
 from features.groups.types import ProductGroup
 from resolvers.authorization import sees_costs
 from resolvers.selection import DEFAULT_SIZE, MAX_ROWS
@@ -19,7 +20,6 @@ from schema.execution.documents import DocumentCache
 from schema.execution.executable_schema import ExecutableSchema
 from schema.execution.facts import ReadLimits
 from schema.execution.host import Host
-from schema.federation import REPRESENTATION, federated, subgraph_sdl
 from schema.moderation import Submission
 from schema.orders import Order
 from schema.organizations import Organization, OrganizationUser

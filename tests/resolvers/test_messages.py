@@ -10,6 +10,7 @@ import pytest
 from dal.model import rules
 from dal.query.errors import InvalidCursorError
 from dal.table.errors import InvalidArgumentError
+from features.federation.resolvers import Entities
 from resolvers.authorization import (
     ForbiddenError,
     UnauthenticatedError,
@@ -18,7 +19,6 @@ from resolvers.authorization import (
 )
 from resolvers.comments import _require_known
 from resolvers.context import NO_DETAILS, Context, Viewer
-from resolvers.federation import Entities
 from resolvers.mutations import _changed
 from resolvers.node_ids import parse_node_id
 from resolvers.nodes import Nodes

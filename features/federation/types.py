@@ -11,7 +11,7 @@ from typing import Annotated, Any, Union
 import strawberry
 from strawberry.types.scalar import ScalarDefinition
 
-from resolvers import federation
+from features.federation import resolvers as federation
 from resolvers.authorization import ForbiddenError
 from schema.execution.facts import Reads, facts
 from schema.roots import NODES, Query

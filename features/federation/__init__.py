@@ -1,0 +1,1 @@
+"""The subgraph of Apollo Federation."""
