@@ -20,7 +20,7 @@ from dal.repositories.photo_uploads import PhotoUploads
 from dal.stores import Stores
 from features.analytics.exporting import analytics_of
 from features.analytics.service import Analytics
-from schema.build import build_schema
+from schema.build import build_schema, printed
 from schema.execution.executable_schema import ExecutableSchema
 from schema.execution.trusted_documents import TrustedDocuments
 from server.auth.authenticator import Authenticator, SignInCode
@@ -156,6 +156,11 @@ def schema_of(
         compiles=settings.compiles,
         kind=kind,
     )
+
+
+def printed_schema(settings: Settings) -> str:
+    """Return the schema in GraphQL's schema definition language."""
+    return printed(federation=settings.federation)
 
 
 def trusted_documents(

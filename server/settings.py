@@ -1,7 +1,8 @@
 """The settings of servers and commands.
 
 Each field of ``Settings`` declares one setting with its default, option name, help text and check.
-``Settings`` inherits the settings of features from ``server.feature_settings``.
+``Settings`` inherits the settings of features. A feature without a folder in ``features`` has them
+in ``server.feature_settings``.
 ``server.cli.options`` makes command-line options and environment variables from the fields. This
 module does not import Typer, because workers import this module, and Typer's import takes 44 ms.
 """
@@ -15,11 +16,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from features.analytics.settings import AnalyticsSettings
+from features.federation.settings import FederationSettings
 from server.errors import CommandError
 from server.feature_settings import (
     DemoSettings,
     DocumentSettings,
-    FederationSettings,
     LiveSettings,
     ModerationSettings,
     PhotoSettings,
@@ -156,6 +157,9 @@ ORDER = (
     "trusted_proxies",
 )
 """The names of all settings, in the order of options in ``--help``."""
+
+SCHEMA_SETTINGS = ("federation",)
+"""The names of the settings that change the text of the schema."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,6 @@ import pytest
 from dal.model import rules
 from dal.query.errors import InvalidCursorError
 from dal.table.errors import InvalidArgumentError
-from features.federation.resolvers import Entities
 from resolvers.authorization import (
     ForbiddenError,
     UnauthenticatedError,
@@ -21,7 +20,6 @@ from resolvers.comments import _require_known
 from resolvers.context import NO_DETAILS, Context, Viewer
 from resolvers.mutations import _changed
 from resolvers.node_ids import parse_node_id
-from resolvers.nodes import Nodes
 from resolvers.selection import plain_slice
 from tests.resolvers.recording import STORES
 from tests.strategies import ORDINARY
@@ -34,7 +32,6 @@ class Unlisted:
         return NO_DETAILS
 
 
-ENTITIES = Entities(Nodes({}), {"Product": "productId", "Comment": "id"})
 UNKNOWN = SimpleNamespace(context=SimpleNamespace(part=lambda _: Unlisted()))
 SENTENCES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (
@@ -74,16 +71,6 @@ SENTENCES: list[tuple[Callable[[], object], type[Exception], str]] = [
         lambda: asyncio.run(_require_known(cast("Any", UNKNOWN), "7")),
         InvalidArgumentError,
         "productId '7' is not a product of this shop. Comment on a listed product.",
-    ),
-    (
-        lambda: ENTITIES.parse("representations.1", {"__typename": "Order"}),
-        InvalidArgumentError,
-        "representations.1: __typename must be Product or Comment.",
-    ),
-    (
-        lambda: ENTITIES.parse("representations.1", {"__typename": "Product"}),
-        InvalidArgumentError,
-        "representations.1: Product needs productId, a string.",
     ),
     (
         lambda: parse_node_id("id", "1", "Comment"),

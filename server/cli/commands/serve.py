@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
-from schema.build import printed
 from server.checks import findings
 from server.cli.options import takes
 from server.errors import DIFFERS
 from server.findings import Level
 from server.run import run
-from server.settings import ORDER, Settings
+from server.services import printed_schema
+from server.settings import ORDER, SCHEMA_SETTINGS, Settings
 
 
 @takes(*ORDER)
@@ -48,7 +48,7 @@ async def _check(settings: Settings) -> None:
         raise typer.Exit(DIFFERS)
 
 
-@takes("federation")
+@takes(*SCHEMA_SETTINGS)
 def schema(settings: Settings) -> None:
     """Print the schema in GraphQL's schema definition language."""
-    typer.echo(printed(federation=settings.federation))
+    typer.echo(printed_schema(settings))
