@@ -17,10 +17,10 @@ from dal.live.log import Log
 from dal.model import Comment, Photo, Product, rules
 from dal.query.pagination import Edge
 from dal.repositories.comments import Selection
-from dal.repositories.photo_uploads import PhotoUploads
 from dal.table.errors import InvalidArgumentError
 from dal.table.key_parts import unescape
 from dal.writes.comments import Written
+from features.photos.uploads import PhotoUploads
 from resolvers.authorization import (
     is_moderator,
     may_change,

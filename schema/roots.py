@@ -20,6 +20,7 @@ from features.analytics import questions
 from features.analytics import resolvers as analytics
 from features.analytics.types import Movers
 from features.groups import resolvers as groups
+from features.photos.types import PhotoMutation
 from features.votes.types import VoteMutation
 from resolvers import (
     blocks,
@@ -42,7 +43,6 @@ from schema.leaderboard import LeaderboardConnection
 from schema.moderation import ModerationMutation, ModerationQueueConnection
 from schema.orders import Order, OrderConnection, OrderMutation
 from schema.organizations import Organization, OrganizationMutation
-from schema.photos import PhotoMutation
 from schema.products import Product, ProductConnection, ProductMutation
 from schema.tickets import Ticket, TicketConnection, TicketMutation
 from schema.types import Node

@@ -16,10 +16,10 @@ from dal.live import erasures
 from dal.live.log import Broker, InProcessBroker, Log
 from dal.model.moderation import Moderation
 from dal.repositories.documents import DocumentRepository
-from dal.repositories.photo_uploads import PhotoUploads
 from dal.stores import Stores
 from features.analytics.exporting import analytics_of
 from features.analytics.service import Analytics
+from features.photos.uploads import PhotoUploads
 from schema.build import build_schema, printed
 from schema.execution.executable_schema import ExecutableSchema
 from schema.execution.trusted_documents import TrustedDocuments

@@ -77,6 +77,7 @@ AMAZON = (
     "tests/amazon/",
     "tests/dal/",
     "tests/features/groups/test_repository.py",
+    "tests/features/photos/test_uploads.py",
     "tests/features/votes/test_folds.py",
     "tests/integration/",
 )

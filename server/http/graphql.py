@@ -22,8 +22,8 @@ from strawberry.types import ExecutionResult
 from strawberry.types.graphql import OperationType
 
 from dal.live.log import Log
-from dal.repositories.photo_uploads import PhotoUploads
 from dal.stores import Stores
+from features.photos.uploads import PhotoUploads
 from resolvers.context import Context, NotAvailableError, Pace
 from resolvers.publication import Publication
 from schema.errors import KNOWN_ERRORS

@@ -10,8 +10,8 @@ from dal.dynamodb.table import Table
 from dal.model import Photo
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
-from dal.repositories.photo_uploads import MAX_UPLOAD, PhotoUploads
 from dal.stores import Stores
+from features.photos.uploads import MAX_UPLOAD, PhotoUploads
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.services import services_of

@@ -8,7 +8,7 @@ from dal.live.log import Log
 from dal.model import Organization
 from dal.query.pagination import Page, PageInfo, Slice
 from dal.query.trace import ExecutionStatistics
-from dal.repositories.photo_uploads import PhotoUploads
+from features.photos.uploads import PhotoUploads
 from resolvers.context import Built, Context, NotAvailableError, PrefetchedPages, RequestCache
 from tests.resolvers.recording import STORES
 

@@ -13,9 +13,9 @@ import pytest
 from dal.dynamodb.sdk import open_s3
 from dal.dynamodb.table import Table
 from dal.model import Photo
-from dal.repositories.photo_uploads import MAX_UPLOAD, PhotoUploads
 from dal.stores import Stores
 from dal.table.errors import InvalidArgumentError
+from features.photos.uploads import MAX_UPLOAD, PhotoUploads
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
 from tests.engines import ministack

@@ -6,8 +6,8 @@ from datetime import datetime
 
 import strawberry
 
-from dal.repositories.photo_uploads import UploadForm
-from resolvers import photos
+from features.photos import resolvers as photos
+from features.photos.uploads import UploadForm
 from schema.costs import WRITE, listed
 from schema.execution.facts import facts
 from schema.types import USER_ERRORS, UserError
@@ -15,7 +15,7 @@ from schema.types import USER_ERRORS, UserError
 
 @strawberry.type(description="A field of an upload's form.")
 class PhotoUploadField:
-    """The GraphQL type of ``resolvers.photos.UploadField``."""
+    """The GraphQL type of ``features.photos.resolvers.UploadField``."""
 
     name: str = strawberry.field(description="Name of the field.")
     value: str = strawberry.field(description="Value of the field.")
@@ -26,7 +26,7 @@ class PhotoUploadField:
     "the `fields`, then the photo in a field named `file`."
 )
 class PhotoUpload:
-    """The GraphQL type of ``dal.repositories.photo_uploads.UploadForm``."""
+    """The GraphQL type of ``features.photos.uploads.UploadForm``."""
 
     url: str = strawberry.field(description="URL to send the form to.")
     fields: list[photos.UploadField] = strawberry.field(
@@ -47,7 +47,7 @@ class PhotoUpload:
 
 @strawberry.type(description="Result of `createPhotoUploads`.")
 class CreatePhotoUploadsPayload:
-    """The GraphQL type of ``resolvers.photos.PhotoUploadsPayload``."""
+    """The GraphQL type of ``features.photos.resolvers.PhotoUploadsPayload``."""
 
     uploads: list[UploadForm] = strawberry.field(
         graphql_type=list[PhotoUpload],

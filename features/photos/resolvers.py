@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import strawberry
 
 from dal.model import rules
-from dal.repositories.photo_uploads import CONTENT_TYPES, PhotoUploads, UploadForm
 from dal.table.errors import InvalidArgumentError
+from features.photos.uploads import CONTENT_TYPES, PhotoUploads, UploadForm
 from resolvers.authorization import require_viewer
 from resolvers.mutations import UserError, checked, reported
 from resolvers.selection import Info, Input
