@@ -20,7 +20,6 @@ from dal.repositories.comments import Selection
 from dal.table.errors import InvalidArgumentError
 from dal.table.key_parts import unescape
 from dal.writes.comments import Written
-from features.photos.uploads import PhotoUploads
 from resolvers.authorization import (
     is_moderator,
     may_change,
@@ -31,6 +30,7 @@ from resolvers.authorization import (
 from resolvers.context import NO_DETAILS, CommentReads, Context, ProductReads, Viewer
 from resolvers.mutations import Rule, UserError, changed, checked, checked_each, reported
 from resolvers.node_ids import own_id_of
+from resolvers.photo_files import PhotoFiles
 from resolvers.selection import Info, Input, Languages, ProductId, Ratings
 
 _audit = logging.getLogger("audit")
@@ -237,8 +237,8 @@ async def _publish(
     comment.
     """
     photos = stated.get("photos")
-    uploads: PhotoUploads | None = info.context.services.get(PhotoUploads)
-    if uploads is None or not photos:
+    files: PhotoFiles | None = info.context.services.get(PhotoFiles)
+    if files is None or not photos:
         return
     if edited_id is not None:
         # Check the viewer's permission before the photos are copied, because copies for a refused
@@ -246,7 +246,7 @@ async def _publish(
         # None.
         check = partial(may_change, viewer)
         await info.context.stores.comments.rewrite(edited_id, lambda _, one: check(one))
-    stated["photos"] = await uploads.published(viewer.user_id, photos)
+    stated["photos"] = await files.published(viewer.user_id, photos)
 
 
 def _text_rule(context: Context) -> dict[str, Rule]:

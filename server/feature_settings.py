@@ -3,18 +3,15 @@
 The classes have no slots, because a class cannot inherit several classes with slots.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from server.option import is_url, setting, split
+from server.option import setting, split
 
 ModerationRule: TypeAlias = Literal["off", "before-publishing", "words"]
-
-_BUCKET_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 
 
 def _is_redis_url(text: str) -> bool:
@@ -30,15 +27,6 @@ _REDIS_URL = (
     _is_redis_url,
     "is not a URL such as redis://127.0.0.1:6379/0, rediss://host:6379 or unix:///run/redis.sock.",
 )
-_BUCKET = (
-    lambda text: _BUCKET_NAME.fullmatch(text) is not None,
-    "is not the name of a bucket such as shop-photos.",
-)
-_HTTPS_URL = (
-    lambda text: is_url(text) and text.startswith("https:") and not split(text).query,
-    "is not an address such as https://photos.shop.example.",
-)
-
 _documents = partial(setting, panel="Documents")
 _store = partial(setting, panel="Store")
 
@@ -92,24 +80,6 @@ class ModerationSettings:
                 (self.moderation == "words") != (self.moderation_words is not None)
             )
         }
-
-
-@dataclass(frozen=True, kw_only=True)
-class PhotoSettings:
-    """The settings of uploads of photos."""
-
-    upload_bucket: str | None = setting(
-        None,
-        "Bucket of Amazon S3 to which browsers upload photos of comments. The server uses the AWS "
-        "credentials and region of the environment. The pages show the photos from the bucket.",
-        check=_BUCKET,
-    )
-    upload_url: str | None = setting(
-        None,
-        "Address at which browsers read the files of --upload-bucket, such as "
-        "https://photos.shop.example. Default: the bucket's own address.",
-        check=_HTTPS_URL,
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,8 @@ from dal.repositories.documents import DocumentRepository
 from dal.stores import Stores
 from features.analytics.exporting import analytics_of
 from features.analytics.service import Analytics
-from features.photos.uploads import PhotoUploads
+from features.photos.uploads import PhotoUploads, open_uploads
+from resolvers.photo_files import PhotoFiles
 from schema.build import build_schema, printed
 from schema.execution.executable_schema import ExecutableSchema
 from schema.execution.trusted_documents import TrustedDocuments
@@ -67,7 +68,7 @@ class Services:
         """Return the objects that resolvers find in ``Context.services``, by type."""
         found: dict[type[Any], Any] = {Analytics: self.analytics, Moderation: self.moderation}
         if self.uploads is not None:
-            found[PhotoUploads] = self.uploads
+            found[PhotoUploads] = found[PhotoFiles] = self.uploads
         if settings.live:
             found[Log] = self.broker.log
         return found
@@ -119,7 +120,7 @@ async def open_services(
     async with (
         open_signals(settings) as signals,
         _open_broker(settings) as broker,
-        _open_uploads(settings) as uploads,
+        open_uploads(settings.upload_bucket, settings.upload_url) as uploads,
     ):
         documents = await DocumentRepository(table).all()
         services = replace(
@@ -240,15 +241,3 @@ async def _open_broker(settings: Settings) -> AsyncIterator[Broker]:
             yield broker
     else:
         yield InProcessBroker()
-
-
-@asynccontextmanager
-async def _open_uploads(settings: Settings) -> AsyncIterator[PhotoUploads | None]:
-    """Yield the object that signs upload forms for the bucket of the settings, or None."""
-    if settings.upload_bucket is None:
-        yield None
-        return
-    from dal.dynamodb.sdk import open_s3  # noqa: PLC0415 - imports the AWS SDK
-
-    async with open_s3(settings.upload_bucket) as store:
-        yield await PhotoUploads.open(store, settings.upload_url)

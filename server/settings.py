@@ -17,13 +17,13 @@ from urllib.parse import urlsplit
 
 from features.analytics.settings import AnalyticsSettings
 from features.federation.settings import FederationSettings
+from features.photos.settings import PhotoSettings
 from server.errors import CommandError
 from server.feature_settings import (
     DemoSettings,
     DocumentSettings,
     LiveSettings,
     ModerationSettings,
-    PhotoSettings,
     PlanSettings,
 )
 from server.logs import LogFormat

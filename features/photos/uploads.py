@@ -10,7 +10,8 @@ below ``uploads/`` after a day.
 import hashlib
 import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar, Protocol
@@ -152,3 +153,18 @@ class PhotoUploads:
             for one in (url, self.url, self.form_url)
         )
         return host in ours and "/uploads/" in unquote(urlsplit(url).path)
+
+
+@asynccontextmanager
+async def open_uploads(bucket: str | None, url: str | None) -> AsyncIterator[PhotoUploads | None]:
+    """Yield the object that signs upload forms for a bucket; None without a bucket.
+
+    Browsers load photos from ``url``, or from the bucket's own address if ``url`` is None.
+    """
+    if bucket is None:
+        yield None
+        return
+    from dal.dynamodb.sdk import open_s3  # noqa: PLC0415 - imports the AWS SDK
+
+    async with open_s3(bucket) as store:
+        yield await PhotoUploads.open(store, url)

@@ -23,8 +23,8 @@ from strawberry.types.graphql import OperationType
 
 from dal.live.log import Log
 from dal.stores import Stores
-from features.photos.uploads import PhotoUploads
 from resolvers.context import Context, NotAvailableError, Pace
+from resolvers.photo_files import PhotoFiles
 from resolvers.publication import Publication
 from schema.errors import KNOWN_ERRORS
 from schema.execution.errors import client_error
@@ -204,7 +204,7 @@ class GraphQLView:
         publication: Publication,
     ) -> None:
         self.schema = schema
-        self.uploads: PhotoUploads | None = services.get(PhotoUploads)
+        self.uploads: PhotoFiles | None = services.get(PhotoFiles)
         self._documents = documents
         self._caching = SharedCaching(settings.s_maxage, settings.stale_while_revalidate)
         self._authenticator = authenticator

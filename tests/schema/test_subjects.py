@@ -19,6 +19,7 @@ SHARED = {
         "mutations",
         "node_ids",
         "nodes",
+        "photo_files",
         "product_sets",
         "publication",
         "selection",

@@ -17,6 +17,7 @@ from dal.stores import Stores
 from dal.table.errors import InvalidArgumentError
 from features.photos.uploads import MAX_UPLOAD, PhotoUploads
 from resolvers.context import Context, Viewer
+from resolvers.photo_files import PhotoFiles
 from schema.build import build_schema
 from tests.engines import ministack
 
@@ -43,7 +44,9 @@ class Shop:
 
     async def run(self, document: str, user: str | None = "ana", **variables: Any) -> Any:
         viewer = None if user is None else Viewer(user)
-        context = Context(viewer, self.stores, services={PhotoUploads: self.uploads})
+        context = Context(
+            viewer, self.stores, services={PhotoUploads: self.uploads, PhotoFiles: self.uploads}
+        )
         return await self.schema.execute(document, variables, context)
 
     async def forms(self, *types: str, user: str = "ana") -> list[dict[str, Any]]:
