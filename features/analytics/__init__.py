@@ -2,8 +2,11 @@
 
 A product's trend is its number and mean rating of comments over time, and movers are the products
 that changed most. The store is DuckDB in the data directory, or ClickHouse. ``marginalia analytics
-refresh`` fills it with an export. The feature has no items in the table.
+refresh`` fills it with an export.
 
-These modules compose it: ``schema.products`` and ``schema.roots`` (the fields), ``schema.errors``,
-``server.services``, ``server.settings``, ``server.checks`` and ``server.cli.main``.
+Items: none.
+
+Composition: ``schema.products`` (``Product.trend``), ``schema.roots`` (``movers``),
+``schema.errors`` (codes of its errors), ``server.services`` (opens the store), ``server.settings``
+(``--analytics-url``), ``server.checks`` (a check of the store), ``server.cli.main`` (the command).
 """

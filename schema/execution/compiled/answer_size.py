@@ -23,7 +23,6 @@ most LARGE values, unless they have further lists."""
 LONG = 99
 """Maximum characters of a text whose bytes are not counted exactly."""
 
-
 SMALL = 100_000
 """Maximum bytes of a result whose characters are counted as one byte each, because measuring the
 bytes of texts takes longer. The bytes of such a result are at most four times as many."""
