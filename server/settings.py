@@ -1,10 +1,10 @@
 """The settings of servers and commands.
 
 Each field of ``Settings`` declares one setting with its default, option name, help text and check.
-``Settings`` inherits the settings of features. A feature without a folder in ``features`` has them
-in ``server.feature_settings``.
-``server.cli.options`` makes command-line options and environment variables from the fields. This
-module does not import Typer, because workers import this module, and Typer's import takes 44 ms.
+``Settings`` inherits the settings of features. Those of features without a folder of their own are
+in ``server.feature_settings``. ``server.cli.options`` makes command-line options and environment
+variables from the fields. This module does not import Typer, because workers import this module,
+and Typer's import takes 44 ms.
 """
 
 import re
