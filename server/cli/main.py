@@ -28,7 +28,8 @@ class Command:
 
     The function has the name of the command. A command with ``actions`` is a group: for each
     action, the module has a function, and the group has a command. For example, the action
-    ``list_`` of ``documents`` is the function ``list_`` and the command ``documents list``.
+    ``list_`` of ``documents`` is the function ``list_`` and the command ``documents list``. An
+    action whose function is in another module has the name of this module before its own.
     """
 
     module: str
@@ -86,7 +87,13 @@ COMMANDS = {
         "server.cli.commands.user",
         "Block or unblock a user, list blocked users, or export or erase a user's data.",
         "marginalia user export bob --output bob.json",
-        ("block", "unblock", "blocked", "export", "erase"),
+        (
+            "block",
+            "unblock",
+            "blocked",
+            "server.cli.commands.personal_data.export",
+            "server.cli.commands.personal_data.erase",
+        ),
     ),
     "analytics": Command(
         "features.analytics.commands",
@@ -197,11 +204,11 @@ def main() -> None:
 
 def _register(app: typer.Typer, name: str, command: Command, *, wanted: bool) -> None:
     example = f"Example: {command.example}"
-    module = import_module(command.module) if wanted else None
-    if module is not None and command.actions:
+    if wanted and command.actions:
         group = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-        for action in command.actions:
-            act = getattr(module, action)
+        for path in command.actions:
+            module, _, action = path.rpartition(".")
+            act = getattr(import_module(module or command.module), action)
             # The group's help lists each action with the first line of its docstring. Without
             # short_help, Typer would shorten this line.
             first_line = (act.__doc__ or "").partition("\n")[0]
@@ -210,7 +217,7 @@ def _register(app: typer.Typer, name: str, command: Command, *, wanted: bool) ->
         summary = command.summary
         app.add_typer(group, name=name, help=summary, short_help=summary, epilog=example)
     else:
-        act = getattr(module, name, _not_wanted)
+        act = getattr(import_module(command.module), name) if wanted else _not_wanted
         app.command(name, short_help=command.summary, epilog=example, cls=ListedCommand)(act)
 
 

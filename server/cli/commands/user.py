@@ -1,4 +1,4 @@
-"""``marginalia user``: blocks users, lists blocked users, and exports or erases a user's data."""
+"""``marginalia user``: blocks users, and lists blocked users."""
 
 from collections.abc import AsyncIterator
 from typing import Annotated
@@ -10,14 +10,12 @@ from dal.model import rules
 from dal.model.standings import Block
 from dal.query.pagination import Slice
 from dal.repositories.standings import StandingRepository
-from server.cli.commands.personal_data import Name, erase, export
+from server.cli.commands.personal_data import Name
 from server.cli.console import console
 from server.cli.options import STORE, takes
 from server.importer.losses import counted
 from server.local_engine.storage import open_table
 from server.settings import Settings
-
-__all__ = ["block", "blocked", "erase", "export", "unblock"]
 
 _ROWS_AT_ONCE = 100
 
