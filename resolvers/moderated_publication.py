@@ -4,9 +4,9 @@ from dataclasses import replace
 from urllib.parse import unquote
 
 from dal.model import Comment
-from dal.model.moderation import Moderation, ReviewCause
+from dal.model.moderation import Moderation
 from dal.model.standings import Permission
-from dal.model.submissions import SubmissionState, pending
+from dal.model.submissions import ReviewCause, SubmissionState, pending
 from dal.writes.comments import Stored, version
 from resolvers.publication import Publication
 

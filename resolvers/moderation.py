@@ -9,9 +9,9 @@ from typing import Annotated
 import strawberry
 
 from dal.model import Comment, User, rules
-from dal.model.moderation import Moderation, QueueKind, ReviewCause, Verdict
+from dal.model.moderation import Moderation, QueueKind, Verdict
 from dal.model.reports import CommentReports, ReportReason
-from dal.model.submissions import QueueEntry, Submission
+from dal.model.submissions import QueueEntry, ReviewCause, Submission
 from dal.query.pagination import Edge, Page
 from dal.repositories.moderation import SubmissionSelection
 from dal.table.errors import InvalidArgumentError

@@ -11,9 +11,10 @@ import strawberry
 from dal import model
 from dal.model import reports as report_model
 from dal.model import submissions
-from dal.model.moderation import QueueKind, ReviewCause, Verdict
+from dal.model.moderation import QueueKind, Verdict
 from dal.model.reports import MOST_READ, ReportReason
 from dal.model.rules import MAX_PHOTOS
+from dal.model.submissions import ReviewCause
 from dal.repositories.moderation import MOST_COUNTED, QUEUE_REQUESTS
 from resolvers import moderation, products, users
 from resolvers.moderation import MOST_DECISIONS

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from dal.dynamodb.table import Table
-from dal.model.moderation import Moderation, ReviewCause
+from dal.model.moderation import Moderation
 from dal.model.standings import Permission
-from dal.model.submissions import pending
+from dal.model.submissions import ReviewCause, pending
 from dal.repositories.cases import Cases
 from dal.stores import Stores
 from dal.writes.comments import Edit, Hold
@@ -28,7 +28,7 @@ def cases_of(table: Table) -> Cases:
     return Cases(table, Stores(table).comments.writer.remove_rest)
 
 
-def held_for(cause: ReviewCause | None) -> Hold:
+def held_for(cause: ReviewCause | None = ReviewCause.SETTING) -> Hold:
     """Return the ``hold`` of an addition that waits for ``cause``; None publishes it."""
     return lambda new: new if cause is None else pending(new, cause, new.created_at)
 

@@ -26,8 +26,7 @@ from dal.model import (
     UserType,
     rules,
 )
-from dal.model.moderation import ReviewCause
-from dal.model.submissions import Submission, SubmissionState
+from dal.model.submissions import ReviewCause, Submission, SubmissionState
 from dal.table.key_parts import UNFIT_FOR_KEYS
 
 MORE = settings(max_examples=2 * settings().max_examples)

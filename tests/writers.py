@@ -20,8 +20,8 @@ from dal.errors import AlreadyCommentedError, IdempotencyKeyReusedError, NotFoun
 from dal.maintenance.erasure import Choices, CommentFate, Erasure
 from dal.model import RATINGS, Comment
 from dal.model.loaded import CommentState, LoadedComment
-from dal.model.moderation import ReviewCause
 from dal.model.reports import ReportReason
+from dal.model.submissions import ReviewCause
 from dal.stores import Stores
 from dal.writes.comments import version
 from tests import oracle

@@ -22,8 +22,7 @@ from dal.entities.comment import (
     is_comment,
 )
 from dal.model import Comment
-from dal.model.moderation import ReviewCause
-from dal.model.submissions import Submission, SubmissionState
+from dal.model.submissions import ReviewCause, Submission, SubmissionState
 from dal.table.entity import UNREADABLE, Entity, Row, packed, unpacked
 from dal.table.index import BY_DATE, QUEUE_SHARDS, Index
 from dal.table.items import Item

@@ -31,9 +31,10 @@ from dal.model import (
 )
 from dal.model.comment_fields import FIELDS, CommentField
 from dal.model.loaded import DECISION, CommentRow, CommentState, LoadedComment, loaded, state_of
-from dal.model.moderation import ReviewCause, Verdict
+from dal.model.moderation import Verdict
 from dal.model.owners import imported_owner
 from dal.model.reports import Report, ReportReason
+from dal.model.submissions import ReviewCause
 from dal.query.pagination import Slice
 from dal.repositories.orders import OrderRepository
 from dal.repositories.organizations import OrganizationRepository

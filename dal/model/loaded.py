@@ -12,8 +12,7 @@ from typing import Any, TypeAlias
 
 from dal.model import Comment
 from dal.model.comment_fields import KEPT
-from dal.model.moderation import ReviewCause
-from dal.model.submissions import Submission, SubmissionState
+from dal.model.submissions import ReviewCause, Submission, SubmissionState
 
 
 class CommentState(StrEnum):

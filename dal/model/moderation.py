@@ -18,20 +18,10 @@ from functools import lru_cache
 from typing import ClassVar
 
 from dal.model.folding import fold
+from dal.model.submissions import ReviewCause
 
 MAX_PHRASE = 100
 """Maximum characters of a phrase."""
-
-
-class ReviewCause(StrEnum):
-    """Why a comment waits for a moderator."""
-
-    SETTING = "SETTING"
-    WORDS = "WORDS"
-    BLOCKED = "BLOCKED"
-    REPORTS = "REPORTS"
-    EDIT = "EDIT"
-    FILE = "FILE"
 
 
 class Verdict(StrEnum):

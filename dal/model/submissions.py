@@ -10,7 +10,17 @@ from datetime import datetime
 from enum import StrEnum
 
 from dal.model import Comment, Photo, Reply
-from dal.model.moderation import ReviewCause
+
+
+class ReviewCause(StrEnum):
+    """Why a comment waits for a moderator."""
+
+    SETTING = "SETTING"
+    WORDS = "WORDS"
+    BLOCKED = "BLOCKED"
+    REPORTS = "REPORTS"
+    EDIT = "EDIT"
+    FILE = "FILE"
 
 
 class SubmissionState(StrEnum):

@@ -22,10 +22,10 @@ from dal.entities.comment import COMMENT, comment_in, comment_key
 from dal.entities.submission import encode
 from dal.errors import NotFoundError
 from dal.model import Comment
-from dal.model.moderation import QueueKind, ReviewCause
+from dal.model.moderation import QueueKind
 from dal.model.reports import CommentReports, Report, ReportReason
 from dal.model.standings import Permission
-from dal.model.submissions import QueueEntry, Submission, pending
+from dal.model.submissions import QueueEntry, ReviewCause, Submission, pending
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
 from dal.query.plan import PlanBasis, Query

@@ -24,8 +24,8 @@ from dal.model import (
     Ticket,
     UserType,
 )
-from dal.model.moderation import ReviewCause
 from dal.model.reports import ReportReason
+from dal.model.submissions import ReviewCause
 from dal.query.cursors import encode_cursor
 from dal.stores import Stores
 from resolvers.context import Viewer

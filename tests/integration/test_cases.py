@@ -15,8 +15,9 @@ from dal.entities.case import CASE, Case, case_key, commented_id, encode_report
 from dal.entities.comment import comment_key
 from dal.maintenance.erasure import Choices, Erasure
 from dal.model.loaded import CommentState, LoadedComment
-from dal.model.moderation import QueueKind, ReviewCause
+from dal.model.moderation import QueueKind
 from dal.model.reports import MOST_READ, Report, ReportReason
+from dal.model.submissions import ReviewCause
 from dal.query.pagination import Edge, Slice
 from dal.repositories import moderation
 from dal.repositories.cases import correct_case, read_case

@@ -35,8 +35,8 @@ from dal.errors import NotFoundError
 from dal.live.log import InProcessBroker, Log
 from dal.maintenance.export import export_pages
 from dal.model import ProductDetails
-from dal.model.moderation import ReviewCause
 from dal.model.reports import ReportReason
+from dal.model.submissions import ReviewCause
 from dal.query.pagination import Edge
 from dal.stores import Stores
 from dal.table.key_parts import format_instant

@@ -14,8 +14,7 @@ from dal.kinds import field_parsers
 from dal.kinds.file_kinds import COMMENTS
 from dal.model import Comment, Photo, Reply
 from dal.model.loaded import CommentState, LoadedComment, state_of
-from dal.model.moderation import ReviewCause
-from dal.model.submissions import Submission
+from dal.model.submissions import ReviewCause, Submission
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores

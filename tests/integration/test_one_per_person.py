@@ -21,8 +21,7 @@ from dal.entities.submission import encode, stored
 from dal.errors import AlreadyCommentedError
 from dal.maintenance import commented_marking
 from dal.maintenance.commented_marking import Names, switch_off, switch_on
-from dal.model.moderation import ReviewCause
-from dal.model.submissions import Submission, pending
+from dal.model.submissions import ReviewCause, Submission, pending
 from dal.repositories.one_per_person import named, others_of
 from dal.stores import Stores
 from dal.table.errors import StoreRefusedError

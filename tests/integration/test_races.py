@@ -22,9 +22,9 @@ from dal.maintenance import verify as verification
 from dal.maintenance.erasure import Choices, CommentFate, Erasure
 from dal.model import Comment
 from dal.model.loaded import CommentState, LoadedComment
-from dal.model.moderation import QueueKind, ReviewCause
+from dal.model.moderation import QueueKind
 from dal.model.reports import ReportReason
-from dal.model.submissions import Submission
+from dal.model.submissions import ReviewCause, Submission
 from dal.repositories.cases import case_of
 from dal.stores import Stores
 from dal.table.errors import DalError

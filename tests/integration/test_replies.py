@@ -18,7 +18,7 @@ from dal.dynamodb.table import Table
 from dal.errors import NotFoundError
 from dal.live.changes import change_of
 from dal.live.log import InProcessBroker
-from dal.model.moderation import ReviewCause
+from dal.model.submissions import ReviewCause
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores

@@ -24,9 +24,9 @@ from dal.entities.comment import comment_in
 from dal.errors import NotFoundError
 from dal.maintenance.personal_data import scan
 from dal.model.loaded import CommentState, LoadedComment
-from dal.model.moderation import Moderation, QueueKind, ReviewCause
+from dal.model.moderation import Moderation, QueueKind
 from dal.model.reports import Report, ReportReason
-from dal.model.submissions import Submission, SubmissionState
+from dal.model.submissions import ReviewCause, Submission, SubmissionState
 from dal.query.pagination import Slice
 from dal.repositories.cases import read_case
 from dal.repositories.comments import Selection

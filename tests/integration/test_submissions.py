@@ -16,8 +16,8 @@ from dal.dynamodb.table import Table
 from dal.entities.comment import comment_position
 from dal.live.log import InProcessBroker
 from dal.model import Comment
-from dal.model.moderation import Moderation, QueueKind, ReviewCause, WordList
-from dal.model.submissions import Submission, SubmissionState
+from dal.model.moderation import Moderation, QueueKind, WordList
+from dal.model.submissions import ReviewCause, Submission, SubmissionState
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, Selection
 from dal.repositories.moderation import SubmissionSelection

@@ -26,8 +26,7 @@ from dal.maintenance.stream_rebuild import Replay
 from dal.maintenance.tables import upgrade
 from dal.model import Comment
 from dal.model.loaded import CommentState
-from dal.model.moderation import ReviewCause
-from dal.model.submissions import Submission
+from dal.model.submissions import ReviewCause, Submission
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, Selection
 from dal.stores import Stores

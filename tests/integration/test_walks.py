@@ -14,7 +14,7 @@ from dal.catalogue import Order
 from dal.dynamodb.table import Table
 from dal.model import RATINGS, Comment
 from dal.model.loaded import CommentState, LoadedComment
-from dal.model.moderation import ReviewCause
+from dal.model.submissions import ReviewCause
 from dal.query.cursors import decode_cursor
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection

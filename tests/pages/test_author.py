@@ -9,7 +9,7 @@ import pytest
 
 from dal.dynamodb.table import Table
 from dal.maintenance.tables import create_table
-from dal.model.moderation import ReviewCause
+from dal.model.submissions import ReviewCause
 from dal.stores import Stores
 from pages.faults import _ARGUMENTS, _CODES
 from tests.conftest import Clients

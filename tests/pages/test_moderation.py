@@ -14,8 +14,8 @@ from strawberry.relay.utils import to_base64
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key
 from dal.errors import NotFoundError
-from dal.model.moderation import ReviewCause
 from dal.model.reports import ReportReason
+from dal.model.submissions import ReviewCause
 from dal.stores import Stores
 from dal.table.index import QueryRequest, QueryResponse
 from pages.comment import REASONS, size_message

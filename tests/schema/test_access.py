@@ -22,9 +22,8 @@ from dal.entities.organization import organization_key, user_key
 from dal.entities.standing import STANDING, Standing
 from dal.entities.submission import SUBMISSION
 from dal.model import OrderStatus, Profile
-from dal.model.moderation import ReviewCause
 from dal.model.reports import Report, ReportReason
-from dal.model.submissions import SubmissionState, pending
+from dal.model.submissions import ReviewCause, SubmissionState, pending
 from dal.stores import Stores
 from dal.table.key_parts import escape
 from resolvers.authorization import ROLES as RIGHTS

@@ -9,8 +9,7 @@ from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.entities.comment import COMMENT, COUNTED, FOLDED, comment_key
 from dal.entities.submission import encode
-from dal.model.moderation import ReviewCause
-from dal.model.submissions import pending, rejected
+from dal.model.submissions import ReviewCause, pending, rejected
 from dal.table.items import Item, bytes_of
 from resolvers.context import Viewer
 from schema.roots import NODES

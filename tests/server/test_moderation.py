@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dal.model.moderation import ReviewCause
+from dal.model.submissions import ReviewCause
 from server.errors import CommandError
 from server.moderation import moderation_of
 from server.settings import Settings

@@ -34,7 +34,6 @@ from dal.dynamodb.table import Table, TableAddress, connect
 from dal.live.log import Broker, InProcessBroker
 from dal.maintenance.tables import create_table
 from dal.model import OrderStatus
-from dal.model.moderation import ReviewCause
 from dal.stores import Stores
 from features.analytics.duckdb_store import DuckDBStore
 from features.analytics.service import Analytics
@@ -75,7 +74,7 @@ async def fill(table: Table, broker: Broker | None = None) -> Stores:
     """Store comments, orders, organisations and tickets. Return the stores of the table."""
     stores = Stores(table, broker)
     await bulk.fill(table, COMMENTS)
-    await stores.comments.add(comment("held"), hold=held_for(ReviewCause.WORDS))
+    await stores.comments.add(comment("held"), hold=held_for())
     await organizations.fill(stores)
     for number in range(3):
         await stores.orders.place(order(order_id=f"o{number}", status=OrderStatus.PLACED))

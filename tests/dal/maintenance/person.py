@@ -18,8 +18,8 @@ from dal.model import (
     Ticket,
     UserType,
 )
-from dal.model.moderation import ReviewCause
 from dal.model.reports import ReportReason
+from dal.model.submissions import ReviewCause
 from dal.stores import Stores
 from dal.table.items import Item, key_of, primary_key
 from dal.table.key_parts import escape

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from dal.model import Comment, Reply
 from dal.model.loaded import CommentState, LoadedComment, state_of
-from dal.model.moderation import ReviewCause
-from dal.model.submissions import Submission, pending, rejected
+from dal.model.submissions import ReviewCause, Submission, pending, rejected
 from tests.strategies import MORE, TIES, comment
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.model.moderation import MAX_PHRASE, Moderation, ReviewCause, WordList, normalized
+from dal.model.moderation import MAX_PHRASE, Moderation, WordList, normalized
+from dal.model.submissions import ReviewCause
 from tests.strategies import MORE
 
 LIST = WordList(["buy now", "ASS", "straße", "垃圾", "ﬁsh", "a", "café", "casino"])

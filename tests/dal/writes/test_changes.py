@@ -14,8 +14,7 @@ from dal.entities import idempotency
 from dal.entities.comment import COMMENT, comment_in
 from dal.entities.submission import encode
 from dal.model import Comment
-from dal.model.moderation import ReviewCause
-from dal.model.submissions import pending
+from dal.model.submissions import ReviewCause, pending
 from dal.repositories.one_per_person import OnePerPersonRule
 from dal.table.items import Action, Item
 from dal.writes.changes import (

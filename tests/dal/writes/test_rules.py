@@ -11,9 +11,8 @@ from dal.dynamodb.table import Table
 from dal.entities.case import case_key
 from dal.entities.comment import COMMENT, comment_key
 from dal.entities.commented import commented_key
-from dal.model.moderation import ReviewCause
 from dal.model.reports import ReportReason
-from dal.model.submissions import Submission
+from dal.model.submissions import ReviewCause, Submission
 from dal.stores import Stores
 from dal.table.errors import DalError
 from dal.table.items import Action, Item

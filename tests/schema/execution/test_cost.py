@@ -21,8 +21,9 @@ from strawberry.types.base import StrawberryObjectDefinition
 from dal.dynamodb.account import MAX_REQUESTS
 from dal.dynamodb.table import Table
 from dal.model import Photo
-from dal.model.moderation import QueueKind, ReviewCause
+from dal.model.moderation import QueueKind
 from dal.model.reports import Report, ReportReason
+from dal.model.submissions import ReviewCause
 from dal.stores import Stores
 from resolvers.context import Context, Viewer
 from resolvers.selection import CommentOrder

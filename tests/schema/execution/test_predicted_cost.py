@@ -22,8 +22,8 @@ from dal.model import (
     Roster,
     UserType,
 )
-from dal.model.moderation import ReviewCause
 from dal.model.reports import Report, ReportReason
+from dal.model.submissions import ReviewCause
 from dal.stores import Stores
 from features.votes.model import Vote
 from resolvers.context import Context, Viewer

@@ -30,8 +30,8 @@ from dal.model import (
     rules,
 )
 from dal.model.loaded import CommentRow, CommentState, LoadedComment, loaded
-from dal.model.moderation import ReviewCause
 from dal.model.reports import Report, ReportReason
+from dal.model.submissions import ReviewCause
 from dal.stores import Stores
 from dal.table.items import Item, contents
 from features.votes.model import Vote

@@ -17,7 +17,7 @@ from dal.composition import FILE_KINDS
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key
 from dal.errors import NotFoundError
-from dal.model.moderation import ReviewCause
+from dal.model.submissions import ReviewCause
 from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
 from dal.table.items import primary_key

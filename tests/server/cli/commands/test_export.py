@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dal.dynamodb.table import Table
-from dal.model.moderation import ReviewCause
+from dal.model.submissions import ReviewCause
 from dal.stores import Stores
 from dal.table.items import primary_key
 from tests import oracle

@@ -14,8 +14,8 @@ from dal.dynamodb.table import Table
 from dal.maintenance.export import export_pages
 from dal.model import Comment
 from dal.model.loaded import CommentState, state_of
-from dal.model.moderation import ReviewCause
 from dal.model.owners import has_account
+from dal.model.submissions import ReviewCause
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
 from dal.stores import Stores
