@@ -9,8 +9,8 @@ from dal.counts.reader import StatisticsReader
 from dal.dynamodb.table import Table
 from dal.repositories.case_rule import CaseRule
 from dal.repositories.comments import CommentRepository
-from dal.repositories.documents import DocumentRepository, MarkerRepository
 from dal.repositories.leaderboard import LeaderboardRepository
+from dal.repositories.markers import MarkerRepository
 from dal.repositories.moderation import ModerationRepository
 from dal.repositories.one_per_person import OnePerPersonRule
 from dal.repositories.orders import OrderRepository
@@ -23,6 +23,7 @@ from dal.repositories.users import UserRepository
 from dal.writes.comments import CommentWriter
 from dal.writes.rules import WriteRule
 from features.groups.repository import GroupRepository
+from features.trusted_documents.repository import DocumentRepository
 from features.votes.folds import HelpfulFolds
 from features.votes.repository import VoteRepository
 from features.votes.write_rule import VoteRule

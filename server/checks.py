@@ -11,10 +11,10 @@ from dal.dynamodb import admin
 from dal.dynamodb.errors import NoTableError
 from dal.dynamodb.table import Table
 from dal.entities import INDEXES
-from dal.repositories.documents import DocumentRepository
 from dal.table.definition import differences, listed
 from dal.table.errors import DalError
 from features.analytics import exporting as analytics
+from features.trusted_documents.repository import DocumentRepository
 from server.auth.issuer import Issuer, KeysUnavailableError
 from server.auth.secret import FILE_NAME, secret_source
 from server.errors import CommandError, installing

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from dal.dynamodb.deadline import deadline_in
 from dal.dynamodb.errors import ThrottledError
 from dal.dynamodb.table import Table
-from dal.repositories.documents import MarkerRepository
+from dal.repositories.markers import MarkerRepository
 from dal.table.errors import DalError
 from server.errors import CommandError
 from server.http.errors import failure

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import uvloop
 
-from dal.repositories.documents import DocumentRepository
+from features.trusted_documents.repository import DocumentRepository
 from server.auth.authenticator import (
     CODE_SECONDS,
     DEMO_LIFETIME,

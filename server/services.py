@@ -15,21 +15,21 @@ from dal.dynamodb.table import Table
 from dal.live import erasures
 from dal.live.log import Broker, InProcessBroker, Log
 from dal.model.moderation import Moderation
-from dal.repositories.documents import DocumentRepository
 from dal.stores import Stores
 from features.analytics.exporting import analytics_of
 from features.analytics.service import Analytics
 from features.photos.uploads import PhotoUploads, open_uploads
+from features.trusted_documents.documents import TrustedDocuments
+from features.trusted_documents.manifests import read_manifests
+from features.trusted_documents.repository import DocumentRepository
 from resolvers.photo_files import PhotoFiles
 from schema.build import build_schema, printed
 from schema.execution.executable_schema import ExecutableSchema
-from schema.execution.trusted_documents import TrustedDocuments
 from server.auth.authenticator import Authenticator, SignInCode
 from server.auth.claims import ClaimRules
 from server.auth.issuer import Issuer
 from server.errors import CommandError, installing
 from server.local_engine.data_directory import DataDirectory
-from server.manifests import read_manifests
 from server.moderation import moderation_of
 from server.observability.signals import OFF, Signals, open_signals
 from server.settings import Settings

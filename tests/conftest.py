@@ -78,6 +78,7 @@ AMAZON = (
     "tests/dal/",
     "tests/features/groups/test_repository.py",
     "tests/features/photos/test_uploads.py",
+    "tests/features/trusted_documents/test_repository.py",
     "tests/features/votes/test_folds.py",
     "tests/integration/",
 )

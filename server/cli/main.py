@@ -65,7 +65,7 @@ COMMANDS = {
         "marginalia token --user ana --role moderator",
     ),
     "documents": Command(
-        "server.cli.commands.documents",
+        "features.trusted_documents.commands",
         "Register or list GraphQL documents, which clients then request by id.",
         "marginalia documents add persisted_queries.json",
         ("add", "list_"),

@@ -24,12 +24,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
-from dal.repositories.documents import DocumentRepository
 from dal.table.errors import DalError
+from features.trusted_documents.documents import BrokenDocumentError, TrustedDocuments, hash_of
+from features.trusted_documents.repository import DocumentRepository
 from schema.errors import KNOWN_ERRORS
 from schema.execution.documents import MAX_DOCUMENT
 from schema.execution.errors import client_error
-from schema.execution.trusted_documents import BrokenDocumentError, TrustedDocuments, hash_of
 
 AUTOMATIC_BYTES = 16_000_000
 """Maximum bytes of the documents that clients register by hash (automatic persisted queries). Above

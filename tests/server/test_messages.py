@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from features.trusted_documents.manifests import read_manifests
 from server import checks
 from server.errors import CommandError
 from server.findings import Finding
-from server.manifests import read_manifests
 from server.moderation import moderation_of
 from server.settings import Settings
 

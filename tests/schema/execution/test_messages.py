@@ -25,6 +25,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal.dynamodb.errors import QueryTooCostlyError
+from features.trusted_documents.documents import TrustedDocuments
 from schema.build import build_schema
 from schema.execution.compiled.answer_size import AnswerSize
 from schema.execution.documents import faults_of_variables
@@ -32,7 +33,6 @@ from schema.execution.errors import client_error, client_errors
 from schema.execution.executable_schema import MAX_RESPONSE
 from schema.execution.input_errors import ValueRule, variable_errors
 from schema.execution.selections import operations_of
-from schema.execution.trusted_documents import TrustedDocuments
 from tests.resolvers.recording import ask
 from tests.schema.documents import chain
 from tests.strategies import MORE

@@ -8,8 +8,8 @@ import pytest
 from graphql import GraphQLError
 from starlette.types import ASGIApp, Message
 
+from features.trusted_documents.documents import TrustedDocuments
 from schema.build import build_schema
-from schema.execution.trusted_documents import TrustedDocuments
 from server.http.admission import RateLimitMiddleware
 from server.http.connections import _BUSY
 from server.http.middleware import AllowedHosts, HostMiddleware

@@ -19,8 +19,8 @@ from dal.dynamodb.table import Table
 from dal.live import log
 from dal.live.changes import change_of
 from dal.live.log import InProcessBroker, Log
+from features.trusted_documents.documents import hash_of
 from pages.page_documents import DOCUMENTS
-from schema.execution.trusted_documents import hash_of
 from server.app import create_app
 from server.auth import authenticator
 from server.auth.authenticator import Authenticator, make_token

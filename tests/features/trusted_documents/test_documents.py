@@ -3,13 +3,13 @@
 import pytest
 
 from dal.dynamodb.account import MAX_REQUESTS
-from schema.build import build_schema
-from schema.execution.trusted_documents import (
+from features.trusted_documents.documents import (
     TRUSTED_CHARACTERS,
     BrokenDocumentError,
     TrustedDocuments,
     hash_of,
 )
+from schema.build import build_schema
 
 TYPENAME = "{ __typename }"
 NESTED = """{ leaderboard(first: 100) { nodes { product { comments(first: 100) {
@@ -89,7 +89,7 @@ def test_the_total_size_of_trusted_documents_is_limited(
     trusted: TrustedDocuments, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert TRUSTED_CHARACTERS == 16_000_000
-    monkeypatch.setattr("schema.execution.trusted_documents.TRUSTED_CHARACTERS", 20)
+    monkeypatch.setattr("features.trusted_documents.documents.TRUSTED_CHARACTERS", 20)
     trusted.add("a", TYPENAME)
     (told,) = trusted.add_all({"b": "{ b: __typename }"})
     assert "20 characters at most" in told

@@ -6,8 +6,8 @@ from typing import Any
 import orjson
 import pytest
 
+from features.trusted_documents.manifests import read_manifests
 from server.errors import CommandError
-from server.manifests import read_manifests
 
 TEXT = "query Page { __typename }"
 APOLLO: dict[str, Any] = {

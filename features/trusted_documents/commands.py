@@ -8,15 +8,15 @@ import typer
 from graphql import parse
 from rich.table import Table as Grid
 
-from dal.repositories.documents import DocumentRepository
+from features.trusted_documents.documents import TrustedDocuments
+from features.trusted_documents.manifests import read_manifests
+from features.trusted_documents.repository import DocumentRepository
 from schema.build import build_schema
 from schema.execution.selections import operations_of
-from schema.execution.trusted_documents import TrustedDocuments
 from server.cli.console import console
 from server.cli.options import STORE, takes
 from server.errors import CommandError
 from server.local_engine.storage import open_table
-from server.manifests import read_manifests
 from server.settings import Settings
 
 

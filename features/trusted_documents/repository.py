@@ -1,4 +1,4 @@
-"""Items for the server itself: trusted documents, and marks of finished work.
+"""The table's trusted documents.
 
 A trusted document is the text of a GraphQL request, stored under an id. Clients send the id instead
 of the text. All documents are in one partition. A server reads all documents when it starts. If a
@@ -73,22 +73,3 @@ def _hash_key(digest: str) -> Item:
 
 def _key_of_text(text: str) -> Item:
     return _hash_key(sha256(text.encode()).hexdigest())
-
-
-class MarkerRepository:
-    """Marks the work that is done once per table, such as loading the demo data."""
-
-    def __init__(self, table: Table) -> None:
-        self._table = table
-
-    async def marked(self, name: str) -> bool:
-        """Return whether the work ``name`` was done before for this table."""
-        return await self._table.get(_marker(name)) is not None
-
-    async def mark(self, name: str) -> None:
-        """Store in the table that the work ``name`` is done."""
-        await self._table.write([{"Put": {"Item": _marker(name)}}])
-
-
-def _marker(name: str) -> Item:
-    return primary_key(f"MARKER#{name}")

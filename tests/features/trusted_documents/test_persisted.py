@@ -12,10 +12,10 @@ import pytest
 
 from dal.dynamodb.errors import StoreUnavailableError
 from dal.dynamodb.table import Table
-from dal.repositories.documents import DocumentRepository
 from dal.stores import Stores
+from features.trusted_documents.documents import TrustedDocuments
+from features.trusted_documents.repository import DocumentRepository
 from schema.build import build_schema
-from schema.execution.trusted_documents import TrustedDocuments
 from server.http import request
 from server.http.request import (
     AUTOMATIC_BYTES,

@@ -1,0 +1,1 @@
+"""Trusted documents: documents of operations that clients request by id."""
