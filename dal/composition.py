@@ -25,11 +25,11 @@ from dal.entities.ticket import TICKET, is_ticket
 from dal.kinds import file_kinds
 from dal.kinds.correction import Correction
 from dal.kinds.item_kind import FileKind, ItemKind
-from dal.live import erasures
 from dal.maintenance.commented_marking import Names
 from dal.maintenance.personal_data import NAMED_IN_DATA
 from dal.model import Comment
 from dal.model.owners import erased_owner
+from dal.repositories import erasures
 from dal.repositories.cases import Cases, correct_case
 from dal.repositories.users import decode_profile, is_profile
 from dal.stores import Stores

@@ -12,9 +12,9 @@ from importlib.util import find_spec
 from typing import Any, TypeAlias
 
 from dal.dynamodb.table import Table
-from dal.live import erasures
 from dal.live.log import Broker, InProcessBroker, Log
 from dal.model.moderation import Moderation
+from dal.repositories import erasures
 from dal.stores import Stores
 from features.analytics.exporting import analytics_of
 from features.analytics.service import Analytics
@@ -134,7 +134,7 @@ async def open_services(
         )
         for work in services.stores.background:
             work.start()
-        watching = [asyncio.create_task(erasures.watch(table, broker))]
+        watching = [asyncio.create_task(erasures.watch(table, broker.erased))]
         if authenticator.issuer is not None:
             watching.append(asyncio.create_task(authenticator.issuer.warn_if_unavailable()))
         services.analytics.start()

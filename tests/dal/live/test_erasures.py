@@ -7,10 +7,10 @@ import pytest
 from dal.composition import KINDS
 from dal.dynamodb.errors import StoreUnavailableError
 from dal.dynamodb.table import Table
-from dal.live import erasures
 from dal.live.changes import Change, CommentEventKind
 from dal.live.log import InProcessBroker
 from dal.maintenance.erasure import Choices, Erasure
+from dal.repositories import erasures
 from dal.repositories.comments import Selection
 from dal.stores import Stores
 from tests import strategies
@@ -45,7 +45,7 @@ async def test_a_running_server_forgets_the_texts_of_an_erased_user(
             told.set()
 
     monkeypatch.setattr(table, "get", failing)
-    watching = asyncio.create_task(erasures.watch(table, broker))
+    watching = asyncio.create_task(erasures.watch(table, broker.erased))
     try:
         while failures:  # noqa: ASYNC110 - has no event
             await asyncio.sleep(0.005)

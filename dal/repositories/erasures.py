@@ -1,13 +1,13 @@
-"""Announces the erasure of a user's data to running servers, so that their logs forget its texts.
+"""Announces the erasure of a user's data to running servers, so that they forget its texts.
 
 An item of the table stores the id of the latest erasure. Each server reads this item regularly.
 """
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 
 from dal.dynamodb.table import Table
-from dal.live.log import Broker
 from dal.table.errors import DalError
 from dal.table.items import primary_key
 
@@ -22,13 +22,13 @@ async def announce(table: Table, erasure: str) -> None:
     await table.put_many([_KEY | {"erasure": {"S": erasure}}])
 
 
-async def watch(table: Table, broker: Broker) -> None:
-    """Report each new erasure to the broker. The function ends when it is cancelled."""
+async def watch(table: Table, erased: Callable[[str], None]) -> None:
+    """Call ``erased`` with the id of each new erasure. The function ends when it is cancelled."""
     known = ""
     while True:
         with suppress(DalError):  # the next read may succeed
             item = await table.get(_KEY)
             if item is not None and item["erasure"]["S"] != known:
                 known = item["erasure"]["S"]
-                broker.erased(known)
+                erased(known)
         await asyncio.sleep(LOOK_SECONDS)
