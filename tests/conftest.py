@@ -25,7 +25,6 @@ from dal.maintenance.tables import create_table
 from dal.repositories.comments import CommentRepository
 from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
-from features.analytics import service
 from schema.execution import documents
 from tests.amazon import Amazon
 from tests.engines import dynoxide, ministack
@@ -115,7 +114,6 @@ def patience() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gate, "ATTEMPT_SECONDS", 30.0)
         patch.setattr(retries, "DEADLINE", 60.0)
-        patch.setattr(service, "DEADLINE", 60.0)
         yield
 
 

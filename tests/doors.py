@@ -13,13 +13,53 @@ statement is deleted. A function is deleted with its ``return``.
 import ast
 import re
 import shutil
-from collections.abc import Collection
+import subprocess
+import sys
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.engines import ROOT
+from tests.recipes import copied
 from tests.scans import PRODUCT
+from tests.server.serving import environment
 
 CORE = [package for package in PRODUCT if package != "features"]
+
+FEATURES = sorted(path.parent.name for path in (ROOT / "features").glob("*/__init__.py"))
+
+IMPORTED = """
+import importlib, pathlib, sys
+for package in sys.argv[1:]:
+    for path in sorted(pathlib.Path(package).rglob("*.py")):
+        importlib.import_module(".".join(path.with_suffix("").parts).removesuffix(".__init__"))
+from schema.build import build_schema
+print(build_schema().as_str())
+"""
+"""A program that imports all modules of packages, and prints the schema."""
+
+
+def project_without(features: Sequence[str], target: Path) -> Path:
+    """Return a copy of the project without features, and with its own ``schema.graphql``.
+
+    All modules of the copy can be imported, and its schema only loses lines.
+    """
+    root = copied(target)
+    for feature in features:
+        delete(root, feature)
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTED, *CORE, "features"],
+        cwd=root,
+        env=environment(PYTHONPATH=str(root)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    whole = (ROOT / "schema.graphql").read_text("utf-8").splitlines()
+    assert [line for line in done.stdout.splitlines() if line not in whole] == []
+    (root / "schema.graphql").write_text(done.stdout, "utf-8")
+    return root
 
 
 def delete(root: Path, feature: str) -> None:

@@ -39,13 +39,15 @@ def edits_of(path: Path) -> list[Edit]:
 
 
 def copied(target: Path) -> Path:
-    """Copy the files that Git knows to a directory, and return it."""
+    """Copy the files that Git knows to a directory, and return it. Packages of npm are links."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)
     for name in listed.stdout.decode().split("\0"):
         if name and (ROOT / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, target / name)
-    (target / "node_modules").symlink_to(ROOT / "node_modules")
+            packages = (ROOT / name).with_name("node_modules")
+            if packages.is_dir() and Path(name).name == "package.json":
+                (target / name).with_name("node_modules").symlink_to(packages)
     return target
 
 

@@ -1,57 +1,13 @@
 """Each feature can be deleted: its folder, its tests, and its lines in the composition roots."""
 
 import ast
-import subprocess
-import sys
 import tomllib
-from collections.abc import Sequence
 from pathlib import Path
 
-import httpx
 import pytest
 
-from tests.doors import CORE, delete, roots, settings_of, without
+from tests.doors import CORE, FEATURES, project_without, roots, settings_of, without
 from tests.engines import ROOT
-from tests.recipes import copied
-from tests.server.serving import add_comment, all_comments, bearer, environment, served
-
-FEATURES = sorted(path.parent.name for path in (ROOT / "features").glob("*/__init__.py"))
-
-IMPORTED = """
-import importlib, pathlib, sys
-for package in sys.argv[1:]:
-    for path in sorted(pathlib.Path(package).rglob("*.py")):
-        importlib.import_module(".".join(path.with_suffix("").parts).removesuffix(".__init__"))
-from schema.build import build_schema
-print(build_schema().as_str())
-"""
-
-
-def run(root: Path, *command: str) -> str:
-    done = subprocess.run(
-        [sys.executable, *command],
-        cwd=root,
-        env=environment(PYTHONPATH=str(root)),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def project_without(features: Sequence[str], target: Path) -> Path:
-    """Return a copy of the project without features, after an import of all its modules.
-
-    The schema only loses lines.
-    """
-    root = copied(target)
-    for feature in features:
-        delete(root, feature)
-    schema = run(root, "-c", IMPORTED, *CORE, "features").splitlines()
-    whole = (ROOT / "schema.graphql").read_text("utf-8").splitlines()
-    assert [line for line in schema if line not in whole] == []
-    return root
 
 
 def named_roots() -> set[str]:
@@ -81,19 +37,6 @@ def test_only_composition_roots_name_a_feature(feature: str) -> None:
 def test_the_core_imports_without_features(tmp_path: Path) -> None:
     root = project_without(FEATURES, tmp_path)
     assert list((root / "features").rglob("*.py")) == [root / "features/__init__.py"]
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("features", [*([one] for one in FEATURES), FEATURES], ids="-".join)
-async def test_the_core_serves_comments_without_features(
-    features: Sequence[str], tmp_path: Path
-) -> None:
-    root = project_without(features, tmp_path / "project")
-    run(root, "-m", "mypy", *CORE, "features")
-    with served(tmp_path / "data", PYTHONPATH=str(root)) as server:
-        async with httpx.AsyncClient(base_url=server.url, headers=bearer("ann")) as client:
-            comment_id = await add_comment(client, "Good paper")
-            assert await all_comments(client) == [(comment_id, "Good paper")]
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,8 @@ async def page(
 
 @pytest.fixture
 async def folder(table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data directory with exported comments. The time limit of questions is long."""
+    """A data directory with exported comments. The time limits of questions are long."""
+    monkeypatch.setattr("features.analytics.service.DEADLINE", 60.0)
     monkeypatch.setattr("pages.product.TREND_TIMEOUT", 10.0)
     monkeypatch.setattr("pages.product._FEWEST_COMMENTS", 3)
     monkeypatch.setattr("pages.product._FEWEST_OF_A_MONTH", 1)

@@ -6,10 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from features.analytics import service
 from features.analytics.clickhouse_store import ClickHouseStore
 from features.analytics.duckdb_store import DuckDBStore
 from features.analytics.store import AnalyticsStore
 from tests.engines import CLICKHOUSE, clickhouse
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patience_with_answers() -> Iterator[None]:
+    """Let questions wait longer, so that a busy machine does not cause timeouts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(service, "DEADLINE", 60.0)
+        yield
 
 
 @pytest.fixture(scope="session")
