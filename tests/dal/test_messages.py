@@ -1,5 +1,4 @@
-"""The sentences of ``dal`` that no folder below has: errors of writes, of DynamoDB, of "
-"analytics."""
+"""The sentences of ``dal`` that no folder below has: errors of writes and of DynamoDB."""
 
 import asyncio
 import ssl
@@ -29,12 +28,8 @@ from dal.repositories import moderation, organizations
 from dal.stores import Stores
 from dal.stream.lambda_handler import apply, handler
 from dal.table.definition import refuse_outdated, table_definition
-from dal.table.errors import InvalidArgumentError, StoreRefusedError
+from dal.table.errors import StoreRefusedError
 from dal.table.items import Item
-from features.analytics.clickhouse_store import REPLACED
-from features.analytics.duckdb_store import _converting_errors
-from features.analytics.errors import NOT_FILLED, AnalyticsFailedError
-from features.analytics.questions import Interval, Span
 from tests.dal.entities.test_idempotency import keyed
 from tests.strategies import ORDINARY, comment, order
 
@@ -92,27 +87,12 @@ SENTENCES = [
             "2,000 comments: choose other filters or dates, or another order."
         ),
     ),
-    (
-        NOT_FILLED,
-        "Analytics has no data yet: run `marginalia analytics refresh`.",
-    ),
-    (
-        REPLACED,
-        "Another refresh has replaced this one: run `marginalia analytics refresh` again.",
-    ),
 ]
 
 
 @pytest.mark.parametrize(("said", "sentence"), SENTENCES)
 def test_an_error_has_a_sentence(said: str, sentence: str) -> None:
     assert said == sentence
-
-
-def fail(error: Exception) -> Callable[[object], object]:
-    def work(_: object) -> object:
-        raise error
-
-    return work
 
 
 def outdated() -> None:
@@ -122,27 +102,6 @@ def outdated() -> None:
 
 
 REFUSALS: list[tuple[Callable[[], object], type[Exception], str]] = [
-    (
-        lambda: _converting_errors(fail(OSError("No space left on device")), cast("Any", None)),
-        AnalyticsFailedError,
-        (
-            "The disk of the analytics files is full (No space left on device): free some space "
-            "and try again. The previous data is still in use."
-        ),
-    ),
-    (
-        lambda: _converting_errors(fail(OSError("gone")), cast("Any", None)),
-        AnalyticsFailedError,
-        (
-            "The analytics files cannot be read or written (gone): run `marginalia analytics "
-            "refresh` to create them again."
-        ),
-    ),
-    (
-        lambda: Span.of(Interval.DAY, NOON, NOON),
-        InvalidArgumentError,
-        "`from` must be earlier than `to`.",
-    ),
     (
         lambda: check_alone(Maintenance(rebuilding=True), Maintenance(upgrading=True)),
         StoreRefusedError,

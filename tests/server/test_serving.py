@@ -9,7 +9,6 @@ import pytest
 from dal.counts import deferred
 from dal.dynamodb.table import Table
 from dal.stores import Stores
-from features.analytics.service import Analytics
 from server.serving import open_application
 from server.settings import Settings
 from tests import oracle
@@ -44,17 +43,3 @@ async def test_a_server_moves_products_on_leaderboards(
                 shown = answer.json()["data"]["leaderboard"]["nodes"]
     assert shown == [{"count": 3, "product": {"productId": "42"}}]
     await other.drain()
-
-
-async def test_a_server_closes_its_analytics_store(
-    table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    closed = []
-
-    async def close(analytics: Analytics) -> None:
-        closed.append(analytics)
-
-    monkeypatch.setattr(Analytics, "close", close)
-    async with open_application(Settings(data_dir=tmp_path), table, lambda: None):
-        assert not closed
-    assert len(closed) == 1

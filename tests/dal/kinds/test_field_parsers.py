@@ -16,7 +16,6 @@ from dal.kinds.file_kinds import PROFILES, REPORTS
 from dal.kinds.item_kind import FileKind
 from dal.model import Money, OrderLine, OrderStatus, Photo, UserType
 from dal.table.errors import InvalidArgumentError
-from features.votes.kind import FILE as VOTES
 from server.errors import CommandError
 from server.importer.column_mapping import date_reader
 
@@ -231,8 +230,8 @@ def test_unix_seconds_keep_their_microseconds(moment: datetime) -> None:
     assert instant("created_at", seconds) == aware
 
 
-@pytest.mark.parametrize("kind", [PROFILES, REPORTS, VOTES])
-def test_only_users_with_accounts_have_profiles_report_and_vote(kind: FileKind[Any]) -> None:
+@pytest.mark.parametrize("kind", [PROFILES, REPORTS])
+def test_only_users_with_accounts_have_profiles_and_report(kind: FileKind[Any]) -> None:
     (field,) = (one for one in kind.fields if one.name == "username")
     assert field.parse("username", " ana") == "ana"
     with pytest.raises(InvalidArgumentError, match="account") as caught:

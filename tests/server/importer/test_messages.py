@@ -11,7 +11,6 @@ import pytest
 
 from dal.kinds.file_kinds import COMMENTS, ORGANIZATIONS
 from dal.table.errors import InvalidArgumentError
-from features.votes.kind import FILE as VOTES
 from server.errors import CommandError
 from server.importer.column_mapping import (
     NO_PRESET,
@@ -334,8 +333,8 @@ MESSAGES: list[tuple[Callable[[], object], str]] = [
         "organizations have a name instead of an id: remove --id-from.",
     ),
     (
-        lambda: make_column_mapping(VOTES, [], [], Preset(name="x", author_from=["a"])),
-        "--preset x: author_from is only for comments, not for votes.",
+        lambda: make_column_mapping(ORGANIZATIONS, [], [], Preset(name="x", author_from=["a"])),
+        "--preset x: author_from is only for comments, not for organizations.",
     ),
     (
         lambda: find_preset("amazon"),
