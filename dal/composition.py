@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from dal.catalogue import ACCESS_PATTERNS as CORE_PATTERNS
@@ -26,7 +27,6 @@ from dal.kinds import file_kinds
 from dal.kinds.correction import Correction
 from dal.kinds.item_kind import FileKind, ItemKind
 from dal.maintenance.commented_marking import Names
-from dal.maintenance.personal_data import NAMED_IN_DATA
 from dal.model import Comment
 from dal.model.owners import erased_owner
 from dal.repositories import erasures
@@ -78,13 +78,9 @@ def _comment(item: Item) -> Any:
     return one._asdict() | {"state": "PUBLISHED"} if isinstance(one, Comment) else one
 
 
-async def _correct_case(_: Stores, table: Table, item: Item) -> None:
+async def _correct_case(table: Table, item: Item) -> None:
     if (comment_id := commented_id(item)) is not None:
         await correct_case(table, comment_id)
-
-
-async def _erase_comment(stores: Stores, item: Item, username: str, remove: bool) -> None:  # noqa: FBT001 - see ItemKind.erase
-    await stores.writer.erase(item, username, remove=remove)
 
 
 def _nameless_order(item: Item, _: str) -> Item:
@@ -105,7 +101,7 @@ def _nameless_decision(item: Item, username: str) -> Item:
             name: without_name(value)
             if isinstance(value, dict)
             else None
-            if name in NAMED_IN_DATA and value == username
+            if name == "by" and value == username
             else value
             for name, value in data.items()
         }
@@ -133,7 +129,7 @@ KINDS: Sequence[ItemKind] = (
         noun="comment",
         holds=is_comment,
         decode=_comment,
-        erase=_erase_comment,
+        erase=lambda table: Stores(table).writer.erase,
         forget=erasures.announce,
         file=file_kinds.COMMENTS,
     ),
@@ -180,7 +176,7 @@ KINDS: Sequence[ItemKind] = (
         noun="report",
         holds=is_report,
         decode=decode_report,
-        erased=_correct_case,
+        erased=lambda table: partial(_correct_case, table),
         file=file_kinds.REPORTS,
     ),
     ItemKind(

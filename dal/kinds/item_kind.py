@@ -2,10 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from dal.dynamodb.table import Table
-from dal.stores import Stores
 from dal.table.entity import unpacked
 from dal.table.items import Item
 from dal.writes.overwrite import Outcome
@@ -70,6 +69,13 @@ class FileKind(Generic[Thing]):
     """Reads what an object needs from other items."""
 
 
+class EraseItem(Protocol):
+    """Erases a user's name from an item, or deletes the item."""
+
+    async def __call__(self, item: Item, username: str, *, remove: bool) -> None:
+        """Delete the item if ``remove`` is true."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemKind:
     """A kind of item, for export, personal data and erasure."""
@@ -88,11 +94,11 @@ class ItemKind:
     """The kind of such an item if it belongs to another user than it names."""
     without_name: Callable[[Item, str], Item] | None = None
     """Returns an item without the name of a user. With None, an erasure deletes the item."""
-    erase: Callable[[Stores, Item, str, bool], Awaitable[None]] | None = None
-    """Erases a user's name from an item, or deletes the item if the last argument is true. None if
-    an erasure can write the item without other items."""
-    erased: Callable[[Stores, Table, Item], Awaitable[None]] | None = None
-    """Corrects what depends on an item, after an erasure of the item."""
+    erase: Callable[[Table], EraseItem] | None = None
+    """Returns the function that erases a user's name from an item of a table. None if an erasure
+    can write the item without other items."""
+    erased: Callable[[Table], Callable[[Item], Awaitable[None]]] | None = None
+    """Returns the function that corrects what depends on an item, after an erasure of the item."""
     forget: Callable[[Table, str], Awaitable[None]] | None = None
     """Makes running servers forget such items, at the end of an erasure that has erased one. The
     argument is the id of the erasure's record."""

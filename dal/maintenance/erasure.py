@@ -34,7 +34,7 @@ from dal.dynamodb.table import Table
 from dal.entities.standing import Standing, standing_key
 from dal.kinds.item_kind import ItemKind
 from dal.maintenance.personal_data import find, kind_in, scan
-from dal.stores import Stores
+from dal.repositories.standings import StandingRepository
 from dal.table.entity import UNREADABLE, packed
 from dal.table.errors import StoreRefusedError
 from dal.table.items import ABSENT, Action, Item, as_read, delete, key_of, primary_key
@@ -99,7 +99,9 @@ class Erasure:
         self._name = name
         self._choices = choices
         self._kinds = kinds
-        self._stores = Stores(table)
+        self._standings = StandingRepository(table)
+        self._erasers = {one.name: one.erase(table) for one in kinds if one.erase is not None}
+        self._after = {one.name: one.erased(table) for one in kinds if one.erased is not None}
         self._done = Erased()
         self._progress: Progress = lambda _: None
 
@@ -164,7 +166,7 @@ class Erasure:
         def announced(standing: Standing) -> Standing:
             return standing if standing.erasing else replace(standing, erasing=fresh)
 
-        standing = await self._stores.standings.rewrite(self._name, announced)
+        standing = await self._standings.rewrite(self._name, announced)
         state = (standing and standing.erasing) or fresh
         begun = {choice: state[choice] for choice in wanted}
         if begun != wanted:
@@ -223,7 +225,7 @@ class Erasure:
             erasing = {**standing.erasing, "erased": dict(self._done.erased)}
             return replace(standing, erasing=erasing)
 
-        await self._stores.standings.rewrite(self._name, saved)
+        await self._standings.rewrite(self._name, saved)
 
     async def _erase(self, items: Sequence[Item]) -> None:
         for batch in batched(items, _AT_ONCE):
@@ -237,13 +239,13 @@ class Erasure:
         kind = kind_in(item, self._name, self._kinds)
         assert kind is not None  # noqa: S101 - the item names the user
         try:
-            if kind.erase is not None:
+            if kind.name in self._erasers:
                 remove = self._choices.fate(kind) == "delete"
-                await kind.erase(self._stores, item, self._name, remove)
+                await self._erasers[kind.name](item, self._name, remove=remove)
             else:
                 await self._table.write(self._actions(kind, item))
-            if kind.erased is not None:
-                await kind.erased(self._stores, self._table, item)
+            if kind.name in self._after:
+                await self._after[kind.name](item)
         except ConditionFailedError:
             return
         self._done.erased[kind.name] += 1

@@ -36,7 +36,7 @@ _ITEMS_AT_ONCE = 100
 _NAMED_IN_KEY = re.compile(
     "(?:AUTHOR|DID|USER|REPORT|ORG#[^#]+#USER)#([^#/]+)(?:/held)?|TICKET#[^#/]+/([^#/]+)/[A-Z]+"
 )
-NAMED_IN_DATA = frozenset({"username", "by"})
+_NAMED_IN_DATA = frozenset({"username", "by"})
 
 
 def kind_in(item: Item, name: str, kinds: Sequence[ItemKind]) -> ItemKind | None:
@@ -69,7 +69,7 @@ def kind_in(item: Item, name: str, kinds: Sequence[ItemKind]) -> ItemKind | None
 
 def _names(data: Any, name: str) -> bool:
     return isinstance(data, dict) and any(
-        (field in NAMED_IN_DATA and value == name) or _names(value, name)
+        (field in _NAMED_IN_DATA and value == name) or _names(value, name)
         for field, value in data.items()
     )
 

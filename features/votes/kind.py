@@ -40,7 +40,7 @@ KIND = ItemKind(
     noun="helpful vote",
     holds=is_vote,
     decode=decode_vote,
-    erased=lambda stores, _, item: stores.votes.erased(item),
+    erased=lambda table: VoteRepository(table, HelpfulFolds(table)).erased,
     file=FILE,
 )
 

@@ -15,6 +15,15 @@ from server.settings import Settings
 STORE = ("data_dir", "endpoint_url", "aws", "table")
 """The names of the settings that select the table and its store."""
 
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="The user's id: 'username' in the API, 'sub' of the JWT.",
+        show_default=False,
+    ),
+]
+"""The name of the user with whom a command works."""
 
 Command: TypeAlias = Callable[..., Coroutine[Any, Any, None] | None]
 

@@ -12,6 +12,7 @@ from dal.model.loaded import CommentState, LoadedComment
 from server.errors import CommandError
 from server.importer.column_mapping import ColumnMapping, Preset, listed
 from server.importer.rows import Reject, Row
+from server.sentences import counted
 
 _ENTRY = struct.Struct("qqq")
 _PARTS = 32
@@ -163,11 +164,6 @@ class Losses:
                 _count(self._left_out, (column, cell))
                 return True
         return False
-
-
-def counted(count: int, what: str) -> str:
-    """Return a number with its noun, for example ``1 row`` or ``2 rows``."""
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _count(counts: Counter[Key], key: Key) -> None:

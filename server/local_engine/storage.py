@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dal.counts.mode import MaintenanceStore
 from dal.dynamodb import admin
@@ -18,6 +19,9 @@ from server.errors import UNAVAILABLE, CommandError
 from server.local_engine.data_directory import DataDirectory
 from server.local_engine.engine import embedded_engine
 from server.settings import Settings
+
+if TYPE_CHECKING:
+    from dal.kinds.item_kind import ItemKind
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +49,13 @@ class Store:
     """Whether this command runs the engine itself. If so, no other process uses the table."""
     directory: DataDirectory | None = None
     """The embedded engine's data directory, or None if the table is on another store."""
+
+    @property
+    def kinds(self) -> "Sequence[ItemKind]":
+        """The kinds of the table's items: those of the core and of features."""
+        from dal.composition import KINDS  # noqa: PLC0415 - a server does not need them
+
+        return KINDS
 
 
 @asynccontextmanager

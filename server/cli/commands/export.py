@@ -15,8 +15,8 @@ from server.errors import DIFFERS, CommandError
 from server.exporter.export_files import Target, directory_of, export_to_stdout, single_file
 from server.exporter.export_files import export as export_to
 from server.exporter.export_rows import Format, Layout
-from server.importer.losses import counted
 from server.local_engine.storage import open_store
+from server.sentences import counted
 from server.settings import Settings
 
 if TYPE_CHECKING:

@@ -24,13 +24,14 @@ from server.importer.column_mapping import (
     make_column_mapping,
     preset_names,
 )
-from server.importer.losses import Losses, counted
+from server.importer.losses import Losses
 from server.importer.opening import open_file
 from server.importer.rows import RejectsFile, rejects_file
 from server.importer.run import SHOWN_REJECTS, Load, Tally
 from server.importer.writer import DryRun
 from server.local_engine.storage import open_store
 from server.progress import ProgressBar
+from server.sentences import counted
 from server.settings import Settings
 
 _LAYOUT = "Layout of the file"

@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,31 +12,22 @@ from typing import Annotated
 import orjson
 import typer
 
-from dal.composition import KINDS
 from dal.dynamodb import admin
 from dal.dynamodb.concurrency import Pace
+from dal.kinds.item_kind import ItemKind
 from dal.maintenance.erasure import Choices, CommentFate, Erased, Erasure, Fate
 from dal.maintenance.personal_data import exported, find, kind_in, scan
 from dal.model import rules
 from dal.table.items import Item
 from dal.table.key_parts import format_instant
 from server.cli.long_running import ReadUnits, WriteUnits, long_running, scanning, writers_settled
-from server.cli.options import STORE, takes
+from server.cli.options import STORE, Name, takes
 from server.errors import CommandError
-from server.importer.losses import counted
 from server.local_engine.compaction import compact
 from server.local_engine.storage import Store, open_store
 from server.progress import ProgressBar
+from server.sentences import counted
 from server.settings import Settings
-
-Name = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME",
-        help="The user's id: 'username' in the API, 'sub' of the JWT.",
-        show_default=False,
-    ),
-]
 
 Scans = Annotated[
     bool,
@@ -101,16 +92,16 @@ async def export(
                 output.touch(mode=0o600, exist_ok=False)
             undo.callback(output.unlink)
         async with open_store(settings, share=True) as store:
-            store.table.read_pace = Pace(read_units, reads=True)
+            store.table.read_pace, kinds = Pace(read_units, reads=True), store.kinds
             if scans:
                 async with scanning(store) as (_, seen):
-                    items = await scan(store.table, name, seen, KINDS)
+                    items = await scan(store.table, name, seen, kinds)
             else:
-                items = [item async for item in find(store.table, name, KINDS)]
+                items = [item async for item in find(store.table, name, kinds)]
         if not items:
             typer.echo(f"The table has no data of {name}.", err=output is None)
             return
-        data = exported(items, name, KINDS) | {"exportedAt": format_instant(datetime.now(UTC))}
+        data = exported(items, name, kinds) | {"exportedAt": format_instant(datetime.now(UTC))}
         text = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
         if output is None:
             sys.stdout.write(text.decode())
@@ -118,7 +109,7 @@ async def export(
         with _writing(output):
             output.write_bytes(text)
         undo.pop_all()
-    typer.echo(f"{output}: {_listed(_counts(items, name))}.")
+    typer.echo(f"{output}: {_listed(kinds, _counts(kinds, items, name))}.")
 
 
 @contextmanager
@@ -174,30 +165,32 @@ async def erase(
     name, choices = rules.identifier("NAME", name), Choices(comments, orders, tickets)
     async with open_store(settings, share=True) as store:
         store.table.pace = Pace(write_units)
-        store.table.read_pace = Pace(read_units, reads=True)
-        found = _counts([item async for item in find(store.table, name, KINDS)], name)
-        to_keep = {kind.name for kind in KINDS if choices.fate(kind) == "keep"}
+        store.table.read_pace, kinds = Pace(read_units, reads=True), store.kinds
+        found = _counts(kinds, [item async for item in find(store.table, name, kinds)], name)
+        to_keep = {kind.name for kind in kinds if choices.fate(kind) == "keep"}
         if scans and found.keys() <= to_keep:
             async with scanning(store) as (_, seen):
-                found = _counts(await scan(store.table, name, seen, KINDS), name)
+                found = _counts(kinds, await scan(store.table, name, seen, kinds), name)
         if found.keys() <= to_keep:
-            kept = f", except {_listed(found)} that you chose to keep" if found else ""
+            kept = f", except {_listed(kinds, found)} that you chose to keep" if found else ""
             typer.echo(f"The table has no data of {name}{kept}.")
             return
         if not yes:
-            _confirm(name, found, choices)
-        done = await _erase(store, Erasure(store.table, name, choices, KINDS), found, scans=scans)
+            planned = _listed(kinds, found, choices, "will be ")
+            _confirm(f"{name}: {planned}.")
+        erasure = Erasure(store.table, name, choices, kinds)
+        done = await _erase(store, erasure, found.total(), scans=scans)
         if store.directory is not None and not store.alone:
             await asyncio.to_thread(compact, store.directory.database)
-    typer.echo(f"{name} is erased: {_listed(done.erased, choices)}.")
+    typer.echo(f"{name} is erased: {_listed(kinds, done.erased, choices)}.")
     if done.kept:
-        typer.echo(f"As you chose, the name stays in {_listed(done.kept)}.")
+        typer.echo(f"As you chose, the name stays in {_listed(kinds, done.kept)}.")
     typer.echo(_PROVED_BY_SCAN if scans else _PROVED_BY_QUERIES)
     typer.echo(_OUT_OF_REACH)
 
 
-async def _erase(store: Store, erasure: Erasure, found: Counter[str], *, scans: bool) -> Erased:
-    total = found.total() + ((await admin.describe(store.table))["ItemCount"] if scans else 0)
+async def _erase(store: Store, erasure: Erasure, found: int, *, scans: bool) -> Erased:
+    total = found + ((await admin.describe(store.table))["ItemCount"] if scans else 0)
     erased = 0
 
     def show(items: int) -> None:
@@ -213,23 +206,28 @@ async def _erase(store: Store, erasure: Erasure, found: Counter[str], *, scans: 
         return await erasure.run(wait, show, seen if scans else None)
 
 
-def _confirm(name: str, found: Counter[str], choices: Choices) -> None:
-    """Ask the operator to confirm the erasure.
+def _confirm(planned: str) -> None:
+    """Ask the operator to confirm the erasure. ``planned`` says what it will do.
 
     Raise Abort if the answer is no. Raise CommandError if standard input is not a terminal.
     """
     if not sys.stdin.isatty():
         raise CommandError("The command cannot ask for confirmation without a terminal: add --yes.")
-    typer.echo(f"{name}: {_listed(found, choices, 'will be ')}.")
+    typer.echo(planned)
     typer.confirm("Erase this user permanently?", abort=True)
 
 
-def _counts(items: Iterable[Item], name: str) -> Counter[str]:
-    kinds = (kind_in(item, name, KINDS) for item in items)
-    return Counter(kind.name for kind in kinds if kind is not None)
+def _counts(kinds: Sequence[ItemKind], items: Iterable[Item], name: str) -> Counter[str]:
+    found = (kind_in(item, name, kinds) for item in items)
+    return Counter(kind.name for kind in found if kind is not None)
 
 
-def _listed(counts: Counter[str], choices: Choices | None = None, tense: str = "") -> str:
+def _listed(
+    kinds: Sequence[ItemKind],
+    counts: Counter[str],
+    choices: Choices | None = None,
+    tense: str = "",
+) -> str:
     """Return counts as text, such as ``2 comments``.
 
     With ``choices``, the text contains what happens to the data, such as ``2 comments deleted``. If
@@ -238,7 +236,7 @@ def _listed(counts: Counter[str], choices: Choices | None = None, tense: str = "
     parts = [
         counted(counts[kind.name], kind.noun)
         + (f" {tense}{_FATES[choices.fate(kind)]}" if choices else "")
-        for kind in KINDS
+        for kind in kinds
         if counts[kind.name]
     ]
     return ", ".join(parts) or "0 items"

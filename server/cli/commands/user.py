@@ -10,11 +10,10 @@ from dal.model import rules
 from dal.model.standings import Block
 from dal.query.pagination import Slice
 from dal.repositories.standings import StandingRepository
-from server.cli.commands.personal_data import Name
 from server.cli.console import console
-from server.cli.options import STORE, takes
-from server.importer.losses import counted
+from server.cli.options import STORE, Name, takes
 from server.local_engine.storage import open_table
+from server.sentences import counted
 from server.settings import Settings
 
 _ROWS_AT_ONCE = 100
