@@ -12,6 +12,7 @@ from dal.query.optimizer import MAX_DROPPED
 from dal.query.plan import MAX_SEGMENTS
 from features.federation.types import REPRESENTATION, federated, subgraph_sdl
 from features.groups.types import ProductGroup
+from features.moderation.types import Submission
 from resolvers.authorization import sees_costs
 from resolvers.selection import DEFAULT_SIZE, MAX_ROWS
 from schema.comments import Author, Comment
@@ -20,7 +21,6 @@ from schema.execution.documents import DocumentCache
 from schema.execution.executable_schema import ExecutableSchema
 from schema.execution.facts import ReadLimits
 from schema.execution.host import Host
-from schema.moderation import Submission
 from schema.orders import Order
 from schema.organizations import Organization, OrganizationUser
 from schema.products import Product

@@ -289,7 +289,7 @@ class AddCommentPayload:
         "again, because lists may lack the change for a moment. Null if `comment` is null."
     )
     submission: object = strawberry.field(
-        graphql_type=Annotated["Submission", strawberry.lazy("schema.moderation")] | None,
+        graphql_type=Annotated["Submission", strawberry.lazy("features.moderation.types")] | None,
         description="The comment, if it waits for a moderator; otherwise null. Lists do not "
         "show a waiting comment, so after an edit remove the comment from cached lists.",
     )

@@ -20,18 +20,11 @@ from features.analytics import questions
 from features.analytics import resolvers as analytics
 from features.analytics.types import Movers
 from features.groups import resolvers as groups
+from features.moderation import resolvers as moderation
+from features.moderation.types import ModerationMutation, ModerationQueueConnection
 from features.photos.types import PhotoMutation
 from features.votes.types import VoteMutation
-from resolvers import (
-    blocks,
-    comments,
-    leaderboard,
-    moderation,
-    orders,
-    organizations,
-    tickets,
-    users,
-)
+from resolvers import blocks, comments, leaderboard, orders, organizations, tickets, users
 from resolvers import products as product_resolvers
 from resolvers.nodes import Nodes
 from schema.blocks import BlockedUserConnection, BlockMutation
@@ -40,7 +33,6 @@ from schema.costs import KEY, NOTHING, PAGE, QUESTION, ROW, TWO_KEYS
 from schema.execution.cost import UNIT_BYTES
 from schema.execution.facts import PUBLIC, Reads, facts
 from schema.leaderboard import LeaderboardConnection
-from schema.moderation import ModerationMutation, ModerationQueueConnection
 from schema.orders import Order, OrderConnection, OrderMutation
 from schema.organizations import Organization, OrganizationMutation
 from schema.products import Product, ProductConnection, ProductMutation

@@ -8,12 +8,13 @@ import strawberry
 
 from dal import model
 from dal.query import pagination
-from resolvers import moderation, orders, organizations, tickets, users
+from features.moderation import resolvers as moderation
+from features.moderation.types import SubmissionConnection
+from resolvers import orders, organizations, tickets, users
 from resolvers.tickets import TICKET_ORGANIZATIONS
 from schema.comments import AuthorCommentConnection
 from schema.costs import FRESH_PAGE, KEY, PAGE, ROW, WRITE
 from schema.execution.facts import Reads, facts
-from schema.moderation import SubmissionConnection
 from schema.orders import OrderConnection
 from schema.types import USER_ERRORS, Node, UserError
 

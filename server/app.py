@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from resolvers.moderated_publication import ModeratedPublication
+from features.moderation.publication import ModeratedPublication
 from server.auth.authenticator import DEMO_USER, DemoAccount
 from server.auth.sign_in import SignIn
 from server.health import health_routes

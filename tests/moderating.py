@@ -10,7 +10,7 @@ from dal.model.submissions import ReviewCause, pending
 from dal.repositories.cases import Cases
 from dal.stores import Stores
 from dal.writes.comments import Edit, Hold
-from resolvers.moderated_publication import ModeratedPublication
+from features.moderation.publication import ModeratedPublication
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,7 +201,7 @@ class GraphQLView:
         documents: PersistedDocuments,
         authenticator: Authenticator,
         services: Mapping[type[Any], Any],
-        publication: Publication,
+        publication: Publication | None = None,
     ) -> None:
         self.schema = schema
         self.uploads: PhotoFiles | None = services.get(PhotoFiles)
@@ -217,7 +217,7 @@ class GraphQLView:
             known_products_only=settings.known_products_only,
             buyers_only=settings.buyers_only,
             allow_empty_text=settings.allow_empty_text,
-            publication=publication,
+            publication=publication or Publication(),
             services=services,
             pace=Pace(),
         )

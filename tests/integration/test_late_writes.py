@@ -17,8 +17,8 @@ from dal.model import Organization, OrganizationUser, Roster, TicketStatus, User
 from dal.model.moderation import Moderation
 from dal.stores import Stores
 from dal.table.items import Item
+from features.moderation.publication import ModeratedPublication
 from resolvers.context import Context, Viewer
-from resolvers.moderated_publication import ModeratedPublication
 from schema.build import build_schema
 from tests.dal.maintenance.person import all_items
 from tests.fakes import anybody

@@ -11,8 +11,8 @@ from dal.model.moderation import Moderation, WordList
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores
+from features.moderation.publication import ModeratedPublication
 from resolvers.context import Context
-from resolvers.moderated_publication import ModeratedPublication
 from schema.build import build_schema
 from tests.schema.conftest import ANN
 

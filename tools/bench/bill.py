@@ -49,7 +49,7 @@ from dal.repositories.tickets import TicketSelection
 from dal.stores import Stores
 from dal.stream import lambda_handler
 from dal.stream.applier import Record
-from resolvers.moderated_publication import ModeratedPublication
+from features.moderation.publication import ModeratedPublication
 from server.errors import CommandError
 from server.local_engine.storage import open_table
 from server.settings import Settings

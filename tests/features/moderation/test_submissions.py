@@ -25,8 +25,8 @@ from dal.stores import Stores
 from dal.table.key_parts import escape
 from dal.writes.comments import version
 from dal.writes.overwrite import Outcome
+from features.moderation.publication import ModeratedPublication
 from resolvers.context import Context, Viewer
-from resolvers.moderated_publication import ModeratedPublication
 from schema.build import build_schema
 from tests import oracle
 from tests.calls import calls_of

@@ -33,7 +33,7 @@ from tests.fakes import (
     let_pass,
     refuse,
 )
-from tests.integration.test_reports import check_cases, everything
+from tests.features.moderation.test_reports import check_cases, everything
 from tests.moderating import cases_of, edit_for, held_for
 from tests.strategies import comment
 from tests.verifying import verify

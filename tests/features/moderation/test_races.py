@@ -34,7 +34,7 @@ from features.votes.entity import all_votes
 from resolvers.authorization import ForbiddenError, may_write
 from tests import oracle
 from tests.fakes import anybody
-from tests.integration.test_reports import everything, in_mode
+from tests.features.moderation.test_reports import everything, in_mode
 from tests.moderating import edit_for, held_for
 from tests.strategies import comment
 from tests.verifying import verify

@@ -16,8 +16,9 @@ from dal.model.reports import MOST_READ, ReportReason
 from dal.model.rules import MAX_PHOTOS
 from dal.model.submissions import ReviewCause
 from dal.repositories.moderation import MOST_COUNTED, QUEUE_REQUESTS
-from resolvers import moderation, products, users
-from resolvers.moderation import MOST_DECISIONS
+from features.moderation import resolvers as moderation
+from features.moderation.resolvers import MOST_DECISIONS
+from resolvers import products, users
 from schema.comments import Author, Comment, Photo, Reply
 from schema.costs import WRITE, listed
 from schema.execution.cost import ROW_BYTES, UNIT_BYTES
@@ -244,7 +245,7 @@ class ModerationQueueConnection(Connection[ModerationQueueEntry]):
 
 @strawberry.type(description="Result of `approveComment`.")
 class ApproveCommentPayload:
-    """The GraphQL type of ``resolvers.moderation.DecisionPayload``."""
+    """The GraphQL type of ``features.moderation.resolvers.DecisionPayload``."""
 
     comment: Comment | None = strawberry.field(description="The published comment; null on errors.")
     comment_edge: Edge[Comment] | None = strawberry.field(
@@ -256,7 +257,7 @@ class ApproveCommentPayload:
 
 @strawberry.type(description="Result of `rejectComment`.")
 class RejectCommentPayload:
-    """The GraphQL type of ``resolvers.moderation.DecisionPayload``."""
+    """The GraphQL type of ``features.moderation.resolvers.DecisionPayload``."""
 
     submission: Submission | None = strawberry.field(
         description="The rejected comment as a submission; null on errors. Remove the comment "
@@ -267,7 +268,7 @@ class RejectCommentPayload:
 
 @strawberry.type(description="Result of `decideComments`.")
 class DecideCommentsPayload:
-    """The GraphQL type of ``resolvers.moderation.DecisionsPayload``."""
+    """The GraphQL type of ``features.moderation.resolvers.DecisionsPayload``."""
 
     ids: list[strawberry.ID] = strawberry.field(
         description="Global `id`s, as in the input, of the comments for which the decision took "
@@ -278,7 +279,7 @@ class DecideCommentsPayload:
 
 @strawberry.type(description="Result of `reportComment`.")
 class ReportCommentPayload:
-    """The GraphQL type of ``resolvers.moderation.ReportPayload``."""
+    """The GraphQL type of ``features.moderation.resolvers.ReportPayload``."""
 
     reported_id: strawberry.ID | None = strawberry.field(
         description="`id` of the comment, as in the input; null on errors."
