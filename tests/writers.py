@@ -17,13 +17,13 @@ from dal.dynamodb.errors import AlreadyExistsError, ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
 from dal.errors import AlreadyCommentedError, IdempotencyKeyReusedError, NotFoundError
-from dal.maintenance.erasure import Choices, CommentFate, Erasure
 from dal.model import RATINGS, Comment
 from dal.model.loaded import CommentState, LoadedComment
 from dal.model.reports import ReportReason
 from dal.model.submissions import ReviewCause
 from dal.stores import Stores
 from dal.writes.comments import version
+from features.privacy.erasure import Choices, CommentFate, Erasure
 from tests import oracle
 from tests.fakes import FaultyClient
 from tests.moderating import edit_for, held_for

@@ -91,8 +91,8 @@ COMMANDS = {
             "block",
             "unblock",
             "blocked",
-            "server.cli.commands.personal_data.export",
-            "server.cli.commands.personal_data.erase",
+            "features.privacy.commands.export",
+            "features.privacy.commands.erase",
         ),
     ),
     "analytics": Command(

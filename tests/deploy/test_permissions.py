@@ -27,10 +27,11 @@ from server.services import services_of
 from server.settings import Settings
 from tests import oracle
 from tests.conftest import Clients, fresh_table
-from tests.dal.maintenance import first_release, person
+from tests.dal.maintenance import first_release
 from tests.dal.stream.histories import all_records, check_all, history, write_raw
 from tests.dal.stream.test_lambda_handler import delivered
 from tests.deploy.template import policies
+from tests.features.privacy import person
 from tests.integration.patterns import EXAMPLES, fill
 from tests.schema.conftest import ANN, STAFF, runner
 

@@ -11,17 +11,17 @@ from strawberry.relay.utils import to_base64
 from dal.composition import KINDS
 from dal.counts.mode import MaintenanceMode, MaintenanceStore
 from dal.dynamodb.table import Table
-from dal.maintenance import erasure
-from dal.maintenance.erasure import Choices, Erasure
 from dal.model import Organization, OrganizationUser, Roster, TicketStatus, UserType
 from dal.model.moderation import Moderation
 from dal.stores import Stores
 from dal.table.items import Item
 from features.moderation.publication import ModeratedPublication
+from features.privacy import erasure
+from features.privacy.erasure import Choices, Erasure
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
-from tests.dal.maintenance.person import all_items
 from tests.fakes import anybody
+from tests.features.privacy.person import all_items
 from tests.organizations import ticket
 from tests.proxy import Fault, Forward, refuse, through_proxy
 from tests.strategies import comment, order

@@ -9,10 +9,10 @@ from dal.dynamodb.errors import StoreUnavailableError
 from dal.dynamodb.table import Table
 from dal.live.changes import Change, CommentEventKind
 from dal.live.log import InProcessBroker
-from dal.maintenance.erasure import Choices, Erasure
 from dal.repositories import erasures
 from dal.repositories.comments import Selection
 from dal.stores import Stores
+from features.privacy.erasure import Choices, Erasure
 from tests import strategies
 from tests.dal.live.listening import waiting
 from tests.writers import ignore

@@ -6,16 +6,16 @@ from dataclasses import replace
 from dal.composition import KINDS
 from dal.dynamodb.table import Table
 from dal.entities.standing import Standing, standing_in, standing_key
-from dal.maintenance.personal_data import exported
 from dal.model import OrderStatus
 from dal.model.standings import Permission
 from dal.query.pagination import Slice
 from dal.stores import Stores
 from dal.table.index import EXPIRES
+from features.privacy.personal_data import exported
 from tests import oracle
 from tests.calls import calls_of
-from tests.dal.maintenance.person import all_items
 from tests.fakes import Answer, FaultyClient, Operation, let_pass
+from tests.features.privacy.person import all_items
 from tests.strategies import order
 
 NAMES = ["ana", "a/b", "a#b", "ü", *(f"user{number}" for number in range(9))]

@@ -13,7 +13,6 @@ from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.case import CASE, Case, case_key, commented_id, encode_report
 from dal.entities.comment import comment_key
-from dal.maintenance.erasure import Choices, Erasure
 from dal.model.loaded import CommentState, LoadedComment
 from dal.model.moderation import QueueKind
 from dal.model.reports import MOST_READ, Report, ReportReason
@@ -23,6 +22,7 @@ from dal.repositories import moderation
 from dal.repositories.cases import correct_case, read_case
 from dal.stores import Stores
 from dal.table.items import key_of
+from features.privacy.erasure import Choices, Erasure
 from tests.calls import calls_of
 from tests.fakes import (
     Answer,

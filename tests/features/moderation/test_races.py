@@ -17,9 +17,7 @@ from dal.entities import idempotency
 from dal.entities.case import CASE_ITEMS, case_partition, decode_report, is_case, is_report
 from dal.entities.comment import comment_key
 from dal.entities.submission import stored
-from dal.maintenance import erasure
 from dal.maintenance import verify as verification
-from dal.maintenance.erasure import Choices, CommentFate, Erasure
 from dal.model import Comment
 from dal.model.loaded import CommentState, LoadedComment
 from dal.model.moderation import QueueKind
@@ -30,6 +28,8 @@ from dal.stores import Stores
 from dal.table.errors import DalError
 from dal.table.index import TABLE, QueryRequest
 from dal.writes.comments import Edit
+from features.privacy import erasure
+from features.privacy.erasure import Choices, CommentFate, Erasure
 from features.votes.entity import all_votes
 from resolvers.authorization import ForbiddenError, may_write
 from tests import oracle

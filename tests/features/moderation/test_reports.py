@@ -22,7 +22,6 @@ from dal.dynamodb.table import Table
 from dal.entities.case import commented_id, encode_report, is_report
 from dal.entities.comment import comment_in
 from dal.errors import NotFoundError
-from dal.maintenance.personal_data import scan
 from dal.model.loaded import CommentState, LoadedComment
 from dal.model.moderation import Moderation, QueueKind
 from dal.model.reports import Report, ReportReason
@@ -35,6 +34,7 @@ from dal.table.index import QueryRequest, QueryResponse
 from dal.table.items import Item
 from dal.table.key_parts import escape
 from dal.writes.comments import version
+from features.privacy.personal_data import scan
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
 from tests import oracle

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from dal.composition import FILE_KINDS, KINDS
 from dal.dynamodb.table import Table
 from dal.entities.case import commented_id
-from dal.maintenance.erasure import Choices, Erasure
 from dal.model.moderation import QueueKind
 from dal.model.reports import ReportReason
 from dal.query.pagination import Slice
 from dal.stores import Stores
 from dal.table.errors import InvalidArgumentError
+from features.privacy.erasure import Choices, Erasure
 from server.exporter.export_files import directory_of, export
 from server.exporter.export_rows import Format, Layout
 from server.importer.column_mapping import NO_PRESET, ColumnMapping, make_column_mapping

@@ -7,7 +7,7 @@ import pytest
 
 from dal.dynamodb.table import Table
 from dal.stores import Stores
-from tests.dal.maintenance.person import NAME, fill
+from tests.features.privacy.person import NAME, fill
 from tests.server.serving import AWS, called
 
 REFUSED: list[tuple[str, str]] = [

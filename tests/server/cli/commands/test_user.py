@@ -10,7 +10,7 @@ import typer
 
 from dal.dynamodb.table import Table
 from dal.stores import Stores
-from tests.dal.maintenance.person import NAME, fill
+from tests.features.privacy.person import NAME, fill
 from tests.server.serving import AWS, called
 
 

@@ -33,12 +33,12 @@ from dal.dynamodb.scan import Progress
 from dal.dynamodb.table import Table
 from dal.entities.standing import Standing, standing_key
 from dal.kinds.item_kind import ItemKind
-from dal.maintenance.personal_data import find, kind_in, scan
 from dal.repositories.standings import StandingRepository
 from dal.table.entity import UNREADABLE, packed
 from dal.table.errors import StoreRefusedError
 from dal.table.items import ABSENT, Action, Item, as_read, delete, key_of, primary_key
 from dal.table.key_parts import format_instant
+from features.privacy.personal_data import find, kind_in, scan
 
 CommentFate: TypeAlias = Literal["delete", "anonymize"]
 Fate: TypeAlias = Literal["keep", "rename", "delete"]

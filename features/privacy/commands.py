@@ -15,11 +15,11 @@ import typer
 from dal.dynamodb import admin
 from dal.dynamodb.concurrency import Pace
 from dal.kinds.item_kind import ItemKind
-from dal.maintenance.erasure import Choices, CommentFate, Erased, Erasure, Fate
-from dal.maintenance.personal_data import exported, find, kind_in, scan
 from dal.model import rules
 from dal.table.items import Item
 from dal.table.key_parts import format_instant
+from features.privacy.erasure import Choices, CommentFate, Erased, Erasure, Fate
+from features.privacy.personal_data import exported, find, kind_in, scan
 from server.cli.long_running import ReadUnits, WriteUnits, long_running, scanning, writers_settled
 from server.cli.options import STORE, Name, takes
 from server.errors import CommandError

@@ -19,10 +19,7 @@ from dal.entities.comment import comment_key, is_tombstone
 from dal.kinds.item_kind import kind_of
 from dal.live.changes import CommentEventKind, change_of
 from dal.live.log import InProcessBroker
-from dal.maintenance import erasure
 from dal.maintenance.commented_marking import switch_on
-from dal.maintenance.erasure import Choices, Erased, Erasure
-from dal.maintenance.personal_data import exported, find, kind_in, scan
 from dal.model.reports import ReportReason
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, Selection
@@ -31,11 +28,15 @@ from dal.table.entity import packed, unpacked
 from dal.table.errors import StoreRefusedError
 from dal.table.items import Item, key_of, primary_key, versioned
 from dal.table.key_parts import escape
+from features.privacy import erasure
+from features.privacy.erasure import Choices, Erased, Erasure
+from features.privacy.personal_data import exported, find, kind_in, scan
 from resolvers.context import Viewer
 from schema.build import build_schema
 from tests import recount
 from tests.amazon import settle
-from tests.dal.maintenance.person import (
+from tests.fakes import FaultyClient
+from tests.features.privacy.person import (
     COUNTS,
     NAME,
     SHOWN,
@@ -45,7 +46,6 @@ from tests.dal.maintenance.person import (
     in_order,
     mentions,
 )
-from tests.fakes import FaultyClient
 from tests.schema.conftest import runner
 from tests.schema.ordering import codes
 from tests.strategies import comment
