@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -28,7 +27,6 @@ from dal.kinds.correction import Correction
 from dal.kinds.item_kind import FileKind, ItemKind
 from dal.maintenance.commented_marking import Names
 from dal.model import Comment
-from dal.model.owners import erased_owner
 from dal.repositories import erasures
 from dal.repositories.cases import Cases, correct_case
 from dal.repositories.users import decode_profile, is_profile
@@ -37,6 +35,7 @@ from dal.table.entity import packed, unpacked
 from dal.table.items import Item
 from dal.table.key_parts import unescape
 from features.groups import kind as groups
+from features.privacy import kind as privacy
 from features.votes import kind as votes
 
 
@@ -83,14 +82,6 @@ async def _correct_case(table: Table, item: Item) -> None:
         await correct_case(table, comment_id)
 
 
-def _nameless_order(item: Item, _: str) -> Item:
-    return ORDER.encode(replace(ORDER.decode(item), username=erased_owner(), name=None))
-
-
-def _nameless_ticket(item: Item, _: str) -> Item:
-    return TICKET.encode(replace(TICKET.decode(item), username=erased_owner(), name=None))
-
-
 def _nameless_decision(item: Item, username: str) -> Item:
     """Return a decision or a block without the moderator's name."""
     own = {BY_AUTHOR.partition_key, BY_AUTHOR.sort_key}
@@ -119,7 +110,7 @@ _BLOCK = ItemKind(
 """The standing of a user whom another user has blocked as a moderator."""
 
 _NAMELESS = re.compile(
-    "(PRODUCT|ORG|RECOUNT|UPGRADE|STREAM|EVENT|CANARY|MARKER|ERASURE)#|(COUNTING|DOCUMENTS)$|COMMENTED(#|$)"
+    "(PRODUCT|ORG|RECOUNT|UPGRADE|STREAM|EVENT|CANARY|MARKER)#|(COUNTING|DOCUMENTS)$|COMMENTED(#|$)"
 )
 """Matches the partition keys of all further items that never name a user."""
 
@@ -129,7 +120,7 @@ KINDS: Sequence[ItemKind] = (
         noun="comment",
         holds=is_comment,
         decode=_comment,
-        erase=lambda table: Stores(table).writer.erase,
+        erase=lambda table: privacy.comment_eraser(table, Stores(table).writer),
         forget=erasures.announce,
         file=file_kinds.COMMENTS,
     ),
@@ -138,7 +129,7 @@ KINDS: Sequence[ItemKind] = (
         noun="order",
         holds=is_order,
         decode=ORDER.decode,
-        without_name=_nameless_order,
+        without_name=privacy.nameless_order,
         file=file_kinds.ORDERS,
     ),
     ItemKind(
@@ -159,7 +150,7 @@ KINDS: Sequence[ItemKind] = (
         noun="ticket",
         holds=is_ticket,
         decode=TICKET.decode,
-        without_name=_nameless_ticket,
+        without_name=privacy.nameless_ticket,
         file=file_kinds.TICKETS,
     ),
     ItemKind(
@@ -203,6 +194,7 @@ KINDS: Sequence[ItemKind] = (
         decode=lambda item: {"product_id": _second(item), "comment_id": item[NAMED]["S"]},
     ),
     groups.KIND,
+    privacy.KIND,
     ItemKind(holds=lambda item: _NAMELESS.match(item["PK"]["S"]) is not None),
 )
 """All kinds of items, in the order of files and of personal data."""

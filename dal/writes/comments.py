@@ -20,11 +20,9 @@ from dal.entities.submission import encode, stored
 from dal.errors import NotFoundError
 from dal.model import Comment, Reply
 from dal.model.loaded import CommentRow
-from dal.model.owners import erased_owner
 from dal.model.submissions import Submission
 from dal.query.pagination import Edge
-from dal.table.items import Item, delete, further_units
-from dal.table.key_parts import unescape
+from dal.table.items import Item, further_units
 from dal.writes.bulk_write import BulkWriter
 from dal.writes.changes import CommentChange, Undated
 from dal.writes.overwrite import Outcome
@@ -223,36 +221,6 @@ class CommentWriter:
             return change.after or stored(change.image)
 
         return await retry_on_conflict(attempt)
-
-    async def erase(self, item: Item, username: str, *, remove: bool) -> None:
-        """Delete a user's comment or submission, or replace the user's name by a random name.
-
-        An anonymous comment has no photos, because photos and their URLs can show who the author
-        is, or that two comments have the same author.
-
-        A deletion first removes the comment's case, reports and votes. So if it is interrupted, it
-        leaves few of them, which were written meanwhile. After the deletion it removes these too.
-        """
-        comment_id = unescape(item["PK"]["S"].partition("#")[2])
-
-        def step(there: Item, one: Stored) -> CommentChange | None:
-            if one.username != username:
-                return None
-            if remove:
-                return CommentChange(there, idempotency.tombstone(there, digest=False))
-            anonymous: dict[str, Any] = {"username": erased_owner(), "name": None, "photos": ()}
-            if isinstance(one, Comment):
-                return CommentChange(there, encode(one._replace(**anonymous)))
-            return CommentChange(there, encode(replace(one, **anonymous)))
-
-        if remove:
-            await self.remove_rest(comment_id)
-        try:
-            await self.rewrite(comment_id, step)
-        except NotFoundError:  # the item cannot be decoded: no counter includes it, only delete it
-            await self._table.write([delete(item)])
-        if remove:
-            await self.remove_rest(comment_id)
 
     async def remove_rest(self, comment_id: str) -> None:
         """Let the rules remove what belongs to a deleted comment."""

@@ -1,8 +1,9 @@
 """Privacy: exports all data of a user as one JSON object, and erases the data or the user's name.
 
-Items: ``ERASURE#<random>`` / ``ERASURE#<random>``, one for each erasure. The state of a running
+Items: ``ERASURE#<random>`` / ``ERASURE#<random>``, a record of each erasure. The state of a running
 erasure is a field of the user's standing, which the core stores. The kinds of items, which the core
 and the features declare, say how to export and erase items.
 
-Composition: ``server.cli.main`` (the commands ``user export`` and ``user erase``).
+Composition: ``dal.composition`` (kind of items, erasure of comments, orders and tickets),
+``server.cli.main`` (the commands ``user export`` and ``user erase``).
 """
