@@ -1,13 +1,19 @@
 """Examples of every access pattern: an operation of a client, on a few items of all kinds.
 
-The examples are in tests/fixtures/access_patterns.toml. `make docs` generates the tables of
-docs/access-patterns.md from them and from the access patterns.
+The examples of the core are in tests/fixtures/access_patterns.toml. A feature adds examples by
+``access_patterns.toml`` in its tests, and the items that they read by ``fill`` in ``lists.py``.
+`make docs` generates the tables of docs/access-patterns.md from the examples and from the access
+patterns.
 """
 
+import re
 import tomllib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 from strawberry.relay.utils import to_base64
 
@@ -30,6 +36,7 @@ from dal.query.cursors import encode_cursor
 from dal.stores import Stores
 from resolvers.context import Viewer
 from tests.engines import ROOT
+from tests.feature_lists import added, files
 from tests.moderating import held_for
 from tests.strategies import comment, order
 
@@ -42,6 +49,7 @@ VIEWERS = {
         Viewer("mo", frozenset({"moderator"})),
     )
 }
+REQUESTS = re.compile(r"(up to )?(\d+) (\w+)")
 DAYS = [datetime(2024, 1, day, tzinfo=UTC) for day in range(1, 11)]
 
 
@@ -74,13 +82,16 @@ class Example:
     shown_by: str
 
 
-def _read() -> dict[str, Example]:
-    text = FIXTURE.read_text("utf-8")
+def _read(path: Path) -> tuple[dict[str, Example], Mapping[str, Any]]:
+    """Return the examples of a file, and what further reads it states of examples of the core."""
+    text = path.read_text("utf-8")
     text = text.replace(
         "<cursor>", encode_cursor(comment_position(comment("c5", created_at=DAYS[5])))
     )
     text = text.replace("<id>", to_base64("Comment", "c9"))
-    return {name: _example(**given) for name, given in tomllib.loads(text).items()}
+    tables = tomllib.loads(text)
+    more = tables.pop("more", {})
+    return {name: _example(**given) for name, given in tables.items()}, more
 
 
 def _example(
@@ -97,8 +108,35 @@ def _example(
     return Example(pattern, Reads(indexes, conditions, requests), shown_by)
 
 
-EXAMPLES = _read()
-"""The examples by name: an access pattern, and after a comma the example's special case."""
+def _and(
+    example: Example, *, requests: str, indexes: Sequence[str] = (), conditions: Sequence[str] = ()
+) -> Example:
+    """Return an example of the core that also sends the requests of a feature."""
+    reads = example.reads
+    sent = Counter[tuple[str, str]]()
+    for text in (reads.requests, requests):
+        for few, number, operation in REQUESTS.findall(text):
+            sent[few, operation] += int(number)
+    summed = ", ".join(f"{few}{number} {operation}" for (few, operation), number in sent.items())
+    both = Reads([*reads.indexes, *indexes], [*reads.conditions, *conditions], summed)
+    return replace(example, reads=both)
+
+
+CORE, _ = _read(FIXTURE)
+"""The examples of the core by name: an access pattern, and after a comma the special case."""
+
+
+def _with_features() -> dict[str, Example]:
+    added = [_read(path) for path in files("access_patterns.toml")]
+    # The core's examples are the last, because the last of these deletes a comment.
+    found = {name: example for own, _ in added for name, example in own.items()} | CORE
+    for _, more in added:
+        found |= {name: _and(found[name], **given) for name, given in more.items()}
+    return found
+
+
+EXAMPLES = _with_features()
+"""The examples of the core and of all features."""
 
 
 def _comment(number: int) -> Comment:
@@ -119,9 +157,6 @@ async def fill(stores: Stores) -> None:
     await stores.comments.add(
         comment("held", created_at=DAYS[9]), hold=held_for(ReviewCause.SETTING)
     )
-    await stores.votes.mark("c8", "mo")
-    await stores.folds.finish()
-    await stores.boards.finish()
     await stores.reports.report("c1", "bob", ReportReason.SPAM, "Buy", review_at=5)
     await stores.standings.block("eve", "Spam", by="mo")
     await stores.users.put_profiles({"ana": Profile(full_name="Ana", email="ana@example.org")})
@@ -150,3 +185,6 @@ async def fill(stores: Stores) -> None:
             )
         ]
     )
+    for fill_more in added("fill"):
+        await fill_more(stores)
+    await stores.boards.finish()

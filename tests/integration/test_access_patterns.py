@@ -21,8 +21,8 @@ from dal.table.key_parts import LAST_CHARACTER
 from schema.build import build_schema
 from tests.calls import Call, Calls, calls_of
 from tests.engines import ROOT
-from tests.integration.access_patterns_page import PAGE, page, pattern_of
-from tests.integration.patterns import EXAMPLES, Reads, fill
+from tests.integration.access_patterns_page import pattern_of
+from tests.integration.patterns import CORE, EXAMPLES, REQUESTS, Reads, fill
 from tests.schema.conftest import runner
 
 SCHEMA = build_schema()
@@ -73,7 +73,7 @@ def _check_requests(calls: Calls, reads: Reads) -> None:
     """Check the number of requests of each operation. "up to" in ``reads.requests`` is a
     maximum.
     """
-    stated = re.findall(r"(up to )?(\d+) (\w+)", reads.requests)
+    stated = REQUESTS.findall(reads.requests)
     assert calls.operations.keys() <= {operation for *_, operation in stated}
     for fewer, most, operation in stated:
         count = calls.operations.get(operation, 0)
@@ -93,16 +93,16 @@ def _condition(call: Call) -> str:
     return re.sub(r"(PLACED#|QUEUE#\w+#)\d", rf"\g<1>0…{QUEUE_SHARDS - 1}", shown)
 
 
-def test_the_page_of_access_patterns_is_up_to_date() -> None:
-    written = PAGE.read_text("utf-8")
-    assert written == page(written), "run `make docs`"
-    assert all(f"| **{name}** |" in written for name in EXAMPLES)
+ARTICLES = {
+    *(f"AP{number}" for number in (1, 2, "3a", "3b", "3c", *range(4, 12))),
+    *("A1", "A2", "A3", "A4", "A5", "A5'", "A6", "T1", "T2", "T3"),
+    *("most recent positive", "most recent negative", "last commented"),
+}
+"""The access patterns of the articles, which docs/DESIGN.md lists."""
 
 
-def test_every_access_pattern_has_an_example_and_no_other() -> None:
-    names = [pattern.name for pattern in ACCESS_PATTERNS]
-    assert {pattern_of(name) for name in EXAMPLES} == set(names)
-    assert len(names) == len(set(names))
+def test_the_core_has_an_example_of_each_access_pattern_of_the_articles() -> None:
+    assert {pattern_of(name) for name in CORE} >= ARTICLES
 
 
 def test_the_index_of_an_access_pattern_has_its_fields() -> None:

@@ -18,8 +18,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from xml.etree import ElementTree as ET
 
-from rich.markup import escape
-
 from tests.doors import CORE, FEATURES, project_without, roots, settings_of, without
 from tests.engines import ROOT
 from tests.server.serving import environment
@@ -93,7 +91,7 @@ def main() -> None:
         CONSOLE.print(f"Without {name}: {outcome.passed} tests passed, {outcome.failed} failed.")
     columns = ("feature", "by root", "lines in roots", "lines in folder", "passed", "failed")
     show("The core without features", columns, rows)
-    finish(map(escape, broken))
+    finish(broken)
 
 
 def lines_in_roots(features: Sequence[str]) -> dict[str, int]:

@@ -1,0 +1,9 @@
+"""What votes add to the lists of the core's tests."""
+
+from dal.stores import Stores
+
+
+async def fill(stores: Stores) -> None:
+    """Store what the examples of access patterns read."""
+    await stores.votes.mark("c8", "mo")
+    await stores.folds.finish()
