@@ -11,7 +11,6 @@ filters to the rows read, and drops the rows that do not pass.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dal.entities.case import REPORTED
 from dal.entities.comment import (
     ALL,
     BY_AUTHOR,
@@ -235,10 +234,6 @@ ACCESS_PATTERNS = (
     AccessPattern(
         "AP14", "comments that wait for a moderator, longest waiting first", QUEUE, "state"
     ),
-    AccessPattern(
-        "AP15", "published comments with reports, longest waiting first", REPORTED, "state"
-    ),
-    AccessPattern("AP16", "the reports of a comment, and the decision on it"),
     AccessPattern("AP17", "an unpublished comment by its id"),
     AccessPattern("AP18", "blocked users, latest block first", BLOCKED_USERS, "standing"),
     AccessPattern("AP19", "add a comment, if the user may comment on the product"),

@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 from dal.catalogue import ACCESS_PATTERNS as CORE_PATTERNS
 from dal.counts.boards import BoardCorrection
 from dal.dynamodb.table import Table
-from dal.entities.case import commented_id, decode_report, is_case, is_report
-from dal.entities.comment import BY_AUTHOR, is_comment
+from dal.entities.comment import is_comment
 from dal.entities.commented import NAMED
 from dal.entities.order import ORDER, is_order
 from dal.entities.organization import (
@@ -19,38 +18,35 @@ from dal.entities.organization import (
     is_organization_user,
 )
 from dal.entities.product import PRODUCT_DETAILS, is_details
-from dal.entities.standing import is_standing
+from dal.entities.standing import STANDING, is_standing, standing_in
 from dal.entities.submission import stored
 from dal.entities.ticket import TICKET, is_ticket
 from dal.kinds import file_kinds
 from dal.kinds.correction import Correction
 from dal.kinds.item_kind import FileKind, ItemKind
 from dal.maintenance.commented_marking import Names
+from dal.maintenance.leftovers import Leftovers
 from dal.model import Comment
 from dal.repositories import erasures
-from dal.repositories.cases import Cases, correct_case
 from dal.repositories.users import decode_profile, is_profile
 from dal.stores import Stores
-from dal.table.entity import packed, unpacked
+from dal.table.entity import unpacked
 from dal.table.items import Item
 from dal.table.key_parts import unescape
 from features.groups import kind as groups
+from features.moderation import kind as moderation
 from features.privacy import kind as privacy
 from features.votes import kind as votes
 
-
-def _cases(table: Table) -> Cases:
-    return Cases(table, Stores(table).writer.remove_rest)
-
-
-ACCESS_PATTERNS = (*CORE_PATTERNS, *groups.PATTERNS, *votes.PATTERNS)
+ACCESS_PATTERNS = (*CORE_PATTERNS, *groups.PATTERNS, *moderation.PATTERNS, *votes.PATTERNS)
 """The access patterns of the core, then those of features."""
 
 CORRECTIONS: Sequence[Callable[[Table], Correction]] = (
     BoardCorrection,
-    _cases,
+    moderation.CaseCorrection,
     votes.VoteCorrection,
     Names,
+    Leftovers,
 )
 """The corrections of ``stats verify``, in the order in which they run."""
 
@@ -77,27 +73,11 @@ def _comment(item: Item) -> Any:
     return one._asdict() | {"state": "PUBLISHED"} if isinstance(one, Comment) else one
 
 
-async def _correct_case(table: Table, item: Item) -> None:
-    if (comment_id := commented_id(item)) is not None:
-        await correct_case(table, comment_id)
-
-
-def _nameless_decision(item: Item, username: str) -> Item:
-    """Return a decision or a block without the moderator's name."""
-    own = {BY_AUTHOR.partition_key, BY_AUTHOR.sort_key}
-    kept = {name: value for name, value in item.items() if name not in own}
-
-    def without_name(data: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            name: without_name(value)
-            if isinstance(value, dict)
-            else None
-            if name == "by" and value == username
-            else value
-            for name, value in data.items()
-        }
-
-    return kept | packed(without_name(unpacked(item)))
+def _nameless_block(item: Item, _: str) -> Item:
+    """Return the standing of a blocked user without the name of the moderator who blocked."""
+    standing = standing_in(item)
+    block = None if standing.block is None else replace(standing.block, by=None)
+    return STANDING.encode(replace(standing, block=block))
 
 
 _BLOCK = ItemKind(
@@ -105,7 +85,7 @@ _BLOCK = ItemKind(
     noun="moderation block",
     holds=lambda _: False,
     decode=lambda item: {"username": _first(item), **unpacked(item)["block"]},
-    without_name=_nameless_decision,
+    without_name=_nameless_block,
 )
 """The standing of a user whom another user has blocked as a moderator."""
 
@@ -162,22 +142,8 @@ KINDS: Sequence[ItemKind] = (
         file=file_kinds.PROFILES,
     ),
     ItemKind(holds=is_details, decode=PRODUCT_DETAILS.decode, file=file_kinds.PRODUCTS),
-    ItemKind(
-        name="reports",
-        noun="report",
-        holds=is_report,
-        decode=decode_report,
-        erased=lambda table: partial(_correct_case, table),
-        file=file_kinds.REPORTS,
-    ),
-    ItemKind(
-        name="decisions",
-        noun="moderation decision",
-        holds=is_case,
-        decode=lambda item: {"comment_id": _first(item), **unpacked(item)},
-        without_name=_nameless_decision,
-        file=file_kinds.CASES,
-    ),
+    moderation.REPORTS,
+    moderation.DECISIONS,
     _BLOCK,
     ItemKind(
         name="standing",

@@ -1,14 +1,11 @@
-"""Additions and edits of comments that wait for a moderator, and corrections of cases."""
+"""Additions and edits of comments that wait for a moderator."""
 
 from dataclasses import dataclass
 from functools import partial
 
-from dal.dynamodb.table import Table
 from dal.model.moderation import Moderation
 from dal.model.standings import Permission
 from dal.model.submissions import ReviewCause, pending
-from dal.repositories.cases import Cases
-from dal.stores import Stores
 from dal.writes.comments import Edit, Hold
 from features.moderation.publication import ModeratedPublication
 
@@ -21,11 +18,6 @@ class _Ruling(Moderation):
 
     def cause(self, *texts: str) -> ReviewCause | None:
         return self.only
-
-
-def cases_of(table: Table) -> Cases:
-    """Return the correction of a table's cases."""
-    return Cases(table, Stores(table).comments.writer.remove_rest)
 
 
 def held_for(cause: ReviewCause | None = ReviewCause.SETTING) -> Hold:

@@ -5,7 +5,6 @@
 
 from typing import Any
 
-from dal.entities.case import CASE
 from dal.entities.comment import COMMENT
 from dal.entities.order import ORDER
 from dal.entities.organization import ORGANIZATION_USER
@@ -19,7 +18,6 @@ from dal.table.index import Index
 ENTITIES: tuple[Entity[Any], ...] = (
     COMMENT,
     SUBMISSION,
-    CASE,
     ORDER,
     ORGANIZATION_USER,
     PRODUCT_DETAILS,

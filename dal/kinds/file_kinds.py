@@ -6,11 +6,9 @@ needs an entry in ``dal.composition.KINDS``, with the items that its files conta
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from operator import attrgetter
 from typing import Any
 
 from dal.dynamodb.table import Table
-from dal.entities.case import Case, Decision, case_in
 from dal.entities.comment import STATE, is_tombstone
 from dal.entities.submission import stored
 from dal.kinds import field_parsers
@@ -31,9 +29,7 @@ from dal.model import (
 )
 from dal.model.comment_fields import FIELDS, CommentField
 from dal.model.loaded import DECISION, CommentRow, CommentState, LoadedComment, loaded, state_of
-from dal.model.moderation import Verdict
 from dal.model.owners import imported_owner
-from dal.model.reports import Report, ReportReason
 from dal.model.submissions import ReviewCause
 from dal.query.pagination import Slice
 from dal.repositories.orders import OrderRepository
@@ -42,7 +38,6 @@ from dal.repositories.tickets import TicketRepository
 from dal.repositories.users import UserRepository, decode_profile
 from dal.stores import Stores
 from dal.table.errors import InvalidArgumentError
-from dal.table.key_parts import escape
 
 _INSTANT = "TIMESTAMPTZ"
 _USERS_AT_ONCE = 1_000
@@ -382,83 +377,4 @@ PRODUCTS = FileKind(
     identity=lambda pair: pair[0],
     put=_put_products,
     after=_product_after,
-)
-
-
-def _report(values: Mapping[str, Any]) -> Report:
-    fields = {"text": "", **values}
-    return Report(at=fields.pop("reported_at"), **fields)
-
-
-REPORTS = FileKind(
-    name="reports",
-    fields=(
-        Field("comment_id", field_parsers.identifier),
-        Field("product_id", field_parsers.identifier),
-        Field("username", field_parsers.account),
-        Field("reason", field_parsers.choice(ReportReason)),
-        Field("text", field_parsers.explanation, required=False),
-        Field("reported_at", field_parsers.instant, parquet=_INSTANT),
-    ),
-    make=_report,
-    cells=attrgetter("comment_id", "product_id", "username", "reason", "text", "at"),
-    identity=lambda one: f"{escape(one.comment_id)}#{escape(one.username)}",
-    put=lambda table: Stores(table).reports.put_many,
-)
-
-_OF_DECISION = ("decided_by", "decided_at", "seen", "reason")
-_DECISION_NEEDS = {
-    None: (),
-    Verdict.APPROVE: ("decided_at", "seen"),
-    Verdict.REJECT: ("decided_at", "seen", "reason"),
-}
-"""The fields that a row must have for each verdict. The key None is for rows without a verdict."""
-
-
-def _case(values: Mapping[str, Any]) -> Case:
-    verdict = values.get("decision")
-    for name in _OF_DECISION:
-        needed = name in _DECISION_NEEDS[verdict]
-        # A decision may have no ``decided_by``, because an erasure of the moderator removes it.
-        optional = name == "decided_by" and verdict is not None
-        if not optional and (values.get(name) is not None) is not needed:
-            state, advice = ("empty", "fill") if needed else ("given", "empty")
-            stated = f"the decision is {verdict}" if verdict else "the row has no decision"
-            raise InvalidArgumentError(
-                name, f"{name} is {state}, but {stated}: {advice} it, or correct the decision."
-            )
-    decision = None
-    if verdict is not None:
-        by, reason = values.get("decided_by"), values.get("reason")
-        decision = Decision(by, values["decided_at"], values["seen"], reason)
-    opened_at, reported_at = values.get("opened_at"), values.get("reported_at")
-    return Case(values["comment_id"], opened_at, decision, reported_at=reported_at)
-
-
-def _case_cells(one: Case) -> Iterable[object]:
-    decision, of_case = one.decision, (one.comment_id, one.opened_at, one.reported_at)
-    if decision is None:
-        return (*of_case, *[None] * (1 + len(_OF_DECISION)))
-    verdict = Verdict.APPROVE if decision.reason is None else Verdict.REJECT
-    decided = (decision.by, decision.at, decision.seen, decision.reason)
-    return (*of_case, verdict, *decided)
-
-
-CASES = FileKind(
-    name="cases",
-    fields=(
-        Field("comment_id", field_parsers.identifier),
-        Field("opened_at", field_parsers.instant, required=False, parquet=_INSTANT),
-        Field("reported_at", field_parsers.instant, required=False, parquet=_INSTANT),
-        Field("decision", field_parsers.choice(Verdict), required=False),
-        Field("decided_by", field_parsers.identifier, required=False),
-        Field("decided_at", field_parsers.instant, required=False, parquet=_INSTANT),
-        Field("seen", field_parsers.instant, required=False, parquet=_INSTANT),
-        Field("reason", field_parsers.subject, required=False),
-    ),
-    make=_case,
-    cells=_case_cells,
-    identity=lambda one: one.comment_id,
-    put=lambda table: Stores(table).reports.put_cases,
-    decode=case_in,
 )

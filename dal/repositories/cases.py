@@ -3,15 +3,14 @@
 The case also stores the moderators' latest decision on the comment.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
 
-from dal.dynamodb.concurrency import batched
-from dal.dynamodb.errors import ConflictError
-from dal.dynamodb.retries import retry_on_change
+from dal.dynamodb.concurrency import batched, in_parallel
+from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_change
 from dal.dynamodb.table import Table
 from dal.entities.case import (
     CASE,
@@ -21,21 +20,19 @@ from dal.entities.case import (
     case_in,
     case_key,
     case_partition,
-    commented_id,
     decode_report,
+    encode_report,
     is_report,
 )
-from dal.entities.comment import comment_in, comment_key, is_tombstone
-from dal.entities.submission import stored
-from dal.model import Comment
+from dal.entities.comment import comment_in, comment_key
 from dal.model.reports import MOST_READ, Report
 from dal.repositories.reactions import same_state
 from dal.table.entity import UNREADABLE
 from dal.table.index import TABLE, QueryRequest
 from dal.table.items import Action, Item, unchanged
+from dal.writes.overwrite import NOTHING, Outcome, compared, overwrite, summed
 
-_AT_ONCE = 100
-"""Number of comments that one BatchGetItem reads. This is DynamoDB's maximum."""
+_CASES_AT_ONCE = 16
 
 THE_CASE = "this comment's case"
 
@@ -126,6 +123,50 @@ async def read_case(
     return replace(case_of(comment_id, item), reports=reports[:limit], complete=complete)
 
 
+async def put_reports(table: Table, reports: Sequence[Report]) -> Outcome:
+    """Write reports. Each replaces the stored report of the same user and comment.
+
+    The comments stay published. The caller writes their cases by ``put_cases``. If a case is
+    missing, `marginalia stats verify` opens it.
+    """
+    return await overwrite(table, [[encode_report(one)] for one in reports])
+
+
+async def put_cases(table: Table, cases: Sequence[Case]) -> Outcome:
+    """Write cases. Each replaces the stored case of its comment.
+
+    An open case is hidden if its comment is stored and not published, or deleted. The comments
+    themselves do not change.
+    """
+    outcome = NOTHING
+    latest = {one.comment_id: one for one in cases}
+    for some in batched([*latest.values()], _CASES_AT_ONCE):
+        async with table.pace.turn():
+            outcomes = await in_parallel([_put_case(table, one) for one in some])
+        outcome = outcome.plus(summed(outcomes))
+    return outcome
+
+
+async def _put_case(table: Table, case: Case) -> Outcome:
+    async def attempt() -> Outcome:
+        comment = await table.get(comment_key(case.comment_id))
+        item = await table.get(case_key(case.comment_id))
+        stored, new = case_of(case.comment_id, item), case
+        if new.opened_at is not None:
+            # A report that was stored since the export may be later than the loaded case.
+            times = filter(None, (stored.case.reported_at, new.reported_at))
+            hidden = comment is not None and comment_in(comment) is None
+            new = replace(new, hidden=hidden, reported_at=max(times, default=None))
+        image = CASE.encode(new)
+        outcome = compared(item, image)
+        if image != item:
+            check = same_state(case.comment_id, comment)
+            await table.write([check, {"Put": {"Item": image, **stored.as_read}}])
+        return outcome
+
+    return await retry_on_change(attempt, THE_CASE, MAINTENANCE_DEADLINE)
+
+
 async def correct_case(table: Table, comment_id: str) -> int:
     """Open, close or hide the case of a comment, as ``StoredCase.corrected`` describes.
 
@@ -143,64 +184,3 @@ async def correct_case(table: Table, comment_id: str) -> int:
         return case.listed - read.case.listed
 
     return await retry_on_change(attempt, THE_CASE)
-
-
-class Cases:
-    """Corrects the cases of comments that a scan has found, and counts the corrections.
-
-    A process that is killed between two writes can leave a wrong case. ``correct`` opens the cases
-    of comments with reports after the latest decision, and closes the other cases. It hides the
-    cases of unpublished comments, and removes the cases, reports and votes of deleted comments.
-    ``opened`` is the number of comments that were added to the queue, ``closed`` the number that
-    were removed from the queue, and ``removed`` the number of deleted comments. ``remove_rest``
-    removes what belongs to a deleted comment.
-    """
-
-    def __init__(self, table: Table, remove_rest: Callable[[str], Awaitable[None]]) -> None:
-        self._table = table
-        self._remove_rest = remove_rest
-        self.opened = 0
-        self.closed = 0
-        self.removed = 0
-        self._reported: set[str] = set()
-
-    def scanned(self, items: Sequence[Item], comments: Sequence[Comment]) -> None:
-        """Keep the ids of comments that have a case or reports."""
-        del comments
-        self._reported |= {one for item in items if (one := commented_id(item)) is not None}
-
-    def suspects(self) -> Collection[str]:
-        """Return the ids of comments that have a case or reports."""
-        return self._reported
-
-    def report(self) -> str:
-        """Return how many cases were wrong."""
-        if not (self.opened or self.closed or self.removed):
-            return ""
-        return (
-            f"{self.opened:,} reported comments were missing from the queue. They are listed now. "
-            f"{self.closed:,} comments in the queue were not published or had no open report. "
-            f"They are not listed now. Reports and votes of {self.removed:,} deleted comments are "
-            "removed."
-        )
-
-    async def correct(self, suspects: Collection[str]) -> None:
-        """Correct the cases of these comments.
-
-        ``suspects`` must include each comment that has a report or a decision, and each deleted
-        comment that still has votes.
-        """
-        for some in batched(sorted(suspects), _AT_ONCE):
-            items = await self._table.get_many([comment_key(one) for one in some])
-            there = {item["PK"]["S"]: item for item in items}
-            for comment_id in some:
-                item = there.get(comment_key(comment_id)["PK"]["S"])
-                if item is None or is_tombstone(item):
-                    await self._remove_rest(comment_id)
-                    self.removed += 1
-                elif stored(item) is not None:
-                    # A conflict is ignored: the requests that change the case also correct it.
-                    with suppress(ConflictError):
-                        rows = await correct_case(self._table, comment_id)
-                        self.opened += rows > 0
-                        self.closed += rows < 0

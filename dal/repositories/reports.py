@@ -6,18 +6,17 @@ has changed the case meanwhile. So a report is counted once, and the queue lists
 not published.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from dal.catalogue import query_of
 from dal.dynamodb import retries
-from dal.dynamodb.concurrency import KeyedLocks, batched, in_parallel
+from dal.dynamodb.concurrency import KeyedLocks
 from dal.dynamodb.errors import ConditionFailedError
-from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_change
+from dal.dynamodb.retries import retry_on_change
 from dal.dynamodb.table import Table
 from dal.entities import idempotency
-from dal.entities.case import CASE, Case, case_key, encode_report
+from dal.entities.case import CASE, Case, encode_report
 from dal.entities.comment import COMMENT, comment_in, comment_key
 from dal.entities.submission import encode
 from dal.errors import NotFoundError
@@ -30,7 +29,7 @@ from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
 from dal.query.plan import PlanBasis, Query
 from dal.query.trace import ExecutionStatistics
-from dal.repositories.cases import THE_CASE, StoredCase, case_of, read_case
+from dal.repositories.cases import THE_CASE, StoredCase, read_case
 from dal.repositories.reactions import published, same_state
 from dal.table.entity import Row
 from dal.table.errors import InvalidArgumentError
@@ -38,14 +37,11 @@ from dal.table.items import ABSENT, Action, Item
 from dal.table.ranges import Range
 from dal.writes.changes import CommentChange
 from dal.writes.comments import CommentWriter, Stored, version
-from dal.writes.overwrite import NOTHING, Outcome, compared, overwrite, summed
 
-_REPORTED = {"state": frozenset({QueueKind.REPORTED.value})}
+_REPORTED = Query("AP15", {"state": frozenset({QueueKind.REPORTED.value})})
 
 _REPORT = 1
 """The number of the action that stores the report, in each transaction with a report."""
-
-_CASES_AT_ONCE = 16
 
 _READ_ON = 20
 """Minimum rows of each read after the first, for a page of the queue. The first read may return too
@@ -117,48 +113,7 @@ class ReportRepository:
         The comment that has waited longest is first.
         """
         rows = _PublishedRows(self._table, self._executor)
-        return await PageReader(rows, rows.entry, descending=False).read(query_of(_REPORTED), cut)
-
-    async def put_many(self, reports: Sequence[Report]) -> Outcome:
-        """Write reports. Each replaces the stored report of the same user and comment.
-
-        The comments stay published. The caller writes their cases by ``put_cases``. If a case is
-        missing, `marginalia stats verify` opens it.
-        """
-        return await overwrite(self._table, [[encode_report(one)] for one in reports])
-
-    async def put_cases(self, cases: Sequence[Case]) -> Outcome:
-        """Write cases. Each replaces the stored case of its comment.
-
-        An open case is hidden if its comment is stored and not published, or deleted. The comments
-        themselves do not change.
-        """
-        outcome = NOTHING
-        latest = {one.comment_id: one for one in cases}
-        for some in batched([*latest.values()], _CASES_AT_ONCE):
-            async with self._table.pace.turn():
-                outcomes = await in_parallel([self._put_case(one) for one in some])
-            outcome = outcome.plus(summed(outcomes))
-        return outcome
-
-    async def _put_case(self, case: Case) -> Outcome:
-        async def attempt() -> Outcome:
-            comment = await self._table.get(comment_key(case.comment_id))
-            item = await self._table.get(case_key(case.comment_id))
-            stored, new = case_of(case.comment_id, item), case
-            if new.opened_at is not None:
-                # A report that was stored since the export may be later than the loaded case.
-                times = filter(None, (stored.case.reported_at, new.reported_at))
-                hidden = comment is not None and comment_in(comment) is None
-                new = replace(new, hidden=hidden, reported_at=max(times, default=None))
-            image = CASE.encode(new)
-            outcome = compared(item, image)
-            if image != item:
-                check = same_state(case.comment_id, comment)
-                await self._table.write([check, {"Put": {"Item": image, **stored.as_read}}])
-            return outcome
-
-        return await retry_on_change(attempt, THE_CASE, MAINTENANCE_DEADLINE)
+        return await PageReader(rows, rows.entry, descending=False).read(_REPORTED, cut)
 
     async def _add(
         self, comment: Comment, report: Report, stored: StoredCase, review_at: int

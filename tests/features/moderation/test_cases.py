@@ -13,15 +13,17 @@ from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.case import CASE, Case, case_key, commented_id, encode_report
 from dal.entities.comment import comment_key
+from dal.maintenance.leftovers import Leftovers
 from dal.model.loaded import CommentState, LoadedComment
 from dal.model.moderation import QueueKind
 from dal.model.reports import MOST_READ, Report, ReportReason
 from dal.model.submissions import ReviewCause
 from dal.query.pagination import Edge, Slice
 from dal.repositories import moderation
-from dal.repositories.cases import correct_case, read_case
+from dal.repositories.cases import correct_case, put_cases, put_reports, read_case
 from dal.stores import Stores
 from dal.table.items import key_of
+from features.moderation.kind import CaseCorrection
 from features.privacy.erasure import Choices, Erasure
 from tests.calls import calls_of
 from tests.fakes import (
@@ -34,7 +36,7 @@ from tests.fakes import (
     refuse,
 )
 from tests.features.moderation.test_reports import check_cases, everything
-from tests.moderating import cases_of, edit_for, held_for
+from tests.moderating import edit_for, held_for
 from tests.strategies import comment
 from tests.verifying import verify
 from tests.writers import at_once, ignore
@@ -95,7 +97,7 @@ async def test_an_open_case_is_hidden_while_its_comment_is_unpublished_and_then_
     await published_by_file(stores) if away != "edited" else await back(stores)
     (row,) = (await stores.reports.queue(Slice(9))).nodes
     assert row.waiting_since == before[0].waiting_since
-    cases = cases_of(table)
+    cases = CaseCorrection(table)
     assert await verify(table, ignore, cases) == []
     assert (cases.opened, cases.closed) == (0, 0)
     await check_cases(table)
@@ -133,14 +135,14 @@ async def test_verify_hides_and_closes_what_a_killed_process_left(table: Table) 
     other = comment("two", username="ann")
     await stores.comments.add(other, hold=held_for(ReviewCause.SETTING))
     opened = (await read_case(table, "one")).case
-    await stores.reports.put_cases([opened])
+    await put_cases(table, [opened])
     held = await table.get(case_key("one"))
     assert held is not None
     await table.put_many([held | case_key("two")])
     reports = [item for item in await everything(table) if item["SK"]["S"] == "REPORT#bob"]
     await table.write([{"Delete": {"Key": {"PK": one["PK"], "SK": one["SK"]}}} for one in reports])
     assert await stores.moderation.queue_length(QueueKind.REPORTED) == 2
-    cases = cases_of(table)
+    cases = CaseCorrection(table)
     assert await verify(table, ignore, cases) == []
     assert (cases.opened, cases.closed) == (0, 2)
     assert not [item for item in await everything(table) if commented_id(item)]
@@ -164,14 +166,14 @@ async def test_a_load_of_cases_does_not_list_unpublished_comments(table: Table) 
     stores = await reported(table, "bob")
     opened = (await read_case(table, "one")).case
     await edited(stores)
-    await stores.reports.put_cases([opened])
+    await put_cases(table, [opened])
     assert await stores.moderation.queue_length(QueueKind.REPORTED) == 0
 
 
 async def test_a_load_of_cases_does_not_list_deleted_comments(table: Table) -> None:
     stores = await reported(table, "bob")
     await stores.comments.delete("one", anybody)
-    await stores.reports.put_cases([Case("one", DAY)])
+    await put_cases(table, [Case("one", DAY)])
     assert await stores.moderation.queue_length(QueueKind.REPORTED) == 0
 
 
@@ -190,7 +192,7 @@ async def test_a_case_is_opened_at_the_earliest_report(table: Table) -> None:
     stores = await reported(table)
     dates = {"zoe": 1, "ann b": 2, "bob": 3}  # the partition has the reports in the order of names
     reports = [Report("one", "42", name, SPAM, "", DAY + at * HOUR) for name, at in dates.items()]
-    await stores.reports.put_many(reports)
+    await put_reports(table, reports)
     assert [one.username for one in (await stores.reports.reports("one")).reports] == [*dates]
     assert await verify(table, ignore) == []
     (row,) = (await stores.reports.queue(Slice(9))).nodes
@@ -201,9 +203,9 @@ async def test_a_case_stays_open_for_reports_that_are_not_read(table: Table) -> 
     stores = await reported(table, "zoe")
     await stores.moderation.approve("one", ONE.created_at, "mo")
     reports = [Report("one", "42", f"a{n:03}", SPAM, "", DAY) for n in range(MOST_READ)]
-    await stores.reports.put_many(reports)
+    await put_reports(table, reports)
     await stores.reports.report("one", "zz", SPAM, "", 9)
-    cases = cases_of(table)
+    cases = CaseCorrection(table)
     assert await verify(table, ignore, cases) == []
     assert (cases.closed, await listed(stores)) == (0, ["one"])
 
@@ -257,7 +259,7 @@ async def test_a_correction_does_not_list_a_comment_that_is_hidden_meanwhile(tab
 async def test_verify_leaves_a_case_that_other_requests_keep_changing(table: Table) -> None:
     await reported(table, "bob")
     busy = AsyncMock(side_effect=ConflictError("busy"))
-    with patch("dal.repositories.cases.correct_case", busy):
+    with patch("features.moderation.kind.correct_case", busy):
         assert await verify(table, ignore) == []
     assert busy.call_count == 1
 
@@ -271,9 +273,9 @@ async def test_verify_removes_reports_of_a_tombstone(table: Table) -> None:
     await table.drain()
     assert await table.get(comment_key(comment_id)) is not None
     await table.put_many([encode_report(Report(comment_id, "42", "bob", SPAM, "", DAY))])
-    cases = cases_of(table)
-    assert await verify(table, ignore, cases) == []
-    assert cases.removed == 1
+    leftovers = Leftovers(table)
+    assert await verify(table, ignore, leftovers) == []
+    assert leftovers.removed == 1
     assert not any(map(commented_id, await everything(table)))
 
 
@@ -323,7 +325,7 @@ async def test_a_comment_whose_loaded_case_is_of_the_last_instant_can_be_reporte
 ) -> None:
     stores = await reported(table, "bob")
     case = replace((await read_case(table, "one")).case, reported_at=LAST)
-    await stores.reports.put_cases([case])
+    await put_cases(table, [case])
     for name in ("zoe", "eve"):
         await stores.reports.report("one", name, SPAM, "", 9)
     assert len((await stores.reports.reports("one")).reports) == 3
@@ -343,7 +345,7 @@ async def test_a_load_of_cases_while_a_comment_is_hidden_does_not_list_it(table:
         return await real(**arguments)
 
     client = FaultyClient(table.service, *[hidden_first] * 9)
-    await Stores(Table(client, table.name)).reports.put_cases([opened])
+    await put_cases(Table(client, table.name), [opened])
     assert len(writes) == 2
     case = (await read_case(table, "one")).case
     assert (case.opened_at, case.listed) == (DAY, False)

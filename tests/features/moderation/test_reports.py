@@ -22,6 +22,7 @@ from dal.dynamodb.table import Table
 from dal.entities.case import commented_id, encode_report, is_report
 from dal.entities.comment import comment_in
 from dal.errors import NotFoundError
+from dal.maintenance.leftovers import Leftovers
 from dal.model.loaded import CommentState, LoadedComment
 from dal.model.moderation import Moderation, QueueKind
 from dal.model.reports import Report, ReportReason
@@ -34,6 +35,7 @@ from dal.table.index import QueryRequest, QueryResponse
 from dal.table.items import Item
 from dal.table.key_parts import escape
 from dal.writes.comments import version
+from features.moderation.kind import CaseCorrection
 from features.privacy.personal_data import scan
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
@@ -41,7 +43,7 @@ from tests import oracle
 from tests.dal.repositories.test_observer import Recorder
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import anybody
-from tests.moderating import cases_of, edit_for, held_for
+from tests.moderating import edit_for, held_for
 from tests.schema.conftest import ANN, BOB, MODERATOR
 from tests.strategies import comment
 from tests.verifying import verify
@@ -310,9 +312,9 @@ async def test_verify_removes_reports_of_a_deleted_comment(table: Table) -> None
     now = datetime.now(UTC)
     late = [Report(one, "42", "bob", SPAM, "", now) for one in ("one", "gone", "a/b#")]
     await table.put_many([encode_report(report) for report in late])
-    cases = cases_of(table)
-    assert await verify(table, ignore, cases) == []
-    assert (cases.opened, cases.removed) == (1, 2)
+    cases, leftovers = CaseCorrection(table), Leftovers(table)
+    assert await verify(table, ignore, cases, leftovers) == []
+    assert (cases.opened, leftovers.removed) == (1, 2)
     await check_cases(table)
 
 

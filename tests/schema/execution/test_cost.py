@@ -24,7 +24,9 @@ from dal.model import Photo
 from dal.model.moderation import QueueKind
 from dal.model.reports import Report, ReportReason
 from dal.model.submissions import ReviewCause
+from dal.repositories.cases import put_reports
 from dal.stores import Stores
+from features.moderation.kind import CaseCorrection
 from resolvers.context import Context, Viewer
 from resolvers.selection import CommentOrder
 from schema.build import build_schema
@@ -33,7 +35,7 @@ from schema.execution.cost import MAX_ANSWER_VALUES, PredictedCosts, predicted
 from schema.execution.selections import operations_of
 from schema.execution.visibility import is_impersonal
 from tests.calls import calls_of
-from tests.moderating import cases_of, held_for
+from tests.moderating import held_for
 from tests.oracle import make_comments
 from tests.schema.conftest import ANN, MODERATOR, STAFF, Run
 from tests.strategies import comment
@@ -498,8 +500,8 @@ async def test_an_operation_reads_at_most_what_is_predicted(table: Table, text: 
         for one in published
         for number in range(100 if one in published[:2] else 1)
     ]
-    await stores.reports.put_many(reports)
-    await cases_of(table).correct([one.comment_id for one in published])
+    await put_reports(table, reports)
+    await CaseCorrection(table).correct([one.comment_id for one in published])
     await stores.maintenance.current()
     unknown = " ".join(f'"unknown{number}"' for number in range(20))
     answer = await SCHEMA.execute(

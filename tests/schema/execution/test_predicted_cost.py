@@ -24,13 +24,15 @@ from dal.model import (
 )
 from dal.model.reports import Report, ReportReason
 from dal.model.submissions import ReviewCause
+from dal.repositories.cases import put_reports
 from dal.stores import Stores
+from features.moderation.kind import CaseCorrection
 from features.votes.model import Vote
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
 from schema.execution.cost import Cost
 from tests.conftest import Tables
-from tests.moderating import cases_of, held_for
+from tests.moderating import held_for
 from tests.oracle import make_comments, voted, with_photos
 from tests.organizations import ticket
 from tests.schema.execution.test_answer_size import values_of
@@ -98,8 +100,8 @@ async def filled(table: Table) -> Ids:
         for number, one in enumerate(published[:40])
         for n in range(100 if number < 2 else 2)
     ]
-    await stores.reports.put_many(reports)
-    await cases_of(table).correct([one.comment_id for one in published[:40]])
+    await put_reports(table, reports)
+    await CaseCorrection(table).correct([one.comment_id for one in published[:40]])
     orders = [
         order(
             f"o{number}",

@@ -32,6 +32,7 @@ from dal.model import (
 from dal.model.loaded import CommentRow, CommentState, LoadedComment, loaded
 from dal.model.reports import Report, ReportReason
 from dal.model.submissions import ReviewCause
+from dal.repositories.cases import put_cases, put_reports
 from dal.stores import Stores
 from dal.table.items import Item, contents
 from features.votes.model import Vote
@@ -162,8 +163,8 @@ class Stock:
         await stores.tickets.put_many(self.tickets)
         await stores.users.put_profiles(self.profiles)
         await stores.products.put_many(self.products)
-        await stores.reports.put_many(self.reports)
-        await stores.reports.put_cases(self.cases)
+        await put_reports(table, self.reports)
+        await put_cases(table, self.cases)
         await stores.votes.put_many(self.votes)
         await table.drain()  # waits until the leaderboards are up to date
 

@@ -16,6 +16,7 @@ from dal.model.reports import ReportReason
 from dal.query.pagination import Slice
 from dal.stores import Stores
 from dal.table.errors import InvalidArgumentError
+from features.moderation.kind import CaseCorrection
 from features.privacy.erasure import Choices, Erasure
 from server.exporter.export_files import directory_of, export
 from server.exporter.export_rows import Format, Layout
@@ -25,7 +26,6 @@ from server.importer.rows import RejectsFile
 from server.importer.run import Load
 from server.progress import ProgressBar
 from tests.conftest import Tables
-from tests.moderating import cases_of
 from tests.server.exporter.objects import Stock, everything, stocks
 from tests.server.serving import AWS, called
 from tests.strategies import comment
@@ -124,9 +124,9 @@ async def test_the_queue_of_reported_comments_is_exported_and_loaded(
     for number in range(6):
         pair = [await one.reports.reports(f"c{number}") for one in (stores, there)]
         assert pair[0] == pair[1]
-    cases = cases_of(second)
+    cases = CaseCorrection(second)
     assert await verify(second, lambda _: None, cases) == []
-    assert (cases.opened, cases.removed) == (0, 0)
+    assert (cases.opened, cases.closed) == (0, 0)
     before, after = [
         {key: item for key, item in (await everything(table)).items() if commented_id(item)}
         for table in (first, second)

@@ -1,0 +1,47 @@
+"""Removes what killed processes have left of deleted comments, such as votes and reports."""
+
+from collections.abc import Collection, Sequence
+
+from dal.dynamodb.concurrency import batched
+from dal.dynamodb.table import Table
+from dal.entities.comment import comment_key, is_tombstone
+from dal.model import Comment
+from dal.stores import Stores
+from dal.table.items import Item
+
+_AT_ONCE = 100
+"""Number of comments that one BatchGetItem reads. This is DynamoDB's maximum."""
+
+
+class Leftovers:
+    """Lets the rules of writes remove what belongs to deleted comments.
+
+    The other corrections find the comments. ``removed`` is the number of deleted comments.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._writer = Stores(table).writer
+        self.removed = 0
+
+    def scanned(self, items: Sequence[Item], comments: Sequence[Comment]) -> None:
+        """Ignore the items: the other corrections find what belongs to comments."""
+
+    def suspects(self) -> Collection[str]:
+        """Return no ids."""
+        return ()
+
+    async def correct(self, suspects: Collection[str]) -> None:
+        """Remove what belongs to the deleted comments among ``suspects``."""
+        for some in batched(sorted(suspects), _AT_ONCE):
+            items = await self._table.get_many([comment_key(one) for one in some])
+            there = {item["PK"]["S"] for item in items if not is_tombstone(item)}
+            for comment_id in some:
+                if comment_key(comment_id)["PK"]["S"] not in there:
+                    await self._writer.remove_rest(comment_id)
+                    self.removed += 1
+
+    def report(self) -> str:
+        """Return how many deleted comments had left something."""
+        sentence = f"Reports and votes of {self.removed:,} deleted comments are removed."
+        return sentence if self.removed else ""
