@@ -7,10 +7,10 @@ makes every writer read the mode again.
 import asyncio
 import random
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
-from dal.composition import KINDS
 from dal.counts.counter_items import encode, item_key
 from dal.counts.counts import RatingCounts, StatisticsKey
 from dal.dynamodb.errors import AlreadyExistsError, ConflictError
@@ -19,14 +19,9 @@ from dal.entities.comment import COMMENT
 from dal.errors import AlreadyCommentedError, IdempotencyKeyReusedError, NotFoundError
 from dal.model import RATINGS, Comment
 from dal.model.loaded import CommentState, LoadedComment
-from dal.model.reports import ReportReason
-from dal.model.submissions import ReviewCause
 from dal.stores import Stores
-from dal.writes.comments import version
-from features.privacy.erasure import Choices, CommentFate, Erasure
 from tests import oracle
-from tests.fakes import FaultyClient
-from tests.moderating import edit_for, held_for
+from tests.fakes import FaultyClient, anybody
 
 PRODUCTS = ("41", "42", "4/3")
 LANGUAGES = ("en", "de", "pt-BR")
@@ -34,6 +29,8 @@ ROWS = [
     row._replace(product_id=PRODUCTS[n % 3], language=LANGUAGES[n % 2])
     for n, row in enumerate(oracle.make_comments("r", 150, seed=3))
 ]
+PEOPLE = [f"person{number}" for number in range(9)]
+"""The names of readers."""
 STALE = StatisticsKey("gone", "en")
 
 
@@ -75,26 +72,78 @@ _EXPECTED = (
 """The expected errors of writes."""
 
 
-WRITES = (
-    *("add", "update", "text", "delete", "put_many"),
-    *("hold", "review", "decide", "report", "reply", "load", "vote"),
-)
-AUTHORS = sorted({row.username for row in ROWS})
-PEOPLE = [f"person{number}" for number in range(9)]
-MODERATOR = "mo"
+class Write(Protocol):
+    """A kind of write."""
+
+    async def __call__(self, stores: Stores, chance: random.Random) -> None:
+        """Write something random. Each error in ``_EXPECTED`` may be raised."""
+
+
+async def _add(stores: Stores, chance: random.Random) -> None:
+    new, key = new_row(chance), chance.choice([None, "own"])
+    await stores.comments.add(new, key and new.comment_id)
+    await stores.comments.add(new, new.comment_id if key else "once")
+
+
+async def _update(stores: Stores, chance: random.Random) -> None:
+    row = changed_row(chance)
+    changes = {"rating": row.rating, "language": row.language}
+    await stores.comments.update(row.comment_id, changes, anybody)
+
+
+async def _text(stores: Stores, chance: random.Random) -> None:
+    row = changed_row(chance)
+    await stores.comments.update(row.comment_id, {"text": row.text}, anybody)
+
+
+async def _delete(stores: Stores, chance: random.Random) -> None:
+    await stores.comments.delete(chance.choice(ROWS).comment_id, anybody)
+
+
+async def _reply(stores: Stores, chance: random.Random) -> None:
+    text = chance.choice(["Thanks.", "Sorry.", None])
+    await stores.comments.reply(chance.choice(ROWS).comment_id, text)
+
+
+async def _put_many(stores: Stores, chance: random.Random) -> None:
+    rows = [changed_row(chance, one) for one in chance.sample(ROWS, 5)]
+    await stores.comments.put_many([*rows, *chance.sample(ROWS, 3)])
+
+
+async def _load(stores: Stores, chance: random.Random) -> None:
+    loaded = [_with_state(chance, one) for one in chance.sample(ROWS, 5)]
+    await stores.comments.put_many(loaded)
+
+
+WRITES: Mapping[str, Write] = {
+    "add": _add,
+    "update": _update,
+    "text": _text,
+    "delete": _delete,
+    "reply": _reply,
+    "put_many": _put_many,
+    "load": _load,
+}
+"""The writes of the core. Tests of features add the writes of features."""
 
 
 class Writers:
-    """Two processes that continuously execute all mutations and loads.
+    """Two processes that continuously execute mutations and loads.
 
-    ``kills`` is the share of writes whose process is killed in the middle, ``erases`` the share of
-    erasures of an author, a reader or the moderator.
+    ``kills`` is the share of writes whose process is killed in the middle.
     """
 
-    def __init__(self, table: Table, seed: int, *, kills: float = 0.0, erases: float = 0.0) -> None:
+    def __init__(
+        self,
+        table: Table,
+        seed: int,
+        *,
+        kills: float = 0.0,
+        writes: Mapping[str, Write] = WRITES,
+    ) -> None:
         self.stores = [Stores(table) for _ in range(2)]
         self.kinds: Counter[str] = Counter()
-        self._table, self._kills, self._erases = table, kills, erases
+        self._table, self._kills, self._kinds = table, kills, writes
         self._chance = random.Random(seed)
         self._running: set[asyncio.Task[None]] = set()
         self._loops: list[asyncio.Task[None]] = []
@@ -147,100 +196,31 @@ class Writers:
         with suppress(BaseException):  # the requests of the killed process end too
             await killed.drain()
 
-    async def _send(self, stores: Stores) -> None:  # noqa: C901, PLR0912 - a case each
-        chance, store, standings = self._chance, stores.comments, stores.standings
-        row = self._changed(chance.choice(ROWS))
-        kind = "erase" if chance.random() < self._erases else chance.choice(WRITES)
+    async def _send(self, stores: Stores) -> None:
+        kind = self._chance.choice(list(self._kinds))
         self.kinds[kind] += 1
         with suppress(*_EXPECTED):
-            match kind:
-                case "add":
-                    new = row._replace(comment_id=f"new-{chance.randrange(60)}")
-                    key = chance.choice([None, new.comment_id])
-                    blocked = (await standings.permission(new.username)).blocked
-                    cause = ReviewCause.BLOCKED if blocked else None
-                    await store.add(new, key, hold=held_for(cause))
-                    await store.add(new, key or "once", hold=held_for(cause))
-                case "update":
-                    changes = {"rating": row.rating, "language": row.language}
-                    await store.update(row.comment_id, changes, lambda _: None)
-                case "text":
-                    await store.update(row.comment_id, {"text": row.text}, lambda _: None)
-                case "delete":
-                    await store.delete(row.comment_id, lambda _: None)
-                case "hold":
-                    new = row._replace(comment_id=f"new-{chance.randrange(60)}")
-                    await store.add(new, hold=held_for(ReviewCause.SETTING))
-                case "review":
-                    review = chance.choice([ReviewCause.WORDS, None])
-                    await store.update(
-                        chance.choice([row.comment_id, f"new-{chance.randrange(60)}"]),
-                        {"text": row.text, "rating": row.rating},
-                        lambda _: None,
-                        edit_for(review),
-                    )
-                case "decide":
-                    await self._decide(
-                        stores, chance.choice([row.comment_id, f"new-{chance.randrange(60)}"])
-                    )
-                case "report":
-                    await self._report(stores, row)
-                case "reply":
-                    await store.reply(row.comment_id, chance.choice(["Thanks.", "Sorry.", None]))
-                case "vote":
-                    comment_id, voter = chance.choice(ROWS[:9]).comment_id, chance.choice(PEOPLE)
-                    await stores.votes.mark(comment_id, voter, helpful=chance.random() < 0.5)
-                case "erase":
-                    await erase(stores.comments._table, chance.choice(ERASED))
-                case "load":
-                    loaded = [self._with_state(one) for one in chance.sample(ROWS, 5)]
-                    await store.put_many(loaded)
-                case _:
-                    rows = [self._changed(one) for one in chance.sample(ROWS, 5)]
-                    await store.put_many([*rows, *chance.sample(ROWS, 3)])
-
-    async def _decide(self, stores: Stores, comment_id: str) -> None:
-        """Approve or reject a comment."""
-        moderation = stores.moderation
-        there = await stores.comments.get(comment_id)
-        held = await moderation.get(comment_id)
-        if held is not None and self._chance.random() < 0.7:
-            await moderation.approve(comment_id, version(held), MODERATOR)
-        elif (one := held or there) is not None:
-            await moderation.reject(comment_id, version(one), MODERATOR, "no")
-
-    async def _report(self, stores: Stores, row: Comment) -> None:
-        """Report a comment, or block or unblock its author."""
-        comment_id = self._chance.choice(["new-1", "new-2", ROWS[0].comment_id, row.comment_id])
-        person = self._chance.choice(PEOPLE)
-        reports, standings = stores.reports, stores.standings
-        if self._chance.random() < 0.2:
-            await standings.block(row.username, f"why {self._chance.random()}", MODERATOR)
-        elif self._chance.random() < 0.2:
-            await standings.unblock(row.username)
-        await reports.report(comment_id, person, ReportReason.SPAM, "", review_at=4)
-
-    def _with_state(self, row: Comment) -> LoadedComment:
-        state = self._chance.choice([*CommentState, None])
-        return LoadedComment(self._changed(row), {} if state is None else {"state": state})
-
-    def _changed(self, row: Comment) -> Comment:
-        chance = self._chance
-        return row._replace(
-            product_id=chance.choice(PRODUCTS),
-            rating=chance.choice(RATINGS),
-            language=chance.choice(LANGUAGES),
-            text=f"text {chance.random()}",
-        )
+            await self._kinds[kind](stores, self._chance)
 
 
-ERASED = [*AUTHORS, *PEOPLE, MODERATOR]
+def changed_row(chance: random.Random, row: Comment | None = None) -> Comment:
+    """Return a row, by default a random one, with a random product, rating, language and text."""
+    return (row or chance.choice(ROWS))._replace(
+        product_id=chance.choice(PRODUCTS),
+        rating=chance.choice(RATINGS),
+        language=chance.choice(LANGUAGES),
+        text=f"text {chance.random()}",
+    )
 
 
-async def erase(table: Table, name: str) -> None:
-    """Erase a user. Delete the comments of every second author, and rename those of others."""
-    fate: CommentFate = "delete" if ERASED.index(name) % 2 else "anonymize"
-    await Erasure(table, name, Choices(fate), KINDS).run(at_once, ignore, ignore)
+def new_row(chance: random.Random) -> Comment:
+    """Return a row that may be new."""
+    return changed_row(chance)._replace(comment_id=f"new-{chance.randrange(60)}")
+
+
+def _with_state(chance: random.Random, row: Comment) -> LoadedComment:
+    state = chance.choice([*CommentState, None])
+    return LoadedComment(changed_row(chance, row), {} if state is None else {"state": state})
 
 
 async def at_once() -> None:

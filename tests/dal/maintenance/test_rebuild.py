@@ -103,7 +103,7 @@ async def test_counts_are_exact_after_two_concurrent_rebuilds(each_table: Table)
     counting = MaintenanceStore(each_table)  # as if a third rebuild had been killed
     await counting.announce(await counting.read(), generation=1, rebuilding=True, complete=False)
     table = Table(Engine(each_table.service), each_table.name)
-    async with Writers(each_table, 5, kills=0.1, erases=0.02) as writers:
+    async with Writers(each_table, 5, kills=0.1) as writers:
         ends = await asyncio.gather(
             *(rebuild(table, writers.settle, ignore) for _ in range(2)), return_exceptions=True
         )

@@ -95,7 +95,7 @@ async def test_counts_are_exact_after_a_rebuild_with_writes_of_any_program(
     each_table: Table, streams: Streams
 ) -> None:
     table = Table(Engine(each_table.service), each_table.name)
-    async with Writers(each_table, 1, kills=0.1, erases=0.01) as writers, foreign(each_table, 1):
+    async with Writers(each_table, 1, kills=0.1) as writers, foreign(each_table, 1):
         await rebuild(table, streams, writers.settle, ignore)
         reached = await caught_up(table)
         before = writers.writes

@@ -43,11 +43,13 @@ from tests import oracle
 from tests.dal.repositories.test_observer import Recorder
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import anybody
+from tests.features.privacy.writes import ERASED, erase
+from tests.features.writes import ALL_WRITES
 from tests.moderating import edit_for, held_for
 from tests.schema.conftest import ANN, BOB, MODERATOR
 from tests.strategies import comment
 from tests.verifying import verify
-from tests.writers import ERASED, ROWS, WRITES, Engine, Killed, Writers, erase, ignore
+from tests.writers import ROWS, Engine, Killed, Writers, ignore
 
 ONE = comment("one", username="ann")
 SPAM = ReportReason.SPAM
@@ -518,13 +520,13 @@ async def test_after_any_history_the_queue_has_exactly_the_undecided_comments(
     each_table: Table, mode: MaintenanceMode
 ) -> None:
     await in_mode(each_table, mode)
-    writers = Writers(each_table, 11, kills=0.1, erases=0.015)
+    writers = Writers(each_table, 11, kills=0.1, writes=ALL_WRITES)
     await Stores(each_table).comments.put_many(ROWS[:40])
     for number in range(0, 400, 4):
         await asyncio.gather(*(writers._write(number + one) for one in range(4)))
     await each_table.drain()
     assert writers.kinds["killed"] > 5
-    assert {*WRITES, "erase"} <= writers.kinds.keys()
+    assert ALL_WRITES.keys() <= writers.kinds.keys()
     assert mode is MaintenanceMode.STREAM or await verify(each_table, ignore) == []
     await check_cases(each_table)
     for name in ERASED[::5]:

@@ -34,13 +34,15 @@ from tests.dal.repositories.test_author_index import COMMENTS, NAMES, TEN, of
 from tests.dal.repositories.test_observer import Recorder
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import anybody
+from tests.features.moderation.writes import MODERATION
+from tests.features.votes.writes import VOTES
 from tests.moderating import edit_for, held_for
 from tests.recount import comments_of
 from tests.schema.conftest import ANN, MODERATOR
 from tests.schema.ordering import codes
 from tests.strategies import comment
 from tests.verifying import verify
-from tests.writers import PRODUCTS, Writers, ignore
+from tests.writers import PRODUCTS, WRITES, Writers, ignore
 
 ADD = """mutation Add($input: AddCommentInput!) { addComment(input: $input) {
   comment { id } commentEdge { node { text } } submission { id state cause text }
@@ -376,7 +378,7 @@ async def test_events_equal_the_differences_of_the_lists(
     store = MaintenanceStore(table)
     await store.announce(await store.read(), mode=mode)
     recorder = Recorder()
-    writers = Writers(table, 3)
+    writers = Writers(table, 3, writes={**WRITES, **MODERATION, **VOTES})
     writers.stores = [Stores(table, recorder)]
     writers.stores *= 2
     for number in range(250):

@@ -1,0 +1,8 @@
+"""The random writes of the core and of all features."""
+
+from tests.features.moderation.writes import MODERATION
+from tests.features.privacy.writes import ERASURES
+from tests.features.votes.writes import VOTES
+from tests.writers import WRITES
+
+ALL_WRITES = {**WRITES, **MODERATION, **VOTES, **ERASURES}
