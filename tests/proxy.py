@@ -20,6 +20,7 @@ Choose = Callable[[str, bytes], Fault | None]
 """Returns the fault for a request with this operation and body, or None."""
 
 
+_READS = {"Query", "GetItem", "BatchGetItem", "DescribeTable"}
 JSON = "application/x-amz-json-1.0"
 
 
@@ -107,6 +108,36 @@ async def through_proxy(table: Table) -> AsyncIterator[tuple[Table, Proxy]]:
         connect(TableAddress(table.name, proxy.url, embedded=True)) as beyond,
     ):
         yield beyond, proxy
+
+
+class LateNetwork:
+    """Loses the first attempt at each write, and delivers it later."""
+
+    def __init__(self) -> None:
+        self.retried: Fault | None = None
+        """The fault of all retries."""
+        self._late: list[Forward] = []
+        self._seen: set[bytes] = set()
+
+    def choose(self, operation: str, body: bytes) -> Fault | None:
+        if operation in _READS:
+            return None
+        if body in self._seen:
+            return self.retried
+        self._seen.add(body)
+        return self._lose
+
+    async def _lose(self, request: web.Request, forward: Forward) -> web.StreamResponse:
+        self._late.append(forward)
+        assert request.transport is not None
+        request.transport.abort()
+        return web.Response()
+
+    async def deliver(self) -> int:
+        """Deliver the lost requests. Return their number."""
+        for forward in self._late:
+            await forward()
+        return len(self._late)
 
 
 def always(fault: Fault) -> Choose:

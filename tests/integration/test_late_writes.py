@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pytest
-from aiohttp import web
 from graphql import build_schema as parsed
 from strawberry.relay.utils import to_base64
 
-from dal.composition import KINDS
 from dal.counts.mode import MaintenanceMode, MaintenanceStore
 from dal.dynamodb.table import Table
 from dal.model import Organization, OrganizationUser, Roster, TicketStatus, UserType
@@ -16,16 +14,13 @@ from dal.model.moderation import Moderation
 from dal.stores import Stores
 from dal.table.items import Item
 from features.moderation.publication import ModeratedPublication
-from features.privacy import erasure
-from features.privacy.erasure import Choices, Erasure
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
 from tests.fakes import anybody
-from tests.features.privacy.person import all_items
+from tests.items import all_items
 from tests.organizations import ticket
-from tests.proxy import Fault, Forward, refuse, through_proxy
+from tests.proxy import LateNetwork, refuse, through_proxy
 from tests.strategies import comment, order
-from tests.writers import at_once, ignore
 
 BOB = Viewer("bob", frozenset({"merchant", "moderator", "staff"}))
 ONE = comment("one", product_id="p", username="ann")
@@ -133,7 +128,6 @@ RETURNS = {
 }
 """The fields of the payloads that contain the id of a new object."""
 
-READS = {"Query", "GetItem", "BatchGetItem", "DescribeTable"}
 SCHEMA = build_schema()
 CREATE = {"addComment", "addOrganizationUser", "placeOrder"}
 """Mutations that create an object. If no attempt got a response, the client that sends such a
@@ -148,36 +142,6 @@ def test_every_mutation_has_a_row() -> None:
     undone = {name for row in ROWS for name, _ in row.undone}
     assert {row.name for row in ROWS} | NO_WRITES == set(mutation.fields)
     assert undone <= set(mutation.fields)
-
-
-class LateNetwork:
-    """Loses the first attempt at each write, and delivers it later."""
-
-    def __init__(self) -> None:
-        self.retried: Fault | None = None
-        """The fault of all retries."""
-        self._late: list[Forward] = []
-        self._seen: set[bytes] = set()
-
-    def choose(self, operation: str, body: bytes) -> Fault | None:
-        if operation in READS:
-            return None
-        if body in self._seen:
-            return self.retried
-        self._seen.add(body)
-        return self._lose
-
-    async def _lose(self, request: web.Request, forward: Forward) -> web.StreamResponse:
-        self._late.append(forward)
-        assert request.transport is not None
-        request.transport.abort()
-        return web.Response()
-
-    async def deliver(self) -> int:
-        """Deliver the lost requests. Return their number."""
-        for forward in self._late:
-            await forward()
-        return len(self._late)
 
 
 class Shop:
@@ -282,21 +246,6 @@ async def test_a_delayed_load_does_not_restore_a_deleted_comment(
         await comments.put_many([OWN])
         proxy.pass_all()
         await comments.delete("own", anybody)
-        before = await stored(table)
-        assert await network.deliver() > 0
-        assert await stored(table) == before
-
-
-async def test_a_delayed_end_of_an_erasure_does_not_remove_a_later_block(
-    table: Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(erasure, "PAUSE_SECONDS", 0.0)
-    network = LateNetwork()
-    async with through_proxy(table) as (beyond, proxy):
-        proxy.choose = network.choose
-        await Erasure(beyond, "eve", Choices(), KINDS).run(at_once, ignore, None)
-        proxy.pass_all()
-        await Stores(beyond).standings.block("eve", "Spam.", by="mo")
         before = await stored(table)
         assert await network.deliver() > 0
         assert await stored(table) == before

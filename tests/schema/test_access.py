@@ -29,7 +29,7 @@ from dal.table.key_parts import escape
 from resolvers.authorization import ROLES as RIGHTS
 from resolvers.context import Viewer
 from tests.conftest import Clients, fresh_table
-from tests.features.privacy.person import all_items
+from tests.items import all_items
 from tests.organizations import ACME, ADMIN, COLLEAGUE, MEMBER, OUTSIDER, TICKETS, fill
 from tests.schema.conftest import ANN, BOB, MODERATOR, STAFF, Answer, Run, looks_missing, runner
 from tests.schema.ordering import codes

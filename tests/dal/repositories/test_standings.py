@@ -3,7 +3,6 @@
 import asyncio
 from dataclasses import replace
 
-from dal.composition import KINDS
 from dal.dynamodb.table import Table
 from dal.entities.standing import Standing, standing_in, standing_key
 from dal.model import OrderStatus
@@ -11,11 +10,9 @@ from dal.model.standings import Permission
 from dal.query.pagination import Slice
 from dal.stores import Stores
 from dal.table.index import EXPIRES
-from features.privacy.personal_data import exported
 from tests import oracle
 from tests.calls import calls_of
 from tests.fakes import Answer, FaultyClient, Operation, let_pass
-from tests.features.privacy.person import all_items
 from tests.strategies import order
 
 NAMES = ["ana", "a/b", "a#b", "ü", *(f"user{number}" for number in range(9))]
@@ -109,6 +106,5 @@ async def test_an_ended_block_is_no_data_about_a_user(table: Table) -> None:
     assert await stores.users.stored("ana")
     await stores.standings.unblock("ana")
     assert not await stores.users.stored("ana")
-    assert exported(await all_items(table), "ana", KINDS)["standing"] is None
     await stores.orders.put_many([order("7", username="ana")])
     assert await stores.users.stored("ana")

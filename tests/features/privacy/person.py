@@ -117,18 +117,6 @@ async def fill_namesakes(stores: Stores, table: Table) -> list[Item]:
     return await table.get_many(keys)
 
 
-async def all_items(table: Table) -> list[Item]:
-    """Return every item of the table."""
-    items: list[Item] = []
-    start = None
-    while True:
-        response = await table.scan(0, 1, start)
-        items += response.items
-        start = response.last_key
-        if start is None:
-            return items
-
-
 def mentions(item: Item, name: str = NAME) -> bool:
     """Return whether a key, field or text of an item contains the name."""
     text = orjson.dumps(item).decode()

@@ -4,6 +4,8 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
@@ -16,11 +18,12 @@ from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.case import case_key
 from dal.entities.comment import comment_key, is_tombstone
-from dal.kinds.item_kind import kind_of
+from dal.kinds.item_kind import ItemKind, kind_of
 from dal.live.changes import CommentEventKind, change_of
 from dal.live.log import InProcessBroker
 from dal.maintenance.commented_marking import switch_on
 from dal.model.reports import ReportReason
+from dal.model.standings import Block
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, Selection
 from dal.stores import Stores
@@ -40,12 +43,13 @@ from tests.features.privacy.person import (
     COUNTS,
     NAME,
     SHOWN,
-    all_items,
     fill,
     fill_namesakes,
     in_order,
     mentions,
 )
+from tests.items import all_items
+from tests.proxy import LateNetwork, through_proxy
 from tests.schema.conftest import runner
 from tests.schema.ordering import codes
 from tests.strategies import comment
@@ -517,3 +521,47 @@ async def test_a_comment_that_a_load_gave_to_another_user_stays(
     await stores.comments.put_many([theirs])
     await Erasure(table, NAME, choices, KINDS)._erase_item(stale)
     assert (await stores.comments.get_many(["c1"]))["c1"].username == "other"
+
+
+async def test_a_delayed_end_of_an_erasure_does_not_remove_a_later_block(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erasure, "PAUSE_SECONDS", 0.0)
+    network, block = LateNetwork(), Block(NAME, "Spam.", datetime.now(UTC))
+    async with through_proxy(table) as (beyond, proxy):
+        proxy.choose = network.choose
+        await Erasure(beyond, NAME, Choices(), KINDS).run(at_once, ignore, None)
+        proxy.pass_all()
+        await Stores(beyond).standings.rewrite(NAME, lambda one: replace(one, block=block))
+        before = await all_items(table)
+        assert await network.deliver() > 0
+        assert await all_items(table) == before
+
+
+async def test_running_servers_hear_of_an_erasure_of_comments_after_its_last_item(
+    table: Table,
+) -> None:
+    await fill(Stores(table), table)
+    found: list[Counter[str]] = []
+
+    async def announced(table: Table, record: str) -> None:
+        assert await table.get(primary_key(f"ERASURE#{record}")) is None, "it is written last"
+        found.append(await counted(table))
+
+    def with_forget(kind: ItemKind) -> ItemKind:
+        return replace(kind, forget=announced) if kind.name == "comments" else kind
+
+    kinds = [with_forget(kind) for kind in KINDS]
+    await Erasure(table, NAME, DELETE_ALL, kinds).run(at_once, ignore, ignore)
+    assert found == [Counter({"standing": 1})]
+    await Erasure(table, "nobody", DELETE_ALL, kinds).run(at_once, ignore, ignore)
+    assert len(found) == 1, "nobody had a comment"
+
+
+async def test_an_ended_block_is_no_data_about_a_user(table: Table) -> None:
+    standings = Stores(table).standings
+    block = Block("ana", "Spam", datetime.now(UTC))
+    await standings.rewrite("ana", lambda one: replace(one, block=block))
+    assert exported(await all_items(table), "ana", KINDS)["standing"] is not None
+    await standings.rewrite("ana", lambda one: replace(one, block=None))
+    assert exported(await all_items(table), "ana", KINDS)["standing"] is None

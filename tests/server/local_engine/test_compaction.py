@@ -14,7 +14,7 @@ from server.local_engine.compaction import compact
 from server.local_engine.data_directory import DataDirectory
 from server.local_engine.storage import open_table
 from server.settings import Settings
-from tests.features.privacy.person import all_items
+from tests.items import all_items
 
 MARKER = secrets.token_hex(8)
 
