@@ -40,7 +40,7 @@ REFUSED = {
     "backup": ("monday.db", NO_DATA),
     "restore": ("monday.db", r"monday\.db does not exist: .*"),
 }
-"""For each refused command, its arguments and its error message."""
+"""For each refused command of the core and of features, its arguments and its error message."""
 
 ANSWERED = {
     "serve": (
@@ -63,7 +63,7 @@ MAKE_DATA = {"load", "table create"}
 
 
 def test_every_command_has_a_row_in_this_test() -> None:
-    assert sorted(commands()) == sorted([*REFUSED, *ANSWERED])
+    assert set(commands()) <= {*REFUSED, *ANSWERED}
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("command", [*REFUSED, *ANSWERED])
+@pytest.mark.parametrize("command", commands())
 def test_a_command_in_a_directory_without_data_is_refused(command: str, directory: Path) -> None:
     arguments, answer = (REFUSED | ANSWERED)[command]
     outcome = called(*command.split(), *arguments.split())
