@@ -13,8 +13,8 @@ import asyncio
 import json
 import uuid
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
@@ -31,13 +31,8 @@ from graphql.execution import get_variable_values
 from graphql.execution.values import VariableValues
 
 from dal.dynamodb.table import Table, TableAddress, connect
-from dal.live.log import Broker, InProcessBroker
+from dal.live.log import InProcessBroker
 from dal.maintenance.tables import create_table
-from dal.model import OrderStatus
-from dal.stores import Stores
-from features.analytics.duckdb_store import DuckDBStore
-from features.analytics.service import Analytics
-from features.analytics.store import AnalyticsStore
 from schema.build import build_schema
 from schema.execution.compiled.fields import Selection
 from schema.execution.compiled.operation import CompiledOperation
@@ -46,17 +41,14 @@ from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.services import services_of
 from server.settings import NO_RATE_LIMIT, Settings
-from tests import bulk, organizations
 from tests.engines import dynoxide
-from tests.features.analytics.oracle import write_export
-from tests.moderating import held_for
+from tests.features.analytics.lists import movers
+from tests.schema.execution.filled import counts_kept, fill
 from tests.server.http.listening import listening
 from tests.server.serving import SECRET, bearer
-from tests.strategies import comment, order
 from tools.trials.fuzz.documents import document
 from tools.trials.reporting import finish, show
 
-COMMENTS = [comment(f"c{n}", rating=1 + n % 5, language="de" if n % 3 else "en") for n in range(9)]
 VIEWERS: Sequence[dict[str, str]] = (
     bearer("sam", "staff"),
     bearer("mo", "moderator", "merchant"),
@@ -68,45 +60,6 @@ VIEWERS: Sequence[dict[str, str]] = (
 _HEADERS = {"Accept-Encoding": "identity", "Content-Type": "application/json"}
 _PER_REQUEST = {"date", "x-request-id"}
 """Response headers that differ between equal requests."""
-
-
-async def fill(table: Table, broker: Broker | None = None) -> Stores:
-    """Store comments, orders, organisations and tickets. Return the stores of the table."""
-    stores = Stores(table, broker)
-    await bulk.fill(table, COMMENTS)
-    await stores.comments.add(comment("held"), hold=held_for())
-    await organizations.fill(stores)
-    for number in range(3):
-        await stores.orders.place(order(order_id=f"o{number}", status=OrderStatus.PLACED))
-    await stores.users.update_profile("ann", {"full_name": "Ann", "email": "ann@example.org"})
-    return stores
-
-
-@asynccontextmanager
-async def movers(directory: Path) -> AsyncIterator[Analytics]:
-    """Yield an analytics store with the same comments, exported a month after the last one."""
-    store = DuckDBStore(directory / "analytics")
-    later = max(one.created_at for one in COMMENTS) + timedelta(days=31)
-    await store.fill(write_export(directory / "export.parquet", COMMENTS), later)
-
-    async def open_store() -> AnalyticsStore:
-        return store
-
-    yield Analytics(open_store)
-    await store.close()
-
-
-@contextmanager
-def counts_kept() -> Iterator[None]:
-    """Let counts stay in their caches for an hour.
-
-    Otherwise plans would change when the counts expire.
-    """
-    with (
-        mock.patch("dal.counts.reader.KEPT_SECONDS", 3600.0),
-        mock.patch("dal.counts.mode.KEPT_SECONDS", 3600.0),
-    ):
-        yield
 
 
 class Clock:

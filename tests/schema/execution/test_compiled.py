@@ -3,7 +3,8 @@ graphql-core.
 """
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -17,17 +18,14 @@ from strawberry.relay.utils import to_base64
 from dal.dynamodb.table import Table
 from dal.live.log import InProcessBroker, Log
 from dal.stores import Stores
-from features.analytics.service import Analytics
 from resolvers.context import Context, Viewer
 from schema.execution.compiled.operation import CompiledOperation
 from schema.execution.selections import operations_of
-from tests.conftest import Tables
+from tests.feature_lists import added, merged
 from tests.schema.conftest import MODERATOR, STAFF, explaining
+from tests.schema.execution.filled import counts_kept, fill
 from tests.schema.paths import asked_by
-from tests.strategies import comment
-from tools.trials.differential import compared, counts_kept, fill, movers
 
-COMMENTS = [comment(f"c{n}", rating=1 + n % 5, language="de" if n % 3 else "en") for n in range(9)]
 IDS = orjson.dumps(
     [
         to_base64(*one)
@@ -45,7 +43,7 @@ IDS = orjson.dumps(
         )
     ]
 ).decode()
-ROOTS = {
+_ROOTS = {
     "node": f"(id: {orjson.dumps(to_base64('Comment', 'c1')).decode()})",
     "nodes": f"(ids: {IDS})",
     "product": '(productId: "42")',
@@ -54,7 +52,6 @@ ROOTS = {
     "comment": '(commentId: "c1")',
     "author": '(username: "ann")',
     "leaderboard": "",
-    "movers": "(interval: MONTH)",
     "viewer": "",
     "user": '(username: "ann")',
     "order": '(orderId: "o1")',
@@ -65,7 +62,9 @@ ROOTS = {
     "organization": '(organizationName: "ac")',
     "ticket": '(ticketId: "t/001")',
 }
-DOCUMENTS = 60
+ROOTS = merged(_ROOTS, "ROOTS")
+"""The root fields with arguments."""
+
 REQUIRED = {"username": 'username: "olga"', "interval": "interval: MONTH"}
 """Required arguments of fields below the root fields, by name, with values."""
 
@@ -167,19 +166,21 @@ async def full(table: Table) -> AsyncIterator[Stores]:
 
 
 @pytest.fixture
-async def asked(tmp_path: Path) -> AsyncIterator[Analytics]:
-    async with movers(tmp_path) as analytics:
-        yield analytics
+async def services(tmp_path: Path) -> AsyncIterator[Mapping[type, object]]:
+    """The services of features that fields use."""
+    async with AsyncExitStack() as stack:
+        opened = [await stack.enter_async_context(one(tmp_path)) for one in added("services")]
+        yield {kind: service for one in opened for kind, service in one.items()}
 
 
 @pytest.mark.parametrize("viewer", [STAFF, MODERATOR, None], ids=["staff", "moderator", "nobody"])
 async def test_all_fields_have_equal_results_compiled_and_by_graphql_core(
-    schema: Schema, full: Stores, asked: Analytics, viewer: Viewer | None
+    schema: Schema, full: Stores, services: Mapping[type, object], viewer: Viewer | None
 ) -> None:
     broker = InProcessBroker()
 
     def context() -> Context:
-        return Context(viewer, full, explain=True, services={Analytics: asked, Log: broker.log})
+        return Context(viewer, full, explain=True, services={**services, Log: broker.log})
 
     for text in (*operations(schema).values(), *FAULTS):
         compiled = compiled_once(schema, text)
@@ -196,18 +197,3 @@ def test_the_tests_documents_select_every_field(schema: Schema) -> None:
         fields = schema._schema.type_map[name].fields  # type: ignore[attr-defined]
         assert {field for of, field in asked if of == name} >= fields.keys(), name
     assert types >= {"OrderLine", "SegmentReading", "TicketEdge", "ProductRank", "UserProfile"}
-
-
-async def test_random_documents_have_equal_results_compiled_and_by_graphql_core(
-    tables: Tables,
-    dynoxide_url: str,
-    tmp_path: Path,
-    record_property: Callable[[str, object], None],
-) -> None:
-    """`make trial NAME=differential` compares 10,000 documents."""
-    both = [await tables.fresh(dynoxide_url) for _ in range(2)]
-    counts, difference = await compared(DOCUMENTS, tmp_path, *both)
-    record_property("compared", ", ".join(f"{n:,} {what}" for what, n in counts.items()))
-    assert not difference
-    del counts["errors in another order"]
-    assert min(counts.values()) > DOCUMENTS / 20
