@@ -1,22 +1,15 @@
-"""The users who see a comment in each state, by every path: fields, pages and exports.
+"""The users who see a comment in each state, by every path of the schema and in exports.
 
-The tests find the paths in the schema and the routes. A path without a row in
-``tests/fixtures/comment_access.toml`` fails.
+The tests find the paths in the schema. A path without a row in a ``comment_access.toml`` fails.
 """
 
 import json
-import re
-import tomllib
-from collections.abc import AsyncIterator, Iterator
-from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import aclosing
+from dataclasses import dataclass
 from functools import partial
-from html import unescape
-from itertools import count
-from pathlib import Path
 from string import Template
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
 
 import pytest
 from graphql import (
@@ -26,53 +19,27 @@ from graphql import (
     is_abstract_type,
     is_leaf_type,
 )
-from starlette.types import ASGIApp
-from strawberry.relay.utils import to_base64
 
-from dal.dynamodb.table import Table
-from dal.entities import idempotency
-from dal.errors import NotFoundError
-from dal.live.log import InProcessBroker, Log
 from dal.maintenance.export import export_pages
-from dal.model import ProductDetails
-from dal.model.reports import ReportReason
-from dal.model.submissions import ReviewCause
-from dal.query.pagination import Edge
-from dal.stores import Stores
-from dal.table.key_parts import format_instant
-from dal.writes.comments import version
-from pages.routes import _ROUTES
-from resolvers.context import Context, Viewer
+from resolvers.context import Viewer
 from schema.build import build_schema
-from tests.conftest import Clients, fresh_table
-from tests.fakes import anybody
+from tests.feature_lists import merged
 from tests.files import FILES
-from tests.moderating import held_for
-from tests.pages.conftest import client_of, jwt_of
-from tests.schema.conftest import ANN, BOB, MODERATOR, STAFF
-from tests.server.applications import app_of
+from tests.integration.comment_access import STATES, WHO, Cells, World, rows, shared, world
 from tests.strategies import comment
 
-WHO: dict[str, Viewer | None] = {
-    "nobody": None,
-    "author": ANN,
-    "customer": BOB,
-    "merchant": Viewer("shop", frozenset({"merchant"})),
-    "moderator": MODERATOR,
-    "staff": STAFF,
-}
-STATES = ("published", "pending", "rejected", "deleted")
-SEEN_AS = {"published", "pending", "rejected"}
+__all__ = ["shared", "world"]
+
 LEAVES = ("Comment", "Submission")
-PARENTS = {
+_PARENTS = {
     "Query": "$FIELD",
     "Product": 'product(productId: "$PRODUCT") { $FIELD }',
-    "ProductGroup": 'product(productId: "$PRODUCT") { group { $FIELD } }',
     "Author": 'author(username: "ann") { $FIELD }',
     "User": 'user(username: "ann") { $FIELD }',
     "Mutation": "$FIELD",
     "Subscription": "$FIELD",
 }
+PARENTS = merged(_PARENTS, "PARENTS")
 """Types with fields that return comments, and the start of an operation that selects each type."""
 NO_TEXT = {
     *("cursor", "edgeCursor", "eventCursor", "deletedId"),
@@ -80,39 +47,7 @@ NO_TEXT = {
 }
 """Scalar fields of lists, events and payloads that never contain a comment's text."""
 
-SCHEMA = build_schema(federation=True, explain=True)
-Cells = dict[tuple[str, str], bool]
-
-
-@dataclass(frozen=True)
-class Row:
-    """A path's arguments or address, and the users who see the comment's text in each state."""
-
-    path: str
-    given: str
-    seen: dict[str, str]
-
-    def cells(self) -> Cells:
-        assert self.seen.keys() <= SEEN_AS
-        named = {state: self.seen.get(state, "").split() for state in STATES}
-        return {
-            (who, state): "everyone" in named[state] or who in named[state]
-            for who in WHO
-            for state in STATES
-        }
-
-
-def rows(kind: str) -> dict[str, Row]:
-    text = (Path(__file__).parents[1] / "fixtures/comment_access.toml").read_text()
-    groups = tomllib.loads(text)[kind]
-    return {
-        path: Row(path, given, {name: who for name, who in group.items() if name != "paths"})
-        for group in groups
-        for path, given in group["paths"].items()
-    }
-
-
-FIELDS, PAGES = rows("fields"), rows("pages")
+FIELDS = rows("fields")
 
 
 @dataclass(frozen=True)
@@ -125,6 +60,7 @@ class SchemaPath:
     """A selection with ``$ARGUMENTS`` in place of the first field's arguments."""
 
 
+SCHEMA = build_schema(explain=True, **merged({}, "SCHEMA_OPTIONS"))
 TYPES: dict[str, GraphQLNamedType] = SCHEMA._schema.type_map
 OBJECTS = [one for one in TYPES.values() if isinstance(one, GraphQLObjectType)]
 
@@ -207,75 +143,10 @@ def schema_paths() -> Iterator[SchemaPath]:
 PATHS = {path.name: path for path in schema_paths()}
 
 
-@dataclass
-class World:
-    """A table with comments of the user ann, for each product one in each state."""
-
-    table: Table
-    broker: InProcessBroker = field(default_factory=InProcessBroker)
-    numbers: Iterator[int] = field(default_factory=count)
-    added: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.stores = Stores(self.table, self.broker)
-
-    async def put(self, state: str, product: str, rating: int = 5) -> dict[str, str]:
-        """Store a comment. Return the values that templates of operations and addresses need."""
-        number = next(self.numbers)
-        key, mark = f"key {number}", f"secret text {number}."
-        new = comment(product_id=product, username="ann", rating=rating, text=mark)
-        cause = None if state == "published" else ReviewCause.REPORTS
-        written = await self.stores.comments.add(new, key, hold=held_for(cause))
-        one = written.node if isinstance(written, Edge) else written
-        self.added.append(one.comment_id)
-        if state == "rejected":
-            await self.stores.moderation.reject(one.comment_id, version(one), "mo", "No.")
-        if state == "deleted":
-            await self.stores.comments.delete(one.comment_id, anybody)
-        if state == "published":
-            await self.stores.reports.report(one.comment_id, "reader", ReportReason.SPAM, "", 5)
-            await self.stores.votes.mark(one.comment_id, "reader")
-            await self.stores.folds.correct([one.comment_id])
-        assert one.comment_id == idempotency.comment_id("ann", key)
-        kind = "Comment" if state == "published" else "Submission"
-        fields = f'rating: {rating}, language: "en", title: "{one.title}", text: "$TEXT"'
-        return {
-            "MARK": mark,
-            "PRODUCT": product,
-            "ID": one.comment_id,
-            "COMMENT": to_base64("Comment", one.comment_id),
-            "SUBMISSION": to_base64("Submission", one.comment_id),
-            "THERE": to_base64(kind, one.comment_id),
-            "SEEN": format_instant(version(one)),
-            "NEW": f'{{ productId: "{product}", idempotencyKey: "{key}", {fields} }}',
-        }
-
-    async def all_states(self, product: str, rating: int = 5) -> dict[str, dict[str, str]]:
-        await self.stores.products.put_many({product: ProductDetails(group=product)})
-        return {state: await self.put(state, product, rating) for state in STATES}
-
-    def context(self, viewer: Viewer | None) -> Context:
-        return Context(viewer, self.stores, services={Log: self.broker.log})
-
-    async def run(self, operation: str, viewer: Viewer | None) -> str:
-        """Return the response with its errors, as text."""
-        result = await SCHEMA.execute(operation, context_value=self.context(viewer))
-        return json.dumps([result.data, [error.formatted for error in result.errors or []]])
-
-
-@pytest.fixture(scope="module")
-async def shared(clients: Clients, dynoxide_url: str) -> World:
-    return World(await fresh_table(clients, dynoxide_url))
-
-
-@pytest.fixture
-async def world(shared: World) -> AsyncIterator[World]:
-    """The module's only table, without the comments of other tests."""
-    yield shared
-    for comment_id in shared.added:
-        with suppress(NotFoundError):
-            await shared.stores.comments.delete(comment_id, anybody)
-    shared.added.clear()
+async def run(world: World, operation: str, viewer: Viewer | None) -> str:
+    """Return the response with its errors, as text."""
+    result = await SCHEMA.execute(operation, context_value=world.context(viewer))
+    return json.dumps([result.data, [error.formatted for error in result.errors or []]])
 
 
 def operation(path: SchemaPath, given: dict[str, str], who: str) -> str:
@@ -302,7 +173,7 @@ async def test_a_read_shows_a_comment_only_to_permitted_users(world: World, name
     found: Cells = {}
     for who, viewer in WHO.items():
         for state, given in there.items():
-            answer = await world.run(operation(PATHS[name], given, who), viewer)
+            answer = await run(world, operation(PATHS[name], given, who), viewer)
             found[who, state] = given["MARK"] in answer
     assert found == FIELDS[name].cells()
 
@@ -313,7 +184,7 @@ async def test_a_mutation_shows_a_comment_only_to_permitted_users(world: World, 
     for who, viewer in WHO.items():
         for state in STATES:
             given = await world.put(state, "mutations")
-            answer = await world.run(operation(PATHS[name], given, who), viewer)
+            answer = await run(world, operation(PATHS[name], given, who), viewer)
             found[who, state] = given["MARK"] in answer
     assert found == FIELDS[name].cells()
 
@@ -338,67 +209,6 @@ async def test_events_show_a_comment_only_to_permitted_users(
     assert {state: there[state]["MARK"] in told for state in STATES} == {
         state: cells[who, state] for state in STATES
     }
-
-
-LINKED = ", JSON-LD"
-
-
-@pytest.fixture(scope="module")
-async def app(shared: World) -> ASGIApp:
-    return app_of(shared.table, explain=True)
-
-
-def test_the_table_of_access_has_a_row_for_every_route_of_the_pages() -> None:
-    routes = {f"{method} {path}" for method, path, _ in _ROUTES}
-    assert {name.removesuffix(LINKED).partition("?")[0] for name in PAGES} == routes
-
-
-NO_OTHER_LIST = {
-    "after",
-    "before",
-    "lang",
-    "language",
-    "last",
-    "next",
-    "order",
-    "place",
-    "product",
-    "rating",
-    "variants",
-}
-"""Parameters of addresses that select rows of the same list, or no comments.
-
-``variants`` has its own row, because its address contains the product.
-"""
-
-
-def lists_in(html: str) -> Iterator[str]:
-    """Yield the addresses in a page that lead to other lists of comments."""
-    for address in re.findall(r'(?:href|action)="(/[^"#]*)"', html):
-        path, _, query = unescape(address).partition("?")
-        chosen = [one for one in parse_qsl(query) if one[0] not in NO_OTHER_LIST]
-        if chosen and not path.startswith(("/graphql", "/static/")):
-            yield f"GET {path}?{urlencode(chosen)}"
-
-
-@pytest.mark.parametrize("name", PAGES)
-async def test_a_page_shows_a_comment_only_to_permitted_users(
-    world: World, app: ASGIApp, name: str
-) -> None:
-    there = await world.all_states(f"mug-{next(world.numbers)}")
-    method = name.partition(" ")[0]
-    found: Cells = {}
-    for who, viewer in WHO.items():
-        jwt = None if viewer is None else jwt_of(viewer.user_id, *viewer.roles)
-        async with client_of(app, jwt) as client:
-            for state, given in there.items():
-                address = Template(PAGES[name].given).substitute(given)
-                shown = (await client.request(method, address)).text
-                assert {*lists_in(shown)} <= PAGES.keys()
-                if name.endswith(LINKED):
-                    shown = "".join(re.findall(r"ld\+json[^>]*>(.*?)</script>", shown, re.DOTALL))
-                found[who, state] = given["MARK"] in shown
-    assert found == PAGES[name].cells()
 
 
 @pytest.mark.parametrize(

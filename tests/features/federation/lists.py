@@ -1,0 +1,4 @@
+"""What the subgraph adds to the lists of the core's tests."""
+
+SCHEMA_OPTIONS = {"federation": True}
+"""Arguments of ``build_schema``."""
