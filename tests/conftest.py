@@ -44,11 +44,11 @@ LONG = (
     "tests/deploy/test_permissions.py",
     "tests/server/test_deadline.py",
     "tests/dal/dynamodb/test_deadline.py",
-    "tests/dal/stream/test_lambda_handler.py",
+    "tests/features/stream_counting/test_lambda_handler.py",
     "tests/test_linear_time.py",
     "tests/integration/test_walks.py",
     "tests/dal/maintenance/test_rebuild.py",
-    "tests/dal/maintenance/test_stream_rebuild.py",
+    "tests/features/stream_counting/test_rebuild.py",
     "tests/clients/test_clients.py",
     "tests/schema/execution/test_compiled.py",
     "tests/server/local_engine/test_backup.py",
@@ -63,7 +63,7 @@ LONG = (
     "tests/server/workers/test_workers.py",
     "tests/server/workers/test_replacing.py",
     BROWSER,
-    "tests/dal/stream/test_kills.py",
+    "tests/features/stream_counting/test_kills.py",
     "tests/server/exporter/test_round_trip.py",
     "tests/schema/execution/compiled/test_same_answers.py",
     "tests/tools/bench/test_cost.py",
@@ -83,7 +83,11 @@ AMAZON = (
 )
 """The tests that ``--amazon`` runs."""
 
-BARE = ("tests/dal/dynamodb/test_wire.py", "tests/dal/stream/test_kills.py", "tests/dal/live/")
+BARE = (
+    "tests/dal/dynamodb/test_wire.py",
+    "tests/features/stream_counting/test_kills.py",
+    "tests/dal/live/",
+)
 """Tests that ``--amazon`` does not run: one compares the wire with the SDK, and the others start
 processes that connect to the engine directly."""
 

@@ -15,11 +15,11 @@ from dal.dynamodb.errors import (
     UnknownOperationError,
 )
 from dal.dynamodb.retries import retry, retry_on_conflict
-from dal.dynamodb.streams import WHOLE_IMAGES, whole_stream
 from dal.dynamodb.table import Table
 from dal.table.definition import table_definition
 from dal.table.index import EXPIRES, Index
 from dal.table.items import ABSENT, primary_key
+from features.stream_counting.streams import WHOLE_IMAGES, whole_stream
 
 ACTIVE_SECONDS = 60.0
 _CHECK_SECONDS = 1.0

@@ -36,10 +36,10 @@ from dal.dynamodb.errors import (
 from dal.dynamodb.gate import Gate
 from dal.dynamodb.instrumentation import STORE_INSTRUMENTS
 from dal.dynamodb.retries import Response, retry
-from dal.dynamodb.streams import Streams
 from dal.dynamodb.wire import EmbeddedSdk, Sdk, Service, open_wire
 from dal.table.index import QueryRequest, QueryResponse, Spend, query_all, query_arguments
 from dal.table.items import Action, Item, key_of
+from features.stream_counting.streams import Streams
 
 logger = logging.getLogger(__name__)
 

@@ -15,10 +15,10 @@ from typing import Any
 
 from dal.dynamodb.concurrency import KeyedLocks
 from dal.dynamodb.retries import retry
-from dal.dynamodb.streams import Streams
 from dal.dynamodb.table import Table
 from dal.dynamodb.wire import Service
 from dal.table.items import Item
+from features.stream_counting.streams import Streams
 from tests.amazon.clock import Clock
 from tests.amazon.credentials import Expiry
 from tests.amazon.index_lag import IndexLag

@@ -9,13 +9,13 @@ import pytest
 from dal.counts.mode import MaintenanceStore
 from dal.dynamodb.table import Table
 from dal.maintenance.rebuild import rebuild as rebuild_transactional
-from dal.maintenance.stream_rebuild import end, rebuild
 from dal.maintenance.verify import count_comments, differences
 from dal.stores import Stores
-from dal.stream.follower import caught_up, follow
+from features.stream_counting.follower import caught_up, follow
+from features.stream_counting.rebuild import end, rebuild
 from tests import oracle, recount
 from tests.amazon import Amazon, settle
-from tests.dal.stream.histories import history, write_raw
+from tests.features.stream_counting.histories import history, write_raw
 from tests.verifying import verify
 from tests.writers import ROWS, Writers, at_once, ignore, spoil
 

@@ -7,11 +7,11 @@ import pytest
 
 from dal.dynamodb import admin
 from dal.dynamodb.errors import ChangesLostError, IteratorExpiredError, ThrottledError
-from dal.dynamodb.streams import Streams
 from dal.dynamodb.table import Table
-from dal.maintenance.stream_rebuild import begin
-from dal.stream.applier import sequence_of
 from dal.table.items import primary_key
+from features.stream_counting.applier import sequence_of
+from features.stream_counting.rebuild import begin
+from features.stream_counting.streams import Streams
 from tests.amazon import Amazon
 from tests.amazon.streams import ITERATOR_SECONDS, KEPT_SECONDS
 
@@ -56,7 +56,7 @@ async def test_a_stream_has_no_shards_and_records_no_changes_while_it_is_being_e
 async def test_a_rebuild_begins_when_the_stream_is_enabled_and_has_shards(
     table: Table, amazon: Amazon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dal.maintenance.stream_rebuild._LOOK_EVERY", 0.01)
+    monkeypatch.setattr("features.stream_counting.rebuild._LOOK_EVERY", 0.01)
     amazon.streams.enabling, amazon.streams.hidden = 2, 3
     streams = amazon.client_of_streams()
     arn, before = await begin(table, streams)
@@ -163,8 +163,8 @@ async def test_the_follower_describes_a_stream_less_often_than_the_limit(
     async def sleep(seconds: float) -> None:
         amazon.clock.advance(seconds)
 
-    monkeypatch.setattr("dal.dynamodb.streams.sleep", sleep)
-    monkeypatch.setattr("dal.dynamodb.streams.monotonic", lambda: amazon.clock.now)
+    monkeypatch.setattr("features.stream_counting.streams.sleep", sleep)
+    monkeypatch.setattr("features.stream_counting.streams.monotonic", lambda: amazon.clock.now)
     arn, streams = await streamed(table, amazon)
     amazon.streams.describes = 5
     for _ in range(30):

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from dal.dynamodb.streams import Streams
 from dal.dynamodb.table import Table, TableAddress, connect_streams
+from features.stream_counting.streams import Streams
 from tests.amazon import amazon_of
 
 

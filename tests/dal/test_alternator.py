@@ -15,12 +15,12 @@ from dal.dynamodb import admin
 from dal.dynamodb.errors import NoTransactionsError
 from dal.dynamodb.table import Table, TableAddress, connect, connect_streams
 from dal.maintenance.rebuild import rebuild as rebuild_transactional
-from dal.maintenance.stream_rebuild import rebuild
 from dal.maintenance.tables import create_table, upgrade
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores
-from dal.stream.follower import follow
+from features.stream_counting.follower import follow
+from features.stream_counting.rebuild import rebuild
 from pages.addresses import comment_path
 from schema.build import build_schema
 from server.app import create_app

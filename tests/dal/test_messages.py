@@ -26,10 +26,10 @@ from dal.errors import AlreadyCommentedError, IdempotencyKeyReusedError, NotFoun
 from dal.model import OrderStatus, Organization, OrganizationUser, Roster, Ticket
 from dal.repositories import moderation, organizations
 from dal.stores import Stores
-from dal.stream.lambda_handler import apply, handler
 from dal.table.definition import refuse_outdated, table_definition
 from dal.table.errors import StoreRefusedError
 from dal.table.items import Item
+from features.stream_counting.lambda_handler import apply, handler
 from tests.dal.entities.test_idempotency import keyed
 from tests.strategies import ORDINARY, comment, order
 

@@ -15,9 +15,9 @@ from dal.counts.mode import KEY, MaintenanceMode, MaintenanceStore, OnePerPerson
 from dal.dynamodb.table import Table, connect_streams
 from dal.entities.comment import COMMENT
 from dal.stores import Stores
-from dal.stream import lambda_handler
-from dal.stream.follower import caught_up, open_follower
 from dal.table.errors import StoreRefusedError
+from features.stream_counting import lambda_handler
+from features.stream_counting.follower import caught_up, open_follower
 from schema.build import build_schema
 from server.app import create_app
 from server.auth.authenticator import Authenticator
@@ -28,10 +28,10 @@ from server.settings import Settings
 from tests import oracle
 from tests.conftest import Clients, fresh_table
 from tests.dal.maintenance import first_release
-from tests.dal.stream.histories import all_records, check_all, history, write_raw
-from tests.dal.stream.test_lambda_handler import delivered
 from tests.deploy.template import policies
 from tests.features.privacy import person
+from tests.features.stream_counting.histories import all_records, check_all, history, write_raw
+from tests.features.stream_counting.test_lambda_handler import delivered
 from tests.integration.patterns import EXAMPLES, fill
 from tests.schema.conftest import ANN, STAFF, runner
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 import yaml
 
-from dal.dynamodb.streams import WHOLE_IMAGES
 from dal.entities import INDEXES
 from dal.entities.comment import comment_key
 from dal.entities.order import order_key
 from dal.table.definition import table_definition
 from dal.table.index import EXPIRES
 from dal.table.items import Item
+from features.stream_counting.streams import WHOLE_IMAGES
 from server.option import Option, option_name
 from server.settings import Settings
 from tests.deploy.template import of_type, policies, resources, sums_up, template

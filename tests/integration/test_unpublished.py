@@ -22,7 +22,6 @@ from dal.kinds.file_kinds import COMMENTS
 from dal.kinds.item_kind import ItemKind
 from dal.maintenance.export import export_pages
 from dal.maintenance.rebuild import rebuild
-from dal.maintenance.stream_rebuild import Replay
 from dal.maintenance.tables import upgrade
 from dal.model import Comment
 from dal.model.loaded import CommentState
@@ -30,10 +29,11 @@ from dal.model.submissions import ReviewCause, Submission
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, Selection
 from dal.stores import Stores
-from dal.stream.applier import changes_of
 from dal.table.items import Item
 from dal.writes.overwrite import Outcome
 from features.analytics.exporting import refresh
+from features.stream_counting.applier import changes_of
+from features.stream_counting.rebuild import Replay
 from server.local_engine.storage import Store
 from server.settings import Settings
 from tests.dal.repositories.test_observer import Recorder
@@ -173,8 +173,8 @@ PLACES: dict[str, tuple[Check, str, Any]] = {
     "counts": (counts, "dal.writes.changes.comment_in", leaky),
     "verify": (verified, "dal.maintenance.verify.comment_in", leaky),
     "backfill": (backfilled, "dal.maintenance.rebuild.comment_in", leaky),
-    "replay": (replayed, "dal.maintenance.stream_rebuild.comment_in", leaky),
-    "stream": (applied, "dal.stream.applier.comment_in", leaky),
+    "replay": (replayed, "features.stream_counting.rebuild.comment_in", leaky),
+    "stream": (applied, "features.stream_counting.applier.comment_in", leaky),
     "live": (told, "dal.writes.changes.comment_in", leaky),
     "live, between processes": (sent_on, "dal.live.changes.comment_in", leaky),
     "id": (by_id, "dal.repositories.comments.comment_in", leaky),

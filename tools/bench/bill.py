@@ -47,9 +47,9 @@ from dal.repositories.moderation import SubmissionSelection
 from dal.repositories.orders import OrderSelection
 from dal.repositories.tickets import TicketSelection
 from dal.stores import Stores
-from dal.stream import lambda_handler
-from dal.stream.applier import Record
 from features.moderation.publication import ModeratedPublication
+from features.stream_counting import lambda_handler
+from features.stream_counting.applier import Record
 from server.errors import CommandError
 from server.local_engine.storage import open_table
 from server.settings import Settings

@@ -17,11 +17,11 @@ from dal.composition import CORRECTIONS
 from dal.counts.mode import MaintenanceMode, MaintenanceStore
 from dal.dynamodb import admin
 from dal.dynamodb.concurrency import Pace
-from dal.dynamodb.streams import latest_stream
 from dal.dynamodb.table import connect_streams
 from dal.maintenance.rebuild import rebuild as rebuild_transactional
 from dal.maintenance.verify import Difference
 from dal.maintenance.verify import verify as verify_table
+from features.stream_counting.streams import latest_stream
 from server.cli.console import console
 from server.cli.long_running import ReadUnits, long_running, scanning, writers_settled
 from server.cli.options import STORE, takes
@@ -73,11 +73,11 @@ async def rebuild(
             if wanted is MaintenanceMode.TRANSACTIONAL:
                 await rebuild_transactional(store.table, wait_for_writers, seen)
                 if latest_stream(await admin.describe(store.table)) is not None:
-                    from dal.maintenance.stream_rebuild import end  # noqa: PLC0415 - see the module's docstring
+                    from features.stream_counting.rebuild import end  # noqa: PLC0415 - see the module's docstring
 
                     await end(store.table)
             else:
-                from dal.maintenance.stream_rebuild import (  # noqa: PLC0415 - see the module's docstring
+                from features.stream_counting.rebuild import (  # noqa: PLC0415 - see the module's docstring
                     rebuild as rebuild_stream,
                 )
 
@@ -133,7 +133,7 @@ async def follow(settings: Settings) -> None:
 
 
 async def _follow(store: Store, metrics: str | None) -> None:
-    from dal.stream import follower  # noqa: PLC0415 - see the module's docstring
+    from features.stream_counting import follower  # noqa: PLC0415 - see the module's docstring
 
     if (await MaintenanceStore(store.table).read()).mode is MaintenanceMode.TRANSACTIONAL:
         raise CommandError(

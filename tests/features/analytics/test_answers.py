@@ -9,8 +9,8 @@ from dal.model import Comment
 from features.analytics.questions import Interval, MovedBy, MoversQuestion, Span, TrendQuestion
 from features.analytics.service import Analytics
 from features.analytics.store import AnalyticsStore
-from tests.dal.stream.histories import PRODUCTS, Step, history
 from tests.features.analytics import oracle
+from tests.features.stream_counting.histories import PRODUCTS, Step, history
 from tests.oracle import START
 
 EXPORTED = datetime(2026, 1, 1, tzinfo=UTC)

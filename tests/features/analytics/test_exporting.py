@@ -12,8 +12,8 @@ from features.analytics.exporting import analytics_of, refresh
 from features.analytics.questions import Interval, Span, Trend, TrendQuestion
 from server.local_engine.storage import Store
 from server.settings import Settings
-from tests.dal.stream.histories import PRODUCTS, history
 from tests.features.analytics import oracle
+from tests.features.stream_counting.histories import PRODUCTS, history
 
 
 @pytest.fixture

@@ -10,24 +10,23 @@ import pytest
 from dal.counts import deferred
 from dal.counts.mode import MaintenanceMode
 from dal.dynamodb.errors import ConflictError
-from dal.dynamodb.streams import Streams
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT, HELPFUL, comment_key
 from dal.errors import NotFoundError
 from dal.live.changes import version
-from dal.maintenance import stream_rebuild
 from dal.maintenance.rebuild import rebuild
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
 from dal.table.index import EXPIRES
+from features.stream_counting import rebuild as stream_rebuild
+from features.stream_counting.streams import Streams
 from features.votes.entity import is_counted, is_vote, vote_key
 from features.votes.folds import VOTES_A_SECOND, HelpfulFolds
 from features.votes.kind import VoteCorrection
 from features.votes.model import Vote
 from tests.dal.repositories.test_observer import Recorder
-from tests.dal.stream.histories import catch_up
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import (
     Answer,
@@ -39,6 +38,7 @@ from tests.fakes import (
     let_pass,
     refuse,
 )
+from tests.features.stream_counting.histories import catch_up
 from tests.strategies import comment
 from tests.verifying import verify
 from tests.writers import ignore

@@ -84,7 +84,7 @@ def test_in_transactional_mode_no_code_of_streams_is_imported(tmp_path: Path) ->
         "for command in (['table', 'create'], ['stats', 'rebuild'], ['stats', 'verify']):\n"
         "    arguments = [*command, '--data-dir', sys.argv[1]]\n"
         "    build(arguments)(arguments, standalone_mode=False)\n"
-        "print([name for name in sys.modules if name.startswith('dal.stream')])"
+        "print([name for name in sys.modules if name.startswith('features.stream_counting')])"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path)],

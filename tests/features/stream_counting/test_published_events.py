@@ -5,17 +5,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from dal.dynamodb.streams import Streams
 from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.entities.comment import comment_key
 from dal.model import Comment
 from dal.stores import Stores
-from tests.dal.stream.histories import all_records
+from features.stream_counting.streams import Streams
 from tests.deploy.template import load, resources
 from tests.docs.markdown import fences
 from tests.engines import ROOT
 from tests.fakes import anybody
+from tests.features.stream_counting.histories import all_records
 
 PAGE = (ROOT / "docs/events.md").read_text("utf-8")
 (EVENT,) = [json.loads(one.text) for one in fences(PAGE) if one.language == "json"]

@@ -10,16 +10,16 @@ from itertools import islice
 import pytest
 
 from dal.dynamodb import admin
-from dal.dynamodb.streams import Streams
 from dal.dynamodb.table import Table, TableAddress
-from dal.stream.checkpoints import Checkpoints, label_of
+from features.stream_counting.checkpoints import Checkpoints, label_of
+from features.stream_counting.streams import Streams
 from tests.dal.conftest import connection_of
-from tests.dal.stream.histories import catch_up, check_all, history, write_raw
-from tests.dal.stream.process import run
 from tests.engines import SECOND_IN_SOAK
+from tests.features.stream_counting.histories import catch_up, check_all, history, write_raw
+from tests.features.stream_counting.process import run
 
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["tests.dal.stream.process"])
+PROCESSES.set_forkserver_preload(["tests.features.stream_counting.process"])
 
 
 SHARE = 100

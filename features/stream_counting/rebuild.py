@@ -34,15 +34,15 @@ from dal.dynamodb import admin
 from dal.dynamodb.concurrency import batched, in_parallel
 from dal.dynamodb.errors import ConflictError, NoTableError, StoreUnavailableError
 from dal.dynamodb.scan import Progress, scan_all
-from dal.dynamodb.streams import Shard, Streams, latest_stream
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_in, is_comment
-from dal.stream.applier import Record, changes_of, sequence_of
-from dal.stream.checkpoints import Checkpoint, Checkpoints, label_of, marker
-from dal.stream.follower import FULL, Follower
 from dal.table.errors import DalError
 from dal.table.index import EXPIRES
 from dal.table.items import Item, primary_key
+from features.stream_counting.applier import Record, changes_of, sequence_of
+from features.stream_counting.checkpoints import Checkpoint, Checkpoints, label_of, marker
+from features.stream_counting.follower import FULL, Follower
+from features.stream_counting.streams import Shard, Streams, latest_stream
 
 _PAUSE = 0.2
 """Seconds between two reads of a shard, because DynamoDB allows five reads of a shard per

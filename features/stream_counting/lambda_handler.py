@@ -25,13 +25,13 @@ from dal.counts.boards import Boards
 from dal.counts.mode import MaintenanceStore
 from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.retries import retry_on_conflict
-from dal.dynamodb.streams import WHOLE_IMAGES
 from dal.dynamodb.table import Table, TableAddress, connect
-from dal.stream.applier import Change, Record, changes_of, check_mode, parts, total
-from dal.stream.checkpoints import label_of, mark
 from dal.table.errors import DalError, StoreRefusedError
 from dal.writes.changes import CountedWrite
 from dal.writes.transaction import commit
+from features.stream_counting.applier import Change, Record, changes_of, check_mode, parts, total
+from features.stream_counting.checkpoints import label_of, mark
+from features.stream_counting.streams import WHOLE_IMAGES
 
 _log = logging.getLogger(__name__)
 

@@ -12,18 +12,24 @@ from typing import Any
 import pytest
 
 from dal.dynamodb.errors import NoTableError
-from dal.dynamodb.streams import Streams
 from dal.dynamodb.table import Table
-from dal.stream import lambda_handler
-from dal.stream.applier import Record
-from dal.stream.lambda_handler import apply, handler
 from dal.table.errors import StoreRefusedError
 from dal.table.index import EXPIRES
+from features.stream_counting import lambda_handler
+from features.stream_counting.applier import Record
+from features.stream_counting.lambda_handler import apply, handler
+from features.stream_counting.streams import Streams
 from tests.dal.conftest import connection_of
-from tests.dal.stream.histories import all_records, check_all, history, made, write_raw
-from tests.dal.stream.test_applier import cut, let_pass
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import FaultyClient, client_error, lose_answer, refuse
+from tests.features.stream_counting.histories import (
+    all_records,
+    check_all,
+    history,
+    made,
+    write_raw,
+)
+from tests.features.stream_counting.test_applier import cut, let_pass
 
 ARN = "arn:aws:dynamodb:local:0:table/t/stream/2026-01-01T00:00:00.000"
 
@@ -165,7 +171,7 @@ def test_importing_it_needs_neither_network_nor_settings() -> None:
     program = (
         "import socket, json\n"
         "socket.socket.connect = None\n"
-        "from dal.stream.lambda_handler import handler\n"
+        "from features.stream_counting.lambda_handler import handler\n"
         "print(json.dumps(handler.__name__))"
     )
     environment = {"PATH": os.environ["PATH"]}

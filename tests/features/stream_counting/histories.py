@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from dal.dynamodb import admin
-from dal.dynamodb.streams import Streams
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT, comment_key
-from dal.maintenance.stream_rebuild import begin
 from dal.model import RATINGS, Comment
-from dal.stream.applier import Record
-from dal.stream.checkpoints import Checkpoints, label_of
-from dal.stream.follower import open_follower
+from features.stream_counting.applier import Record
+from features.stream_counting.checkpoints import Checkpoints, label_of
+from features.stream_counting.follower import open_follower
+from features.stream_counting.rebuild import begin
+from features.stream_counting.streams import Streams
 from tests import oracle, recount
 from tests.amazon import amazon_of, settle
 from tests.strategies import comment

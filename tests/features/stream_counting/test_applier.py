@@ -8,15 +8,21 @@ import pytest
 
 from dal.counts.mode import MaintenanceStore
 from dal.dynamodb import retries
-from dal.dynamodb.streams import Streams
 from dal.dynamodb.table import Table
-from dal.stream.applier import Applier, Record, sequence_of
-from dal.stream.checkpoints import Checkpoint, Checkpoints
 from dal.table.errors import StoreRefusedError
-from tests.dal.stream.fakes import START
-from tests.dal.stream.histories import all_records, check_all, history, made, write_raw
+from features.stream_counting.applier import Applier, Record, sequence_of
+from features.stream_counting.checkpoints import Checkpoint, Checkpoints
+from features.stream_counting.streams import Streams
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, FaultyClient, Operation, client_error, lose_answer, refuse
+from tests.features.stream_counting.fakes import START
+from tests.features.stream_counting.histories import (
+    all_records,
+    check_all,
+    history,
+    made,
+    write_raw,
+)
 
 SHARD = "shard"
 

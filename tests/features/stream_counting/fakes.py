@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from dal.dynamodb.streams import RateLimit, Streams
-from dal.stream.applier import Record, sequence_of
+from features.stream_counting.applier import Record, sequence_of
+from features.stream_counting.streams import RateLimit, Streams
 from tests.fakes import client_error
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

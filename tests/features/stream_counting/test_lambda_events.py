@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from dal.dynamodb.table import Table
-from dal.stream.applier import Record
-from dal.stream.lambda_handler import apply, handler
 from dal.table.errors import StoreRefusedError
+from features.stream_counting.applier import Record
+from features.stream_counting.lambda_handler import apply, handler
 from tests import recount
 from tests.fakes import FaultyClient
 

@@ -13,13 +13,13 @@ from dal.counts.counts import StatisticsKey
 from dal.counts.mode import MaintenanceMode, MaintenanceStore
 from dal.dynamodb import admin
 from dal.dynamodb.errors import ChangesLostError, StoreUnavailableError
-from dal.dynamodb.streams import Streams
 from dal.dynamodb.table import Table
 from dal.repositories.comments import CommentRepository
 from dal.stores import Stores
-from dal.stream.applier import Applier
-from dal.stream.checkpoints import Checkpoint, Checkpoints, label_of
-from dal.stream.follower import (
+from dal.table.errors import StoreRefusedError
+from features.stream_counting.applier import Applier
+from features.stream_counting.checkpoints import Checkpoint, Checkpoints, label_of
+from features.stream_counting.follower import (
     LISTING,
     RETENTION,
     SKIPPING,
@@ -28,11 +28,13 @@ from dal.stream.follower import (
     follow,
     open_follower,
 )
-from dal.table.errors import StoreRefusedError
+from features.stream_counting.streams import Streams
 from tests import recount
 from tests.amazon import settle
-from tests.dal.stream.fakes import START, FakeShard, FakeStreams, shard_of
-from tests.dal.stream.histories import (
+from tests.engines import SECOND_IN_SOAK
+from tests.fakes import Answer, FaultyClient, Operation, client_error, refuse
+from tests.features.stream_counting.fakes import START, FakeShard, FakeStreams, shard_of
+from tests.features.stream_counting.histories import (
     PRODUCTS,
     Step,
     begin_counting,
@@ -42,8 +44,6 @@ from tests.dal.stream.histories import (
     made,
     write_raw,
 )
-from tests.engines import SECOND_IN_SOAK
-from tests.fakes import Answer, FaultyClient, Operation, client_error, refuse
 from tests.strategies import comment
 
 

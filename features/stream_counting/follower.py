@@ -27,11 +27,11 @@ from dal.dynamodb.errors import (
 )
 from dal.dynamodb.instrumentation import FOLLOWER_INSTRUMENTS
 from dal.dynamodb.responses import CHANGES_LOST
-from dal.dynamodb.streams import Streams
 from dal.dynamodb.table import Table
-from dal.stream.applier import Applier, Record, made_at, sequence_of
-from dal.stream.checkpoints import Checkpoint, Checkpoints, label_of
 from dal.table.errors import StoreRefusedError
+from features.stream_counting.applier import Applier, Record, made_at, sequence_of
+from features.stream_counting.checkpoints import Checkpoint, Checkpoints, label_of
+from features.stream_counting.streams import Streams
 
 RETENTION = timedelta(hours=23)
 """The age up to which all records are certainly still in the stream. DynamoDB keeps records for 24

@@ -1,11 +1,11 @@
-"""A follower in a separate process, which ``tests.dal.stream.test_kills`` starts and kills."""
+"""A follower in a separate process, which ``test_kills`` starts and kills."""
 
 import asyncio
 from multiprocessing.connection import Connection as Pipe
 
 from dal.dynamodb.table import TableAddress, connect, connect_streams
-from dal.stream import follower as following
-from dal.stream.follower import follow, open_follower
+from features.stream_counting import follower as following
+from features.stream_counting.follower import follow, open_follower
 
 
 def run(connection: TableAddress, ready: Pipe) -> None:

@@ -3,11 +3,11 @@
 import pytest
 
 from dal.counts.mode import MaintenanceMode, MaintenanceStore
-from dal.dynamodb.streams import Streams
 from dal.dynamodb.table import Table
-from dal.stream.checkpoints import Checkpoints
-from tests.dal.stream.fakes import START
-from tests.dal.stream.histories import begin_counting, one_shard
+from features.stream_counting.checkpoints import Checkpoints
+from features.stream_counting.streams import Streams
+from tests.features.stream_counting.fakes import START
+from tests.features.stream_counting.histories import begin_counting, one_shard
 
 
 @pytest.fixture

@@ -11,17 +11,23 @@ from typing import Any
 
 import pytest
 
-import dal.maintenance.stream_rebuild
+import features.stream_counting.rebuild
 from dal.counts.counts import RatingCounts, StatisticsKey, deltas
 from dal.counts.mode import MaintenanceMode, MaintenanceStore
 from dal.dynamodb import admin
 from dal.dynamodb.errors import ConflictError, StoreUnavailableError
-from dal.dynamodb.streams import Shard, Streams, latest_stream
 from dal.dynamodb.table import Table, connect_streams
 from dal.entities import idempotency
 from dal.entities.comment import COMMENT, comment_key
 from dal.maintenance.rebuild import rebuild as rebuild_transactional
-from dal.maintenance.stream_rebuild import (
+from dal.stores import Stores
+from dal.table.errors import StoreRefusedError
+from dal.table.items import Item, key_of
+from features.stream_counting.applier import Record, changes_of, sequence_of
+from features.stream_counting.checkpoints import Checkpoint
+from features.stream_counting.follower import Follower, caught_up, open_follower
+from features.stream_counting.lambda_handler import apply
+from features.stream_counting.rebuild import (
     CANARIES_PER_SHARD,
     Canaries,
     Replay,
@@ -30,17 +36,12 @@ from dal.maintenance.stream_rebuild import (
     is_canary,
     rebuild,
 )
-from dal.stores import Stores
-from dal.stream.applier import Record, changes_of, sequence_of
-from dal.stream.checkpoints import Checkpoint
-from dal.stream.follower import Follower, caught_up, open_follower
-from dal.stream.lambda_handler import apply
-from dal.table.errors import StoreRefusedError
-from dal.table.items import Item, key_of
+from features.stream_counting.streams import Shard, Streams, latest_stream
 from tests.amazon import settle
 from tests.dal.conftest import connection_of
-from tests.dal.stream.fakes import START, FakeStreams, shard_of
-from tests.dal.stream.histories import (
+from tests.engines import SECOND_IN_SOAK
+from tests.features.stream_counting.fakes import START, FakeStreams, shard_of
+from tests.features.stream_counting.histories import (
     all_records,
     catch_up,
     check_all,
@@ -49,8 +50,7 @@ from tests.dal.stream.histories import (
     one_shard,
     write_raw,
 )
-from tests.dal.stream.test_lambda_handler import delivered
-from tests.engines import SECOND_IN_SOAK
+from tests.features.stream_counting.test_lambda_handler import delivered
 from tests.strategies import ORDINARY, comment
 from tests.verifying import verify
 from tests.writers import ROWS, Engine, Killed, Writers, at_once, ignore, spoil
@@ -112,7 +112,7 @@ async def test_a_rebuild_whose_mode_another_command_changed_leaves_the_counters(
 ) -> None:
     await Stores(table).comments.put_many(ROWS[:20])
     await spoil(table, seed=1)
-    store, catch_up_first = MaintenanceStore(table), dal.maintenance.stream_rebuild._catch_up
+    store, catch_up_first = MaintenanceStore(table), features.stream_counting.rebuild._catch_up
 
     async def counters() -> list[Item]:
         items = (await table.scan(0, 1, None)).items
@@ -123,7 +123,7 @@ async def test_a_rebuild_whose_mode_another_command_changed_leaves_the_counters(
         now = await store.read()
         await store.announce(now, generation=now.generation + 1)
 
-    monkeypatch.setattr(dal.maintenance.stream_rebuild, "_catch_up", overtaken)
+    monkeypatch.setattr(features.stream_counting.rebuild, "_catch_up", overtaken)
     before = await counters()
     with pytest.raises(ConflictError, match="maintenance mode"):
         await rebuild(table, streams_of_table, at_once, ignore)
@@ -191,7 +191,7 @@ async def test_the_lambda_function_continues_from_the_start_of_the_stream(
         kept.extend(before)
         return arn, before
 
-    monkeypatch.setattr("dal.maintenance.stream_rebuild.begin", noted)
+    monkeypatch.setattr("features.stream_counting.rebuild.begin", noted)
     one_shard(each_table)
     async with foreign(each_table, 2):
         await rebuild(each_table, streams, at_once, ignore)

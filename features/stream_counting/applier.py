@@ -19,10 +19,10 @@ from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.retries import retry_on_conflict
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_in, is_comment
-from dal.stream.checkpoints import Checkpoint, Checkpoints
 from dal.table.errors import StoreRefusedError
 from dal.writes.changes import CountedWrite, fitting
 from dal.writes.transaction import commit
+from features.stream_counting.checkpoints import Checkpoint, Checkpoints
 
 NOT_STREAM_MODE = (
     "At present, this table's stream does not change its counters: run `marginalia stats rebuild "
