@@ -7,7 +7,9 @@ from typing import Any
 
 from dal.catalogue import ACCESS_PATTERNS as CORE_PATTERNS
 from dal.counts.boards import BoardCorrection
-from dal.dynamodb.table import Table
+from dal.counts.mode import MaintenanceMode, WaitForWriters
+from dal.dynamodb.scan import Progress
+from dal.dynamodb.table import Table, TableAddress
 from dal.entities.comment import is_comment
 from dal.entities.commented import NAMED
 from dal.entities.order import ORDER, is_order
@@ -23,9 +25,11 @@ from dal.entities.submission import stored
 from dal.entities.ticket import TICKET, is_ticket
 from dal.kinds import file_kinds
 from dal.kinds.correction import Correction
+from dal.kinds.counting_mode import CountingMode
 from dal.kinds.item_kind import FileKind, ItemKind
 from dal.maintenance.commented_marking import Names
 from dal.maintenance.leftovers import Leftovers
+from dal.maintenance.rebuild import rebuild
 from dal.model import Comment
 from dal.repositories import erasures
 from dal.repositories.users import decode_profile, is_profile
@@ -36,6 +40,7 @@ from dal.table.key_parts import unescape
 from features.groups import kind as groups
 from features.moderation import kind as moderation
 from features.privacy import kind as privacy
+from features.stream_counting import kind as stream_counting
 from features.votes import kind as votes
 
 ACCESS_PATTERNS = (*CORE_PATTERNS, *groups.PATTERNS, *moderation.PATTERNS, *votes.PATTERNS)
@@ -89,9 +94,7 @@ _BLOCK = ItemKind(
 )
 """The standing of a user whom another user has blocked as a moderator."""
 
-_NAMELESS = re.compile(
-    "(PRODUCT|ORG|RECOUNT|UPGRADE|STREAM|EVENT|CANARY|MARKER)#|(COUNTING|DOCUMENTS)$|COMMENTED(#|$)"
-)
+_NAMELESS = re.compile("(PRODUCT|ORG|RECOUNT|UPGRADE|MARKER)#|(COUNTING|DOCUMENTS)$|COMMENTED(#|$)")
 """Matches the partition keys of all further items that never name a user."""
 
 KINDS: Sequence[ItemKind] = (
@@ -161,6 +164,7 @@ KINDS: Sequence[ItemKind] = (
     ),
     groups.KIND,
     privacy.KIND,
+    stream_counting.KIND,
     ItemKind(holds=lambda item: _NAMELESS.match(item["PK"]["S"]) is not None),
 )
 """All kinds of items, in the order of files and of personal data."""
@@ -169,3 +173,25 @@ FILE_KINDS: Mapping[str, FileKind[Any]] = {
     kind.file.name: kind.file for kind in KINDS if kind.file is not None
 }
 """All kinds of files by name."""
+
+
+async def _rebuild(
+    table: Table, _: TableAddress, wait_for_writers: WaitForWriters, progress: Progress
+) -> None:
+    await rebuild(table, wait_for_writers, progress)
+
+
+COUNTING_MODES: Mapping[str, CountingMode] = {
+    one.mode: one
+    for one in (
+        CountingMode(
+            mode=MaintenanceMode.TRANSACTIONAL,
+            explained="the servers' own writes.",
+            updated="the servers' own writes update them",
+            if_wrong="run `marginalia stats rebuild`, which is safe while servers run.",
+            rebuild=_rebuild,
+        ),
+        stream_counting.MODE,
+    )
+}
+"""What changes the counters, by the name of the maintenance mode."""

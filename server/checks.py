@@ -270,12 +270,12 @@ async def counts(table: Table) -> Finding:
     if not state.counts_in_writes:
         if not state.counted:
             return warning(
-                "counts", "there are no counts: run `marginalia stats rebuild --mode stream`."
+                "counts",
+                f"there are no counts: run `marginalia stats rebuild --mode {state.mode}`.",
             )
-        return ok(
-            "counts",
-            "`marginalia stats follow` or the Lambda function updates them, and must always run.",
-        )
+        from dal.composition import COUNTING_MODES  # noqa: PLC0415 - a server does not need them
+
+        return ok("counts", f"{COUNTING_MODES[state.mode].updated}, and must always run.")
     if not state.complete:
         return warning("counts", "not all comments are counted: run `marginalia stats rebuild`.")
     return ok("counts", "they include all comments. Each write of a server updates them.")

@@ -113,11 +113,6 @@ class Maintenance:
         return self.rebuilding and self.counts_in_writes
 
     @property
-    def applies_stream(self) -> bool:
-        """Whether a follower applies the table's stream to the counters."""
-        return not self.counts_in_writes and not self.rebuilding
-
-    @property
     def counted(self) -> bool:
         """Whether the table has counters. In mode *stream*, only a rebuild creates them."""
         return self.counts_in_writes or self.counted_table != ""

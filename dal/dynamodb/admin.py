@@ -1,4 +1,4 @@
-"""Creates and describes the table, switches its time to live (TTL) on, and its stream on or off."""
+"""Creates and describes the table, and switches its time to live (TTL) on."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,17 +9,15 @@ from typing import Any
 
 from dal.dynamodb.errors import (
     AlreadyExistsError,
-    ConflictError,
     NoTableError,
     StoreUnavailableError,
     UnknownOperationError,
 )
-from dal.dynamodb.retries import retry, retry_on_conflict
+from dal.dynamodb.retries import retry
 from dal.dynamodb.table import Table
 from dal.table.definition import table_definition
 from dal.table.index import EXPIRES, Index
 from dal.table.items import ABSENT, primary_key
-from features.stream_counting.streams import WHOLE_IMAGES, whole_stream
 
 ACTIVE_SECONDS = 60.0
 _CHECK_SECONDS = 1.0
@@ -33,7 +31,7 @@ async def create(table: Table, indexes: Sequence[Index]) -> bool:
         created = True
     except AlreadyExistsError:
         created = False
-    await _active(table)
+    await wait_until_active(table)
     return created
 
 
@@ -79,54 +77,7 @@ async def describe(table: Table) -> dict[str, Any]:
     return description
 
 
-async def stream(table: Table) -> str | None:
-    """Return the ARN of the table's stream; None if the stream is off.
-
-    Raise StoreRefusedError if the stream's records do not contain both images (see
-    ``whole_stream``).
-    """
-    return whole_stream(await describe(table))
-
-
-async def renew_stream(table: Table) -> str:
-    """Switch the table's stream on. If it is on already, switch it off first.
-
-    Return the ARN of the new stream. The stream's first record is the first change after this call.
-    On the embedded engine, the new stream begins with the records of the previous stream instead.
-    """
-    if await stream(table) is not None:
-        await end_stream(table)
-    # Take the ARN from UpdateTable's response, because DescribeTable may return the previous stream
-    # for a while.
-    return str((await _switch_stream(table, WHOLE_IMAGES))["LatestStreamArn"])
-
-
-async def end_stream(table: Table) -> None:
-    """Switch the table's stream off."""
-    await _switch_stream(table, {"StreamEnabled": False})
-
-
-async def _switch_stream(table: Table, specification: dict[str, Any]) -> dict[str, Any]:
-    """Change the stream's settings; return the table from UpdateTable's response."""
-
-    async def attempt() -> dict[str, Any]:
-        try:
-            return await table.call("update_table", StreamSpecification=specification)
-        except AlreadyExistsError:
-            # ResourceInUseException: another update of the table is in progress. Retry until it
-            # ends.
-            raise ConflictError(
-                f"The table {table.name} is being changed: wait until it is active, then run the "
-                "same command again."
-            ) from None
-
-    response = await retry_on_conflict(attempt, ACTIVE_SECONDS)
-    await _active(table)
-    changed: dict[str, Any] = response["TableDescription"]
-    return changed
-
-
-async def _active(table: Table) -> None:
+async def wait_until_active(table: Table) -> None:
     """Wait until the table is active. Raise StoreUnavailableError after ACTIVE_SECONDS."""
     end = monotonic() + ACTIVE_SECONDS
     while True:

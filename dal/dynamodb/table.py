@@ -39,7 +39,6 @@ from dal.dynamodb.retries import Response, retry
 from dal.dynamodb.wire import EmbeddedSdk, Sdk, Service, open_wire
 from dal.table.index import QueryRequest, QueryResponse, Spend, query_all, query_arguments
 from dal.table.items import Action, Item, key_of
-from features.stream_counting.streams import Streams
 
 logger = logging.getLogger(__name__)
 
@@ -401,19 +400,19 @@ def _capacity(response: dict[str, Any]) -> float:
 
 
 @asynccontextmanager
-async def connect_streams(address: TableAddress) -> AsyncIterator[Streams]:
-    """Open a client of DynamoDB Streams, with the deadlines, retries and errors of ``Table``."""
-    # botocore's validation is off, because it rejects the embedded engine's shard ids and sequence
-    # numbers as too short.
-    async with _open_sdk(
-        "dynamodbstreams",
-        address.endpoint_url,
-        embedded=address.embedded,
-        parameter_validation=False,
-    ) as sdk:
+async def open_service(
+    service: str, address: TableAddress, **settings: Any
+) -> AsyncIterator[Callable[..., Awaitable[dict[str, Any]]]]:
+    """Open a client of another AWS service, with the deadlines, retries and errors of ``Table``.
+
+    Yield a function that sends an operation. Its first argument is the operation's name. The
+    keyword arguments are the operation's arguments.
+    """
+    opening = _open_sdk(service, address.endpoint_url, embedded=address.embedded, **settings)
+    async with opening as sdk:
         once = Table(sdk, address.table).once
 
         async def call(operation: str, **arguments: Any) -> dict[str, Any]:
             return await retry(partial(once, operation, **arguments), operation)
 
-        yield Streams(call)
+        yield call

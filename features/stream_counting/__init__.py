@@ -1,1 +1,11 @@
-"""Keeps counts of comments by reading the table's stream, so that other programs can write too."""
+"""Counting by the table's stream: the maintenance mode *stream*, for tables of several programs.
+
+A follower (``stats follow``) or a Lambda function reads the stream and changes the counters of
+comments. Writes of the servers then change no counters, as the core's ``Maintenance`` tells them.
+
+Items: ``STREAM#<stream>`` / ``SHARD#<shard>`` and ``WATERMARK`` (checkpoints),
+``EVENT#<stream>#<event>`` (applied records), and ``CANARY#…`` during a rebuild.
+
+Composition: ``dal.composition`` (kind of items, counting mode), ``server.cli.main``
+(``stats follow``).
+"""

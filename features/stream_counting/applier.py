@@ -158,5 +158,5 @@ class Applier(Checkpoints):
 
 def check_mode(now: Maintenance) -> None:
     """Raise StoreRefusedError unless the maintenance mode is stream and no rebuild is running."""
-    if not now.applies_stream:
+    if now.counts_in_writes or now.rebuilding:
         raise StoreRefusedError(NOT_STREAM_MODE)

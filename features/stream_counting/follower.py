@@ -9,6 +9,7 @@ applied. The follower stores its progress in the table, so it may be killed at a
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from time import monotonic
@@ -25,13 +26,12 @@ from dal.dynamodb.errors import (
     StoreUnavailableError,
     ThrottledError,
 )
-from dal.dynamodb.instrumentation import FOLLOWER_INSTRUMENTS
 from dal.dynamodb.responses import CHANGES_LOST
 from dal.dynamodb.table import Table
 from dal.table.errors import StoreRefusedError
 from features.stream_counting.applier import Applier, Record, made_at, sequence_of
 from features.stream_counting.checkpoints import Checkpoint, Checkpoints, label_of
-from features.stream_counting.streams import Streams
+from features.stream_counting.streams import Streams, stream_of
 
 RETENTION = timedelta(hours=23)
 """The age up to which all records are certainly still in the stream. DynamoDB keeps records for 24
@@ -101,6 +101,28 @@ class Sink(Protocol):
         """Store a later watermark."""
 
 
+class FollowerInstruments(Protocol):
+    """Observes a follower, for metrics."""
+
+    def applied(self, made: datetime | None, now: datetime) -> None:
+        """Report that records of a shard were applied.
+
+        ``made`` is the time of the last record's change; None if it is unknown.
+        """
+
+    def round(self, now: datetime, *, unread: bool) -> None:
+        """Report that the follower has read all shards once.
+
+        ``unread`` is True if a shard may have unread records.
+        """
+
+
+FOLLOWER_INSTRUMENTS: ContextVar[FollowerInstruments | None] = ContextVar(
+    "follower_instruments", default=None
+)
+"""The object that receives the follower's reports. With None, nothing is reported."""
+
+
 @dataclass(slots=True)
 class _ShardReader:
     """The follower's position in an open shard: the shard's checkpoint and the next iterator."""
@@ -163,7 +185,7 @@ async def open_follower(
     Raises StoreRefusedError if the stream is off, or if its records do not contain the item before
     and after the change. ``boards`` receives the products that must move on leaderboards.
     """
-    arn = await admin.stream(table)
+    arn = await stream_of(table)
     if arn is None:
         raise StoreRefusedError(NOT_BEGUN)
     applier = Applier(table, label_of(arn), MaintenanceStore(table), boards)
@@ -175,7 +197,7 @@ async def caught_up(table: Table) -> datetime:
 
     Raises StoreRefusedError if the table has no stream, or if the stream has no watermark.
     """
-    arn = await admin.stream(table)
+    arn = await stream_of(table)
     reached = arn and await Checkpoints(table, label_of(arn)).watermark()
     if not reached:
         raise StoreRefusedError(NOT_BEGUN)

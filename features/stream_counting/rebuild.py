@@ -42,7 +42,7 @@ from dal.table.items import Item, primary_key
 from features.stream_counting.applier import Record, changes_of, sequence_of
 from features.stream_counting.checkpoints import Checkpoint, Checkpoints, label_of, marker
 from features.stream_counting.follower import FULL, Follower
-from features.stream_counting.streams import Shard, Streams, latest_stream
+from features.stream_counting.streams import Shard, Streams, end_stream, latest_stream, renew_stream
 
 _PAUSE = 0.2
 """Seconds between two reads of a shard, because DynamoDB allows five reads of a shard per
@@ -74,7 +74,7 @@ async def rebuild(
     store = MaintenanceStore(table)
     read = await store.read()
     check_alone(read, replace(read, rebuilding=True))
-    if read.mode is MaintenanceMode.TRANSACTIONAL:
+    if read.counts_in_writes:
         # Writes will soon stop changing the counters. After that, a list with a count of zero may
         # contain comments. So announce first that pages must not trust the counts.
         read = await store.announce(read, complete=False)
@@ -117,7 +117,7 @@ async def begin(table: Table, streams: Streams) -> tuple[str, list[Checkpoint]]:
     ends when it has read that stream. Raises StoreUnavailableError if the new stream is not active
     after a minute.
     """
-    arn, end = await admin.renew_stream(table), monotonic() + admin.ACTIVE_SECONDS
+    arn, end = await renew_stream(table), monotonic() + admin.ACTIVE_SECONDS
     shards: Sequence[Shard] = []
     while not shards:
         if monotonic() >= end:
@@ -166,7 +166,7 @@ async def end(table: Table) -> None:
     """
     arn = latest_stream(await admin.describe(table))
     if arn is not None and await Checkpoints(table, label_of(arn)).watermark() is not None:
-        await admin.end_stream(table)
+        await end_stream(table)
 
 
 async def _catch_up(table: Table, streams: Streams, arn: str, replay: "Replay") -> None:

@@ -1,4 +1,4 @@
-"""DynamoDB Streams: the shards of a table's stream of changes, and the records of each shard.
+"""DynamoDB Streams: a table's stream of changes, its shards, and the records of each shard.
 
 The records of a shard are in the order of the changes. After a shard is closed, new records are in
 its child shards. Records expire after a day.
@@ -6,13 +6,18 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html
 """
 
 from asyncio import sleep
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from time import monotonic
 from typing import Any, TypeAlias
 
+from dal.dynamodb import admin
+from dal.dynamodb.errors import AlreadyExistsError, ConflictError
+from dal.dynamodb.retries import retry_on_conflict
+from dal.dynamodb.table import Table, TableAddress, open_service
 from dal.table.errors import StoreRefusedError
 
 WHOLE_IMAGES = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
@@ -38,20 +43,59 @@ def latest_stream(table: Mapping[str, Any]) -> str | None:
     return str(table["LatestStreamArn"]) if specification.get("StreamEnabled") else None
 
 
-def whole_stream(table: Mapping[str, Any]) -> str | None:
-    """Return the ARN of the table's stream; None if it is off.
+async def stream_of(table: Table) -> str | None:
+    """Return the ARN of the table's stream; None if the stream is off.
 
     Raise StoreRefusedError if the stream's records do not contain both images: the item before and
     after the change.
     """
-    arn = latest_stream(table)
-    if arn is not None and table["StreamSpecification"] != WHOLE_IMAGES:
+    description = await admin.describe(table)
+    arn = latest_stream(description)
+    if arn is not None and description["StreamSpecification"] != WHOLE_IMAGES:
         raise StoreRefusedError(
-            f"The stream of {table['TableName']} lacks images of changed items: switch the stream "
+            f"The stream of {table.name} lacks images of changed items: switch the stream "
             f"off, then on with {WHOLE_IMAGES['StreamViewType']}, then run `marginalia stats "
             "rebuild`."
         )
     return arn
+
+
+async def renew_stream(table: Table) -> str:
+    """Switch the table's stream on. If it is on already, switch it off first.
+
+    Return the ARN of the new stream. The stream's first record is the first change after this call.
+    On the embedded engine, the new stream begins with the records of the previous stream instead.
+    """
+    if await stream_of(table) is not None:
+        await end_stream(table)
+    # Take the ARN from UpdateTable's response, because DescribeTable may return the previous stream
+    # for a while.
+    return str((await _switch_stream(table, WHOLE_IMAGES))["LatestStreamArn"])
+
+
+async def end_stream(table: Table) -> None:
+    """Switch the table's stream off."""
+    await _switch_stream(table, {"StreamEnabled": False})
+
+
+async def _switch_stream(table: Table, specification: dict[str, Any]) -> dict[str, Any]:
+    """Change the stream's settings; return the table from UpdateTable's response."""
+
+    async def attempt() -> dict[str, Any]:
+        try:
+            return await table.call("update_table", StreamSpecification=specification)
+        except AlreadyExistsError:
+            # ResourceInUseException: another update of the table is in progress. Retry until it
+            # ends.
+            raise ConflictError(
+                f"The table {table.name} is being changed: wait until it is active, then run the "
+                "same command again."
+            ) from None
+
+    response = await retry_on_conflict(attempt, admin.ACTIVE_SECONDS)
+    await admin.wait_until_active(table)
+    changed: dict[str, Any] = response["TableDescription"]
+    return changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,3 +216,12 @@ class Streams:
         if date is not None:
             self._ahead = parsedate_to_datetime(date) - datetime.now(UTC)
         return response
+
+
+@asynccontextmanager
+async def connect_streams(address: TableAddress) -> AsyncIterator[Streams]:
+    """Open a client of DynamoDB Streams at the table's endpoint."""
+    # botocore's validation is off, because it rejects the embedded engine's shard ids and sequence
+    # numbers as too short.
+    async with open_service("dynamodbstreams", address, parameter_validation=False) as call:
+        yield Streams(call)

@@ -81,7 +81,7 @@ COMMANDS = {
         "server.cli.commands.stats",
         "Rebuild or verify the statistics, or update them from the table's stream.",
         "marginalia stats verify",
-        ("rebuild", "verify", "follow"),
+        ("rebuild", "verify", "features.stream_counting.commands.follow"),
     ),
     "user": Command(
         "server.cli.commands.user",

@@ -14,15 +14,11 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from dal.dynamodb.instrumentation import FOLLOWER_INSTRUMENTS, STORE_INSTRUMENTS
 from server.errors import CommandError, installing
-from server.observability.observation import Observation
 from server.settings import Settings
 
 if TYPE_CHECKING:  # an extra
     from prometheus_client import Metric
-
-    from server.observability.metrics import Metrics
 
 DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
 """The environment variable with the directory where ``prometheus_client`` keeps the values of all
@@ -103,36 +99,3 @@ class _Processes:
         collector = multiprocess.MultiProcessCollector(None, self._directory)  # type: ignore[no-untyped-call]
         found: Iterable[Metric] = collector.collect()  # type: ignore[no-untyped-call]
         return found
-
-
-@contextmanager
-def followed(settings: Settings) -> Iterator[str | None]:
-    """Serve the metrics of ``stats follow`` in the ``with`` block, if the settings enable them.
-
-    Yield the URL, or None.
-    """
-    check_packages(settings)
-    with exposed(settings) as url:
-        if url is None:
-            yield None
-            return
-        from server.observability.metrics import Metrics  # noqa: PLC0415 - an extra
-
-        with following(Metrics()):
-            yield url
-
-
-@contextmanager
-def following(metrics: "Metrics") -> Iterator[None]:
-    """Measure ``stats follow`` in the ``with`` block: its progress and its requests to DynamoDB."""
-    from server.observability.metrics import FollowerMetrics  # noqa: PLC0415 - an extra
-
-    observation = Observation(metrics)
-    store = STORE_INSTRUMENTS.set(observation)
-    follower = FOLLOWER_INSTRUMENTS.set(FollowerMetrics(metrics, observation.write))
-    try:
-        yield
-    finally:
-        FOLLOWER_INSTRUMENTS.reset(follower)
-        STORE_INSTRUMENTS.reset(store)
-        observation.write()

@@ -1,14 +1,13 @@
 """The metrics of one process. Each metric is shown on the dashboard or used in an alert.
 
 ``prometheus_client`` keeps each value in a file of the directory ``PROMETHEUS_MULTIPROC_DIR``, and
-``exposition`` adds up the files of all processes. Only servers and ``marginalia stats follow``
-import this module, and only if their metrics are on.
+``exposition`` adds up the files of all processes. A process imports this module only if its metrics
+are on.
 """
 
 import asyncio
 import time
 from collections.abc import Callable
-from datetime import datetime
 from typing import Protocol, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -180,45 +179,4 @@ class StateSampler:
         refused = self._load.refused
         self._metrics.http_requests["refused", "503"].inc(refused - self._refused)
         self._refused = refused
-        self._write()
-
-
-class FollowerMetrics:
-    """The metrics of ``stats follow``, which reads the shards of the table's stream.
-
-    Implements ``FollowerInstruments``. After the follower has read all shards once (a round), this
-    object calls ``write``, which adds the counts of requests to DynamoDB to the metrics.
-    """
-
-    def __init__(self, metrics: Metrics, write: Callable[[], None]) -> None:
-        self._write = write
-        self._behind: float | None = None
-        """The lag of the slowest shard in this round: the age, in seconds, of its newest record
-        when the follower applied this record. None if no record was applied."""
-        self._counted_until = Gauge(
-            "marginalia_follower_counted_until_timestamp_seconds",
-            "The time up to which `stats follow` has counted all changes, in Unix time.",
-            registry=metrics.registry,
-            multiprocess_mode="livemax",
-        )
-
-    def applied(self, made: datetime | None, now: datetime) -> None:
-        """Update the lag of the slowest shard after records of a shard were applied.
-
-        ``made`` is the time of the newest applied record. If it is None, the lag does not change.
-        """
-        if made is not None:
-            self._behind = max(self._behind or 0.0, (now - made).total_seconds())
-
-    def round(self, now: datetime, *, unread: bool) -> None:
-        """Set the time up to which all changes are counted.
-
-        If ``unread`` is true, a shard may have unread records. The time is then ``now`` minus the
-        lag of the slowest shard, or stays the same if no record was applied. Otherwise it is
-        ``now``.
-        """
-        behind = self._behind if unread else 0.0
-        if behind is not None:
-            self._counted_until.set(now.timestamp() - behind)
-        self._behind = None
         self._write()

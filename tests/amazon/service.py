@@ -14,11 +14,9 @@ from functools import partial
 from typing import Any
 
 from dal.dynamodb.concurrency import KeyedLocks
-from dal.dynamodb.retries import retry
 from dal.dynamodb.table import Table
 from dal.dynamodb.wire import Service
 from dal.table.items import Item
-from features.stream_counting.streams import Streams
 from tests.amazon.clock import Clock
 from tests.amazon.credentials import Expiry
 from tests.amazon.index_lag import IndexLag
@@ -82,15 +80,8 @@ class Amazon:
         amazon.settles_when_quiet = settles_when_quiet
         return amazon
 
-    def client_of_streams(self) -> Streams:
-        """Return a client of the fake streams, like ``connect_streams``."""
-
-        async def call(operation: str, **arguments: Any) -> Answer:
-            return await retry(partial(self._of_streams, operation, arguments), operation)
-
-        return Streams(call)
-
-    async def _of_streams(self, operation: str, arguments: Answer) -> Answer:
+    async def call_streams(self, operation: str, arguments: Answer) -> Answer:
+        """Execute an operation of DynamoDB Streams once."""
         self._began()
         return await self.streams.call(operation, **arguments)
 

@@ -13,14 +13,12 @@ from starlette.types import ASGIApp
 from dal.counts.mode import MaintenanceMode, MaintenanceStore
 from dal.dynamodb import admin
 from dal.dynamodb.errors import NoTransactionsError
-from dal.dynamodb.table import Table, TableAddress, connect, connect_streams
-from dal.maintenance.rebuild import rebuild as rebuild_transactional
+from dal.dynamodb.table import Table, TableAddress, connect
+from dal.maintenance.rebuild import rebuild
 from dal.maintenance.tables import create_table, upgrade
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores
-from features.stream_counting.follower import follow
-from features.stream_counting.rebuild import rebuild
 from pages.addresses import comment_path
 from schema.build import build_schema
 from server.app import create_app
@@ -141,30 +139,26 @@ def _app(table: Table, *, explain: bool = False) -> ASGIApp:
 
 
 async def test_an_operation_that_needs_transactions_is_refused_before_it_changes_anything(
-    each_table: Table, address: TableAddress
+    each_table: Table,
 ) -> None:
     before = await MaintenanceStore(each_table).read()
     puts = [{"Put": {"Item": {"PK": {"S": "a"}, "SK": {"S": one}}}} for one in "ab"]
-    async with connect_streams(address) as streams:
-        for refused in (
-            each_table.write(puts),
-            rebuild_transactional(each_table, at_once, ignore),
-            rebuild(each_table, streams, at_once, ignore),
-            follow(each_table, streams),
-            upgrade(
-                each_table,
-                index_progress=lambda *_: None,
-                scan_progress=ignore,
-                wait_for_writers=at_once,
-            ),
+    for refused in (
+        each_table.write(puts),
+        rebuild(each_table, at_once, ignore),
+        upgrade(
+            each_table,
+            index_progress=lambda *_: None,
+            scan_progress=ignore,
+            wait_for_writers=at_once,
+        ),
+    ):
+        with pytest.raises(
+            NoTransactionsError, match=r"lacks transactions .*`marginalia table create`"
         ):
-            with pytest.raises(
-                NoTransactionsError, match=r"lacks transactions .*`marginalia table create`"
-            ):
-                await refused
+            await refused
     assert await each_table.get({"PK": {"S": "a"}, "SK": {"S": "a"}}) is None
     assert await MaintenanceStore(each_table).read() == before
-    assert await admin.stream(each_table) is None
 
 
 async def test_a_response_without_capacity_is_refused_from_endpoints_that_report_it(

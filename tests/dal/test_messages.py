@@ -10,7 +10,7 @@ import pytest
 
 from dal import sorted_lists
 from dal.counts.mode import Maintenance, MaintenanceStore, check_alone
-from dal.dynamodb import admin, gate
+from dal.dynamodb import gate
 from dal.dynamodb.errors import (
     AlreadyExistsError,
     ConditionFailedError,
@@ -29,7 +29,6 @@ from dal.stores import Stores
 from dal.table.definition import refuse_outdated, table_definition
 from dal.table.errors import StoreRefusedError
 from dal.table.items import Item
-from features.stream_counting.lambda_handler import apply, handler
 from tests.dal.entities.test_idempotency import keyed
 from tests.strategies import ORDINARY, comment, order
 
@@ -117,14 +116,6 @@ REFUSALS: list[tuple[Callable[[], object], type[Exception], str]] = [
         "This idempotency key was used for another comment: choose a new key for a new comment.",
     ),
     (
-        lambda: handler({}, None),
-        StoreRefusedError,
-        (
-            "The event has no records of a table's stream: invoke the function through an event "
-            "source mapping."
-        ),
-    ),
-    (
         outdated,
         StoreRefusedError,
         (
@@ -156,9 +147,6 @@ class Refusing(Table):
 
     async def write(self, *_: object, **__: object) -> None:
         raise ConditionFailedError([self._failed])
-
-    async def call(self, *_: object, **__: object) -> Any:
-        raise AlreadyExistsError
 
 
 def stores(failed: int = 0, item: Item | None = None) -> Stores:
@@ -223,20 +211,6 @@ WRITES: list[tuple[Callable[[], Awaitable[object]], type[Exception], str]] = [
         ),
     ),
     (
-        lambda: admin.end_stream(Refusing()),
-        ConflictError,
-        "The table t is being changed: wait until it is active, then run the same command again.",
-    ),
-    (
-        lambda: apply(Refusing(), [{"dynamodb": {"StreamViewType": "KEYS_ONLY"}}]),
-        StoreRefusedError,
-        (
-            "The stream's records do not contain the items before and after each change: switch "
-            "the stream off, then on with NEW_AND_OLD_IMAGES, then run `marginalia stats rebuild "
-            "--mode stream`."
-        ),
-    ),
-    (
         lambda: Gate(silent).call("query"),
         StoreUnavailableError,
         "DynamoDB did not answer within 0 seconds: try again in a moment.",
@@ -251,7 +225,6 @@ async def test_a_failed_request_has_a_sentence(
     kind: type[Exception],
     sentence: str,
 ) -> None:
-    monkeypatch.setattr(admin, "ACTIVE_SECONDS", 0)
     monkeypatch.setattr(gate, "ATTEMPT_SECONDS", 0)
     with pytest.raises(kind) as caught:
         await write()

@@ -10,7 +10,8 @@ from prometheus_client import Histogram
 from prometheus_client.metrics import MetricWrapperBase
 
 from dal.dynamodb.table import Table
-from server.observability.metrics import FollowerMetrics, Load, Metrics, StateSampler
+from features.stream_counting.follower_metrics import FollowerMetrics
+from server.observability.metrics import Load, Metrics, StateSampler
 from server.observability.observation import _OUTCOMES
 from tests.engines import ROOT
 

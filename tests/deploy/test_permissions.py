@@ -12,12 +12,13 @@ import pytest
 from strawberry.relay import to_base64
 
 from dal.counts.mode import KEY, MaintenanceMode, MaintenanceStore, OnePerPerson
-from dal.dynamodb.table import Table, connect_streams
+from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
 from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
 from features.stream_counting import lambda_handler
 from features.stream_counting.follower import caught_up, open_follower
+from features.stream_counting.streams import connect_streams
 from schema.build import build_schema
 from server.app import create_app
 from server.auth.authenticator import Authenticator
@@ -30,8 +31,9 @@ from tests.conftest import Clients, fresh_table
 from tests.dal.maintenance import first_release
 from tests.deploy.template import policies
 from tests.features.privacy import person
-from tests.features.stream_counting.histories import all_records, check_all, history, write_raw
+from tests.features.stream_counting.records import all_records
 from tests.features.stream_counting.test_lambda_handler import delivered
+from tests.histories import check_all, history, write_raw
 from tests.integration.patterns import EXAMPLES, fill
 from tests.schema.conftest import ANN, STAFF, runner
 

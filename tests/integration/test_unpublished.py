@@ -7,7 +7,6 @@ submissions as comments.
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +31,6 @@ from dal.stores import Stores
 from dal.table.items import Item
 from dal.writes.overwrite import Outcome
 from features.analytics.exporting import refresh
-from features.stream_counting.applier import changes_of
-from features.stream_counting.rebuild import Replay
 from server.local_engine.storage import Store
 from server.settings import Settings
 from tests.dal.repositories.test_observer import Recorder
@@ -80,19 +77,6 @@ async def backfilled(table: Table, _: Path) -> None:
     await hold(stores)
     await rebuild(table, nobody, ignore)
     assert await Stores(table).comments.total(Selection("42")) == 1
-
-
-async def replayed(table: Table, _: Path) -> None:
-    item = await hold(Stores(table))
-    replay = Replay(datetime.now(UTC), [])
-    replay.remember(comment_key("held"), item)
-    assert replay.counts() == {}
-
-
-async def applied(table: Table, _: Path) -> None:
-    item = await hold(Stores(table))
-    images = {"Keys": comment_key("held"), "NewImage": item, "SequenceNumber": "1"}
-    assert changes_of([{"eventID": "1", "dynamodb": images}]) == []
 
 
 async def told(table: Table, _: Path) -> None:
@@ -173,8 +157,6 @@ PLACES: dict[str, tuple[Check, str, Any]] = {
     "counts": (counts, "dal.writes.changes.comment_in", leaky),
     "verify": (verified, "dal.maintenance.verify.comment_in", leaky),
     "backfill": (backfilled, "dal.maintenance.rebuild.comment_in", leaky),
-    "replay": (replayed, "features.stream_counting.rebuild.comment_in", leaky),
-    "stream": (applied, "features.stream_counting.applier.comment_in", leaky),
     "live": (told, "dal.writes.changes.comment_in", leaky),
     "live, between processes": (sent_on, "dal.live.changes.comment_in", leaky),
     "id": (by_id, "dal.repositories.comments.comment_in", leaky),

@@ -1,48 +1,31 @@
-"""``marginalia stats``: rebuilds, verifies and updates the statistics.
+"""``marginalia stats``: rebuilds and verifies the statistics."""
 
-Functions import the modules for streams only when they need them, so that other commands start
-faster.
-"""
-
-import asyncio
-import logging
-import signal
-from contextlib import suppress
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 from rich.table import Table as Grid
 
-from dal.composition import CORRECTIONS
-from dal.counts.mode import MaintenanceMode, MaintenanceStore
-from dal.dynamodb import admin
+from dal.composition import CORRECTIONS, COUNTING_MODES
+from dal.counts.mode import MaintenanceStore
 from dal.dynamodb.concurrency import Pace
-from dal.dynamodb.table import connect_streams
-from dal.maintenance.rebuild import rebuild as rebuild_transactional
 from dal.maintenance.verify import Difference
 from dal.maintenance.verify import verify as verify_table
-from features.stream_counting.streams import latest_stream
 from server.cli.console import console
 from server.cli.long_running import ReadUnits, long_running, scanning, writers_settled
 from server.cli.options import STORE, takes
-from server.errors import DIFFERS, UNAVAILABLE, CommandError
-from server.local_engine.storage import Store, open_store
-from server.observability.exposition import followed
+from server.errors import DIFFERS, CommandError
+from server.local_engine.storage import open_store
 from server.settings import Settings
 
 SHOWN = 100
 """Maximum number of differences that ``verify`` prints."""
 
-_NEXT = {
-    MaintenanceMode.TRANSACTIONAL: "run `marginalia stats rebuild`, which is safe while servers "
-    "run.",
-    MaintenanceMode.STREAM: "if `marginalia stats follow` has not applied all changes yet, wait "
-    "and verify again. Otherwise run `marginalia stats rebuild`.",
-}
-_KEPT_BY = {
-    MaintenanceMode.TRANSACTIONAL: "the servers' own writes update them",
-    MaintenanceMode.STREAM: "`marginalia stats follow` or the Lambda function updates them",
-}
+if TYPE_CHECKING:
+    Mode: TypeAlias = str
+else:  # Typer takes the choices of an option from its type.
+    Mode = Literal[tuple(COUNTING_MODES)]
+
+_EXPLAINED = " ".join(f"{name}: {mode.explained}" for name, mode in COUNTING_MODES.items())
 
 
 @long_running
@@ -50,11 +33,9 @@ _KEPT_BY = {
 async def rebuild(
     *,
     mode: Annotated[
-        MaintenanceMode | None,
+        Mode | None,
         typer.Option(
-            help="What updates the counters from now on. transactional: the servers' own writes. "
-            "stream: 'marginalia stats follow' or the Lambda function. Choose stream if other "
-            "programs write to the table. Default: no change.",
+            help=f"What updates the counters from now on. {_EXPLAINED} Default: no change.",
             show_default=False,
         ),
     ] = None,
@@ -67,25 +48,14 @@ async def rebuild(
     """
     async with open_store(settings, share=True) as store:
         store.table.read_pace = Pace(read_units, reads=True)
-        wanted = mode or (await MaintenanceStore(store.table).read()).mode
+        wanted = COUNTING_MODES[mode or (await MaintenanceStore(store.table).read()).mode]
         async with scanning(store) as (progress, seen):
             wait_for_writers = writers_settled(store, progress)
-            if wanted is MaintenanceMode.TRANSACTIONAL:
-                await rebuild_transactional(store.table, wait_for_writers, seen)
-                if latest_stream(await admin.describe(store.table)) is not None:
-                    from features.stream_counting.rebuild import end  # noqa: PLC0415 - see the module's docstring
-
-                    await end(store.table)
-            else:
-                from features.stream_counting.rebuild import (  # noqa: PLC0415 - see the module's docstring
-                    rebuild as rebuild_stream,
-                )
-
-                async with connect_streams(store.connection) as streams:
-                    await rebuild_stream(store.table, streams, wait_for_writers, seen)
-    typer.echo(
-        f"Table {settings.table}: the statistics are exact. From now on, {_KEPT_BY[wanted]}."
-    )
+            await wanted.rebuild(store.table, store.connection, wait_for_writers, seen)
+        for one in COUNTING_MODES.values():
+            if one is not wanted:
+                await one.leave(store.table)
+    typer.echo(f"Table {settings.table}: the statistics are exact. From now on, {wanted.updated}.")
 
 
 @long_running
@@ -110,52 +80,8 @@ async def verify(*, read_units: ReadUnits = None, settings: Settings) -> None:
         typer.echo(f"Table {settings.table}: the statistics equal a recount.")
         return
     console().print(_grid(found))
-    raise CommandError(
-        f"The statistics of table {settings.table} are wrong: {_NEXT[mode]}", DIFFERS
-    )
-
-
-@takes(*STORE, "metrics_port", "metrics_host")
-async def follow(settings: Settings) -> None:
-    """Update the statistics from the table's stream until you press Ctrl-C.
-
-    Run 'marginalia stats rebuild --mode stream' once before this command. You may run this command
-    on several machines.
-    """
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s: %(message)s")
-    task = asyncio.current_task()
-    assert task is not None  # noqa: S101 - asyncio.run runs this coroutine in a task
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-    with followed(settings) as metrics, suppress(asyncio.CancelledError):
-        async with open_store(settings, share=True) as store:
-            await _follow(store, metrics)
-
-
-async def _follow(store: Store, metrics: str | None) -> None:
-    from features.stream_counting import follower  # noqa: PLC0415 - see the module's docstring
-
-    if (await MaintenanceStore(store.table).read()).mode is MaintenanceMode.TRANSACTIONAL:
-        raise CommandError(
-            "The servers' own writes update the counters of this table. If other programs write to "
-            "it, run `marginalia stats rebuild --mode stream` first."
-        )
-    async with connect_streams(store.connection) as streams:
-        reached = await follower.caught_up(store.table)
-        since = f"{reached:%Y-%m-%d %H:%M:%S} UTC"
-        if metrics is not None:
-            typer.echo(f"Metrics are at {metrics}.")
-        typer.echo(f"Counting the changes of {store.place} since {since}. Press Ctrl-C to stop.")
-        following = asyncio.ensure_future(follower.follow(store.table, streams))
-        try:
-            ends: list[asyncio.Future[Any]] = [following, store.died]
-            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            if store.died.done():
-                raise CommandError(store.died.result(), UNAVAILABLE)
-            await following
-        finally:
-            following.cancel()
-            await asyncio.wait([following])
+    if_wrong = COUNTING_MODES[mode].if_wrong
+    raise CommandError(f"The statistics of table {settings.table} are wrong: {if_wrong}", DIFFERS)
 
 
 def _grid(found: list[Difference]) -> Grid:

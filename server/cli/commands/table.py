@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table as Grid
 
+from dal.composition import COUNTING_MODES
 from dal.counts.mode import MaintenanceStore, OnePerPerson
 from dal.dynamodb import admin
 from dal.dynamodb.concurrency import Pace
@@ -16,7 +17,6 @@ from dal.maintenance.commented_marking import switch_off, switch_on
 from dal.maintenance.tables import IndexProgress, create_table
 from dal.maintenance.tables import upgrade as upgrade_table
 from dal.table.definition import differences, listed
-from features.stream_counting.streams import latest_stream
 from server.cli.console import console
 from server.cli.long_running import ReadUnits, WriteUnits, long_running, scanning, writers_settled
 from server.cli.options import STORE, takes
@@ -30,7 +30,6 @@ __all__ = ["create", "describe", "one_per_person", "upgrade", "workbench"]
 _EXPIRES = "Expiry is on: DynamoDB deletes expired items, such as tombstones of deleted comments."
 _KEPT = "Expiry is off: expired items stay. To switch it on, run `marginalia table create`."
 _UPGRADING = "An upgrade is not finished: run `marginalia table upgrade` again."
-_STREAM = "The stream of changes is on."
 _COPIED = (
     "The table is a copy of another table, for example a restored backup. Its statistics may be "
     "wrong. Run `marginalia stats rebuild`."
@@ -41,7 +40,6 @@ _PER_PERSON = {
     "comments are recorded yet. Run `marginalia table one-per-person on` again.",
     OnePerPerson.ON: "A person may have one comment on each product.",
 }
-_NO_STREAM = "The stream of changes is off. Only the maintenance mode 'stream' needs it."
 
 
 class Switch(StrEnum):
@@ -168,7 +166,8 @@ async def describe(
         return
     console().print(_grid(description))
     typer.echo(_EXPIRES if expires else _KEPT)
-    typer.echo(_STREAM if latest_stream(description) else _NO_STREAM)
+    for sentence in filter(None, (one.described(description) for one in COUNTING_MODES.values())):
+        typer.echo(sentence)
     if lacking := differences(description, INDEXES).lacking:
         typer.echo(f"The table lacks {listed(lacking)}: run `marginalia table upgrade`.")
     if maintenance.upgrading:

@@ -81,7 +81,7 @@ async def test_without_the_item_writers_count_and_a_zero_proves_nothing(table: T
     await table.write([{"Delete": {"Key": mode.KEY}}])
     read = await MaintenanceStore(table).read()
     assert read == Maintenance()
-    assert [read.exact, read.applies_stream, read.dual_writes] == [False] * 3
+    assert [read.exact, read.dual_writes] == [False] * 2
 
 
 async def test_an_announcement_is_read_as_it_was_written(each_table: Table) -> None:
@@ -158,7 +158,6 @@ def test_a_zero_is_trusted_in_only_one_state() -> None:
     assert {(one.mode, one.rebuilding, one.complete) for one in trusted} == {
         (MaintenanceMode.TRANSACTIONAL, False, True)
     }
-    assert not any(state.applies_stream and state.dual_writes for state in STATES)
 
 
 async def test_in_stream_mode_the_store_writes_no_counter(each_table: Table) -> None:

@@ -6,7 +6,6 @@ import pytest
 
 from dal.counts.mode import Maintenance, MaintenanceStore
 from dal.dynamodb import admin
-from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
 from dal.entities import INDEXES
 from dal.maintenance.tables import create_table
@@ -62,23 +61,6 @@ class Blind(FaultyClient):
         if operation == "describe_table":
             raise DENIED
         return await super().call(operation, arguments)
-
-
-async def test_a_command_waits_for_a_table_that_is_being_updated(table: Table) -> None:
-    await admin.renew_stream(table)
-    busy = refuse(client_error("ResourceInUseException"))
-    client = FaultyClient(table.service, busy, busy)
-    await admin.end_stream(Table(client, table.name))
-    assert [operation for operation, _ in client.calls] == ["update_table"] * 3
-
-
-async def test_a_table_that_stays_in_use_fails_with_its_name(
-    table: Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(admin, "ACTIVE_SECONDS", 0.2)
-    client = FaultyClient(table.service, *[refuse(client_error("ResourceInUseException"))] * 99)
-    with pytest.raises(ConflictError, match=f"The table {table.name} "):
-        await admin.end_stream(Table(client, table.name))
 
 
 @pytest.mark.parametrize("code", ["ExpiredTokenException", "ReplicatedWriteConflictException"])

@@ -10,7 +10,7 @@ from features.analytics.questions import Interval, MovedBy, MoversQuestion, Span
 from features.analytics.service import Analytics
 from features.analytics.store import AnalyticsStore
 from tests.features.analytics import oracle
-from tests.features.stream_counting.histories import PRODUCTS, Step, history
+from tests.histories import PRODUCTS, Step, history
 from tests.oracle import START
 
 EXPORTED = datetime(2026, 1, 1, tzinfo=UTC)

@@ -13,7 +13,7 @@ from features.analytics.questions import Interval, Span, Trend, TrendQuestion
 from server.local_engine.storage import Store
 from server.settings import Settings
 from tests.features.analytics import oracle
-from tests.features.stream_counting.histories import PRODUCTS, history
+from tests.histories import PRODUCTS, history
 
 
 @pytest.fixture

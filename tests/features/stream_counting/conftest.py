@@ -6,8 +6,11 @@ from dal.counts.mode import MaintenanceMode, MaintenanceStore
 from dal.dynamodb.table import Table
 from features.stream_counting.checkpoints import Checkpoints
 from features.stream_counting.streams import Streams
+from tests.features.stream_counting.clients import streams
 from tests.features.stream_counting.fakes import START
-from tests.features.stream_counting.histories import begin_counting, one_shard
+from tests.features.stream_counting.records import begin_counting, one_shard
+
+__all__ = ["streams"]
 
 
 @pytest.fixture
@@ -25,6 +28,13 @@ async def each_table(each_table: Table) -> Table:
 async def followed(table: Table) -> Table:
     store = MaintenanceStore(table)
     await store.announce(await store.read(), mode=MaintenanceMode.STREAM)
+    return table
+
+
+async def transactional(table: Table) -> Table:
+    """Return a table like a new one: its mode is transactional, and all comments are counted."""
+    store = MaintenanceStore(table)
+    await store.announce(await store.read(), mode=MaintenanceMode.TRANSACTIONAL, complete=True)
     return table
 
 

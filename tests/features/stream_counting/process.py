@@ -3,9 +3,10 @@
 import asyncio
 from multiprocessing.connection import Connection as Pipe
 
-from dal.dynamodb.table import TableAddress, connect, connect_streams
+from dal.dynamodb.table import TableAddress, connect
 from features.stream_counting import follower as following
 from features.stream_counting.follower import follow, open_follower
+from features.stream_counting.streams import connect_streams
 
 
 def run(connection: TableAddress, ready: Pipe) -> None:

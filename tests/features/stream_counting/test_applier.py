@@ -16,13 +16,8 @@ from features.stream_counting.streams import Streams
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, FaultyClient, Operation, client_error, lose_answer, refuse
 from tests.features.stream_counting.fakes import START
-from tests.features.stream_counting.histories import (
-    all_records,
-    check_all,
-    history,
-    made,
-    write_raw,
-)
+from tests.features.stream_counting.records import all_records, made
+from tests.histories import check_all, history, write_raw
 
 SHARD = "shard"
 

@@ -11,7 +11,6 @@ import pytest
 from dal.counts.counter_items import item_key
 from dal.counts.counts import StatisticsKey
 from dal.counts.mode import MaintenanceMode, MaintenanceStore
-from dal.dynamodb import admin
 from dal.dynamodb.errors import ChangesLostError, StoreUnavailableError
 from dal.dynamodb.table import Table
 from dal.repositories.comments import CommentRepository
@@ -28,22 +27,14 @@ from features.stream_counting.follower import (
     follow,
     open_follower,
 )
-from features.stream_counting.streams import Streams
+from features.stream_counting.streams import Streams, _switch_stream, renew_stream, stream_of
 from tests import recount
 from tests.amazon import settle
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, FaultyClient, Operation, client_error, refuse
 from tests.features.stream_counting.fakes import START, FakeShard, FakeStreams, shard_of
-from tests.features.stream_counting.histories import (
-    PRODUCTS,
-    Step,
-    begin_counting,
-    catch_up,
-    check_all,
-    history,
-    made,
-    write_raw,
-)
+from tests.features.stream_counting.records import begin_counting, catch_up, made
+from tests.histories import PRODUCTS, Step, check_all, history, write_raw
 from tests.strategies import comment
 
 
@@ -163,11 +154,11 @@ async def test_without_a_stream_the_error_says_what_to_do(table: Table, streams:
 
 async def test_the_counts_of_a_new_stream_start_at_zero(streamed: Table, streams: Streams) -> None:
     """So a recount of the table can begin without reading the old stream."""
-    before = await admin.stream(streamed)
+    before = await stream_of(streamed)
     olds = [comment(f"old-{number}", product_id="42") for number in range(12)]
     await write_raw(streamed, [Step(None, old) for old in olds])
     await begin_counting(streamed, streams)
-    assert await admin.stream(streamed) != before
+    assert await stream_of(streamed) != before
     await catch_up(streamed, streams)
     assert await count_of(streamed, "42") == 0
     await write_raw(streamed, [Step(None, comment("new", product_id="42"))])
@@ -176,7 +167,7 @@ async def test_the_counts_of_a_new_stream_start_at_zero(streamed: Table, streams
 
 
 async def test_a_stream_without_a_rebuild_is_refused(each_table: Table, streams: Streams) -> None:
-    await admin.renew_stream(each_table)
+    await renew_stream(each_table)
     settle(each_table)
     follower = await open_follower(each_table, streams)
     with pytest.raises(StoreRefusedError, match="marginalia stats rebuild"):
@@ -184,16 +175,16 @@ async def test_a_stream_without_a_rebuild_is_refused(each_table: Table, streams:
 
 
 async def test_a_stream_that_contains_only_keys_is_refused(each_table: Table) -> None:
-    await admin._switch_stream(each_table, {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
+    await _switch_stream(each_table, {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
     with pytest.raises(StoreRefusedError, match="lacks images"):
-        await admin.stream(each_table)
+        await stream_of(each_table)
 
 
 @SECOND_IN_SOAK
 async def test_the_watermark_is_the_time_when_no_record_was_left(
     streamed: Table, streams: Streams
 ) -> None:
-    checkpoints = Checkpoints(streamed, label_of(str(await admin.stream(streamed))))
+    checkpoints = Checkpoints(streamed, label_of(str(await stream_of(streamed))))
     begun = await checkpoints.watermark()
     assert begun is not None
     later = begun + timedelta(minutes=1)

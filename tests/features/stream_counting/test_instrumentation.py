@@ -4,10 +4,10 @@ from datetime import timedelta
 
 from dal.dynamodb.table import Table
 from features.stream_counting.applier import Record, made_at
-from server.observability.exposition import following
+from features.stream_counting.follower_metrics import following
 from server.observability.metrics import Metrics
 from tests.features.stream_counting.fakes import START, FakeStreams, shard_of
-from tests.features.stream_counting.histories import made
+from tests.features.stream_counting.records import made
 from tests.features.stream_counting.test_follower import Clock, follower_of
 from tests.server.observability.observed import by, scraped, value
 

@@ -9,14 +9,14 @@ from itertools import islice
 
 import pytest
 
-from dal.dynamodb import admin
 from dal.dynamodb.table import Table, TableAddress
 from features.stream_counting.checkpoints import Checkpoints, label_of
-from features.stream_counting.streams import Streams
-from tests.dal.conftest import connection_of
+from features.stream_counting.streams import Streams, stream_of
 from tests.engines import SECOND_IN_SOAK
-from tests.features.stream_counting.histories import catch_up, check_all, history, write_raw
+from tests.features.stream_counting.clients import connection_of
 from tests.features.stream_counting.process import run
+from tests.features.stream_counting.records import catch_up
+from tests.histories import check_all, history, write_raw
 
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["tests.features.stream_counting.process"])
@@ -83,7 +83,7 @@ async def sequence_in(table: Table, streams: Streams) -> Callable[[], Awaitable[
 
     The function does not list the shards, because ``Streams`` lists them twice a second at most.
     """
-    arn = str(await admin.stream(table))
+    arn = str(await stream_of(table))
     (shard,) = (await streams.describe(arn)).shards
     checkpoints = Checkpoints(table, label_of(arn))
 

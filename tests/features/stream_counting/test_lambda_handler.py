@@ -19,17 +19,12 @@ from features.stream_counting import lambda_handler
 from features.stream_counting.applier import Record
 from features.stream_counting.lambda_handler import apply, handler
 from features.stream_counting.streams import Streams
-from tests.dal.conftest import connection_of
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import FaultyClient, client_error, lose_answer, refuse
-from tests.features.stream_counting.histories import (
-    all_records,
-    check_all,
-    history,
-    made,
-    write_raw,
-)
+from tests.features.stream_counting.clients import connection_of
+from tests.features.stream_counting.records import all_records, made
 from tests.features.stream_counting.test_applier import cut, let_pass
+from tests.histories import check_all, history, write_raw
 
 ARN = "arn:aws:dynamodb:local:0:table/t/stream/2026-01-01T00:00:00.000"
 

@@ -15,7 +15,7 @@ from tests.deploy.template import load, resources
 from tests.docs.markdown import fences
 from tests.engines import ROOT
 from tests.fakes import anybody
-from tests.features.stream_counting.histories import all_records
+from tests.features.stream_counting.records import all_records
 
 PAGE = (ROOT / "docs/events.md").read_text("utf-8")
 (EVENT,) = [json.loads(one.text) for one in fences(PAGE) if one.language == "json"]

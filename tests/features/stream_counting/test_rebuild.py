@@ -16,14 +16,14 @@ from dal.counts.counts import RatingCounts, StatisticsKey, deltas
 from dal.counts.mode import MaintenanceMode, MaintenanceStore
 from dal.dynamodb import admin
 from dal.dynamodb.errors import ConflictError, StoreUnavailableError
-from dal.dynamodb.table import Table, connect_streams
+from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.entities.comment import COMMENT, comment_key
 from dal.maintenance.rebuild import rebuild as rebuild_transactional
 from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
 from dal.table.items import Item, key_of
-from features.stream_counting.applier import Record, changes_of, sequence_of
+from features.stream_counting.applier import Record, changes_of, check_mode, sequence_of
 from features.stream_counting.checkpoints import Checkpoint
 from features.stream_counting.follower import Follower, caught_up, open_follower
 from features.stream_counting.lambda_handler import apply
@@ -36,21 +36,21 @@ from features.stream_counting.rebuild import (
     is_canary,
     rebuild,
 )
-from features.stream_counting.streams import Shard, Streams, latest_stream
-from tests.amazon import settle
-from tests.dal.conftest import connection_of
-from tests.engines import SECOND_IN_SOAK
-from tests.features.stream_counting.fakes import START, FakeStreams, shard_of
-from tests.features.stream_counting.histories import (
-    all_records,
-    catch_up,
-    check_all,
-    history,
-    made,
-    one_shard,
-    write_raw,
+from features.stream_counting.streams import (
+    Shard,
+    Streams,
+    _switch_stream,
+    connect_streams,
+    latest_stream,
+    stream_of,
 )
+from tests.amazon import settle
+from tests.engines import SECOND_IN_SOAK
+from tests.features.stream_counting.clients import connection_of
+from tests.features.stream_counting.fakes import START, FakeStreams, shard_of
+from tests.features.stream_counting.records import all_records, catch_up, made, one_shard
 from tests.features.stream_counting.test_lambda_handler import delivered
+from tests.histories import check_all, history, write_raw
 from tests.strategies import ORDINARY, comment
 from tests.verifying import verify
 from tests.writers import ROWS, Engine, Killed, Writers, at_once, ignore, spoil
@@ -103,7 +103,7 @@ async def test_counts_are_exact_after_a_rebuild_with_writes_of_any_program(
     await catch_up(each_table, streams)
     await exact(each_table)
     said = await MaintenanceStore(each_table).read()
-    assert said.applies_stream
+    check_mode(said)
     assert await caught_up(table) >= reached
 
 
@@ -199,7 +199,7 @@ async def test_the_lambda_function_continues_from_the_start_of_the_stream(
     settle(each_table)
     _, found = await all_records(each_table, streams)
     found = [one for one in found if not any(before.covers(sequence_of(one)) for before in kept)]
-    new = delivered(found, str(await admin.stream(each_table)))
+    new = delivered(found, str(await stream_of(each_table)))
     for start in range(0, len(new), 40):
         await apply(each_table, new[start : start + 40])
     assert len(new) > 10
@@ -242,14 +242,14 @@ async def test_after_the_switch_back_to_transactional_the_stream_is_off(
         await writers.until(writers.writes + 10)
     with pytest.raises(StoreRefusedError):
         await follower.round()
-    assert await admin.stream(each_table) is None
+    assert await stream_of(each_table) is None
     assert (await MaintenanceStore(each_table).read()).exact
     assert await verify(each_table, ignore) == []
 
 
 @pytest.mark.parametrize("shows", ["NEW_AND_OLD_IMAGES", "KEYS_ONLY"])
 async def test_a_stream_that_other_programs_read_stays_on(table: Table, shows: str) -> None:
-    await admin._switch_stream(table, {"StreamEnabled": True, "StreamViewType": shows})
+    await _switch_stream(table, {"StreamEnabled": True, "StreamViewType": shows})
     await end(table)
     assert latest_stream(await admin.describe(table)) is not None
 

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from dal.counts import deferred
-from dal.counts.mode import MaintenanceMode
 from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT, HELPFUL, comment_key
@@ -20,8 +19,6 @@ from dal.repositories.comments import Selection
 from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
 from dal.table.index import EXPIRES
-from features.stream_counting import rebuild as stream_rebuild
-from features.stream_counting.streams import Streams
 from features.votes.entity import is_counted, is_vote, vote_key
 from features.votes.folds import VOTES_A_SECOND, HelpfulFolds
 from features.votes.kind import VoteCorrection
@@ -38,7 +35,6 @@ from tests.fakes import (
     let_pass,
     refuse,
 )
-from tests.features.stream_counting.histories import catch_up
 from tests.strategies import comment
 from tests.verifying import verify
 from tests.writers import ignore
@@ -411,16 +407,9 @@ class Storm:
 
 
 @SECOND_IN_SOAK
-@pytest.mark.parametrize("mode", MaintenanceMode)
-async def test_votes_during_edits_a_deletion_and_a_rebuild_are_exact(
-    each_table: Table, streams: Streams, mode: MaintenanceMode
-) -> None:
+async def test_votes_during_edits_a_deletion_and_a_rebuild_are_exact(each_table: Table) -> None:
     storm = Storm(each_table, seed=1)
-    if mode is MaintenanceMode.STREAM:
-        rebuilt = stream_rebuild.rebuild(each_table, streams, storm.settle, ignore)
-        await storm.run(40, 5, rebuilt, lambda: catch_up(each_table, streams))
-    else:
-        await storm.run(40, 5, rebuild(each_table, storm.settle, ignore))
+    await storm.run(40, 5, rebuild(each_table, storm.settle, ignore))
 
 
 @pytest.mark.soak

@@ -1,17 +1,12 @@
 """``marginalia stats`` on the command line."""
 
 import asyncio
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from dal.counts.counter_items import encode
 from dal.counts.counts import RatingCounts, StatisticsKey
-from dal.counts.mode import MaintenanceMode, MaintenanceStore
-from dal.dynamodb import admin
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
 from dal.stores import Stores
@@ -20,8 +15,6 @@ from server.errors import CommandError
 from server.local_engine.storage import open_table
 from server.settings import Settings
 from tests import oracle
-from tests.engines import ROOT
-from tests.server.serving import MARGINALIA, environment
 
 ROWS = [row._replace(language="en") for row in oracle.make_comments("42", 30, seed=1)]
 WRONG = encode(StatisticsKey("gone", "en"), RatingCounts((0, 0, 7, 0, 0)))
@@ -60,42 +53,6 @@ def test_wrong_counts_are_printed_and_rebuilt(
     assert EXACT in capsys.readouterr().out
 
 
-def test_a_stream_is_followed_until_a_signal(tmp_path: Path) -> None:
-    store = ("--data-dir", str(tmp_path))
-    run("table", "create", *store)
-    with pytest.raises(CommandError, match="`marginalia stats rebuild --mode stream`"):
-        run("stats", "follow", *store)
-    run("stats", "rebuild", "--mode", "stream", *store)
-    command = [str(MARGINALIA), "stats", "follow", *store]
-    with subprocess.Popen(
-        command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as following:
-        assert following.stdout is not None
-        assert following.stdout.readline().startswith("Counting ")
-        following.send_signal(signal.SIGTERM)
-        said, complained = following.communicate(timeout=60)
-    assert (following.returncode, said, complained) == (0, "", "")
-
-
-def test_in_transactional_mode_no_code_of_streams_is_imported(tmp_path: Path) -> None:
-    program = (
-        "import sys\n"
-        "from server.cli.main import build\n"
-        "for command in (['table', 'create'], ['stats', 'rebuild'], ['stats', 'verify']):\n"
-        "    arguments = [*command, '--data-dir', sys.argv[1]]\n"
-        "    build(arguments)(arguments, standalone_mode=False)\n"
-        "print([name for name in sys.modules if name.startswith('features.stream_counting')])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path)],
-        capture_output=True,
-        check=True,
-        text=True,
-        cwd=ROOT,
-    )
-    assert done.stdout.splitlines()[-1] == "[]"
-
-
 @pytest.fixture
 def beside(table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
     """The options of a table that servers may use too.
@@ -119,25 +76,3 @@ async def test_a_rebuild_waits_for_running_servers(
     assert "are exact" in printed.out
     await asyncio.to_thread(run, "stats", "verify", *beside)
     assert EXACT in capsys.readouterr().out
-
-
-async def test_the_mode_is_switched_to_stream_and_back(
-    table: Table, beside: tuple[str, ...]
-) -> None:
-    await Stores(table).comments.put_many(ROWS)
-    counting = MaintenanceStore(table)
-    for mode in (MaintenanceMode.STREAM, MaintenanceMode.TRANSACTIONAL):
-        await asyncio.to_thread(run, "stats", "rebuild", "--mode", mode.value, *beside)
-        assert (await counting.read()).mode is mode
-        assert (await admin.stream(table) is not None) == (mode is MaintenanceMode.STREAM)
-
-
-async def test_verify_advises_to_wait_for_a_follower_that_is_behind(
-    table: Table, beside: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dal.maintenance.verify.PAUSE_SECONDS", 0)
-    counting = MaintenanceStore(table)
-    await counting.announce(await counting.read(), mode=MaintenanceMode.STREAM)
-    await Stores(table).comments.put_many(ROWS)
-    with pytest.raises(CommandError, match="verify again"):
-        await asyncio.to_thread(run, "stats", "verify", *beside)

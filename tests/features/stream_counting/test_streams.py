@@ -1,4 +1,4 @@
-"""The fake's streams: late, expiring and with rate limits, as AWS documents them."""
+"""Streams of the fake: late, expiring and with rate limits, as AWS documents them."""
 
 from itertools import chain
 from typing import Any
@@ -6,14 +6,24 @@ from typing import Any
 import pytest
 
 from dal.dynamodb import admin
-from dal.dynamodb.errors import ChangesLostError, IteratorExpiredError, ThrottledError
+from dal.dynamodb.errors import (
+    ChangesLostError,
+    ConflictError,
+    IteratorExpiredError,
+    ThrottledError,
+)
 from dal.dynamodb.table import Table
 from dal.table.items import primary_key
 from features.stream_counting.applier import sequence_of
 from features.stream_counting.rebuild import begin
-from features.stream_counting.streams import Streams
+from features.stream_counting.streams import Streams, end_stream, renew_stream, stream_of
 from tests.amazon import Amazon
+from tests.amazon.conftest import amazon
 from tests.amazon.streams import ITERATOR_SECONDS, KEPT_SECONDS
+from tests.fakes import FaultyClient, client_error, refuse
+from tests.features.stream_counting.clients import client_of
+
+__all__ = ["amazon"]
 
 
 async def write(table: Table, *names: str) -> None:
@@ -22,7 +32,7 @@ async def write(table: Table, *names: str) -> None:
 
 
 async def streamed(table: Table, amazon: Amazon) -> tuple[str, Streams]:
-    return await admin.renew_stream(table), Streams(amazon.streams.call)
+    return await renew_stream(table), Streams(amazon.streams.call)
 
 
 async def keys(streams: Streams, arn: str, shard: str) -> list[str]:
@@ -58,10 +68,10 @@ async def test_a_rebuild_begins_when_the_stream_is_enabled_and_has_shards(
 ) -> None:
     monkeypatch.setattr("features.stream_counting.rebuild._LOOK_EVERY", 0.01)
     amazon.streams.enabling, amazon.streams.hidden = 2, 3
-    streams = amazon.client_of_streams()
+    streams = client_of(amazon)
     arn, before = await begin(table, streams)
     assert before == []
-    assert arn == await admin.stream(table)
+    assert arn == await stream_of(table)
     assert (await streams.describe(arn)).shards
 
 
@@ -170,3 +180,20 @@ async def test_the_follower_describes_a_stream_less_often_than_the_limit(
     for _ in range(30):
         await streams.describe(arn)
     assert amazon.streams.refused == 0
+
+
+async def test_a_command_waits_for_a_table_that_is_being_updated(table: Table) -> None:
+    await renew_stream(table)
+    busy = refuse(client_error("ResourceInUseException"))
+    client = FaultyClient(table.service, busy, busy)
+    await end_stream(Table(client, table.name))
+    assert [operation for operation, _ in client.calls] == ["update_table"] * 3
+
+
+async def test_a_table_that_stays_in_use_fails_with_its_name(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admin, "ACTIVE_SECONDS", 0.2)
+    client = FaultyClient(table.service, *[refuse(client_error("ResourceInUseException"))] * 99)
+    with pytest.raises(ConflictError, match=f"The table {table.name} "):
+        await end_stream(Table(client, table.name))

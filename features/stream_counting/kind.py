@@ -1,0 +1,49 @@
+"""What commands on the whole table know of counting by the stream."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from dal.counts.mode import MaintenanceMode, WaitForWriters
+from dal.dynamodb import admin
+from dal.dynamodb.scan import Progress
+from dal.dynamodb.table import Table, TableAddress
+from dal.kinds.counting_mode import CountingMode
+from dal.kinds.item_kind import ItemKind
+from features.stream_counting.streams import connect_streams, latest_stream
+
+KIND = ItemKind(holds=lambda item: item["PK"]["S"].startswith(("STREAM#", "EVENT#", "CANARY#")))
+
+
+async def _rebuild(
+    table: Table, address: TableAddress, wait_for_writers: WaitForWriters, progress: Progress
+) -> None:
+    from features.stream_counting.rebuild import rebuild  # noqa: PLC0415 - few commands need it
+
+    async with connect_streams(address) as streams:
+        await rebuild(table, streams, wait_for_writers, progress)
+
+
+async def _leave(table: Table) -> None:
+    if latest_stream(await admin.describe(table)) is not None:
+        from features.stream_counting.rebuild import end  # noqa: PLC0415 - few commands need it
+
+        await end(table)
+
+
+def _described(table: Mapping[str, Any]) -> str:
+    if latest_stream(table) is not None:
+        return "The stream of changes is on."
+    return "The stream of changes is off. Only the maintenance mode 'stream' needs it."
+
+
+MODE = CountingMode(
+    mode=MaintenanceMode.STREAM,
+    explained="'marginalia stats follow' or the Lambda function. Choose stream if other programs "
+    "write to the table.",
+    updated="`marginalia stats follow` or the Lambda function updates them",
+    if_wrong="if `marginalia stats follow` has not applied all changes yet, wait and verify again. "
+    "Otherwise run `marginalia stats rebuild`.",
+    rebuild=_rebuild,
+    leave=_leave,
+    described=_described,
+)

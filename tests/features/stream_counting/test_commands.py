@@ -1,0 +1,86 @@
+"""``marginalia stats`` in the maintenance mode stream."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dal.counts.mode import MaintenanceMode, MaintenanceStore
+from dal.dynamodb.table import Table
+from dal.stores import Stores
+from features.stream_counting.streams import stream_of
+from server.errors import CommandError
+from tests.engines import ROOT
+from tests.features.stream_counting.conftest import transactional
+from tests.server.cli.commands.test_stats import ROWS, beside, run
+from tests.server.serving import MARGINALIA, environment
+
+__all__ = ["beside"]
+
+
+@pytest.fixture
+async def table(table: Table) -> Table:
+    return await transactional(table)
+
+
+def test_a_stream_is_followed_until_a_signal(tmp_path: Path) -> None:
+    store = ("--data-dir", str(tmp_path))
+    run("table", "create", *store)
+    with pytest.raises(CommandError, match="`marginalia stats rebuild --mode stream`"):
+        run("stats", "follow", *store)
+    run("stats", "rebuild", "--mode", "stream", *store)
+    command = [str(MARGINALIA), "stats", "follow", *store]
+    with subprocess.Popen(
+        command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as following:
+        assert following.stdout is not None
+        assert following.stdout.readline().startswith("Counting ")
+        following.send_signal(signal.SIGTERM)
+        said, complained = following.communicate(timeout=60)
+    assert (following.returncode, said, complained) == (0, "", "")
+
+
+def test_in_transactional_mode_no_follower_is_imported(
+    tmp_path: Path,
+) -> None:
+    program = (
+        "import sys\n"
+        "from server.cli.main import build\n"
+        "for command in (['table', 'create'], ['stats', 'rebuild'], ['stats', 'verify']):\n"
+        "    arguments = [*command, '--data-dir', sys.argv[1]]\n"
+        "    build(arguments)(arguments, standalone_mode=False)\n"
+        "print([name for name in sys.modules if name.endswith('.follower')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)],
+        capture_output=True,
+        check=True,
+        text=True,
+        cwd=ROOT,
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+async def test_the_mode_is_switched_to_stream_and_back(
+    table: Table, beside: tuple[str, ...]
+) -> None:
+    await Stores(table).comments.put_many(ROWS)
+    counting = MaintenanceStore(table)
+    for mode in (MaintenanceMode.STREAM, MaintenanceMode.TRANSACTIONAL):
+        await asyncio.to_thread(run, "stats", "rebuild", "--mode", mode.value, *beside)
+        assert (await counting.read()).mode is mode
+        assert (await stream_of(table) is not None) == (mode is MaintenanceMode.STREAM)
+
+
+async def test_verify_advises_to_wait_for_a_follower_that_is_behind(
+    table: Table, beside: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dal.maintenance.verify.PAUSE_SECONDS", 0)
+    counting = MaintenanceStore(table)
+    await counting.announce(await counting.read(), mode=MaintenanceMode.STREAM)
+    await Stores(table).comments.put_many(ROWS)
+    with pytest.raises(CommandError, match="verify again"):
+        await asyncio.to_thread(run, "stats", "verify", *beside)
