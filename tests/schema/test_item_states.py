@@ -1,5 +1,6 @@
 """Every operation by id meets an item in every state, and an item that another program wrote."""
 
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from dal.model.submissions import ReviewCause, pending, rejected
 from dal.table.items import Item, bytes_of
 from resolvers.context import Viewer
 from schema.roots import NODES
+from tests.feature_lists import added, merged
 from tests.schema.conftest import BOB, MODERATOR, Run
 from tests.strategies import comment
 
@@ -48,7 +50,7 @@ PUBLIC = {"published", "folded", "published by another program"}
 HELD = {"pending", "rejected", "pending by another program"}
 
 OF_ALL = Viewer("mo", frozenset({"moderator", "merchant"}))
-INPUTS = {
+_INPUTS = {
     "approveComment": 'seen: "SEEN"',
     "rejectComment": 'seen: "SEEN", reason: "no"',
     "reportComment": "reason: SPAM",
@@ -56,12 +58,12 @@ INPUTS = {
     "deleteComment": "",
     "replyToComment": 'text: "new"',
     "removeReply": "",
-    "markHelpful": "",
-    "unmarkHelpful": "",
 }
-VOTES = ("markHelpful", "unmarkHelpful")
+INPUTS = merged(_INPUTS, "INPUTS")
+"""The mutations by id, with the rest of their input."""
+OF_COMMENTS = {*chain.from_iterable(added("OF_COMMENTS"))}
 """These mutations accept the id of a ``Comment`` only."""
-OF_PUBLISHED = ("reportComment", "replyToComment", "removeReply", *VOTES)
+OF_PUBLISHED = {"reportComment", "replyToComment", "removeReply", *OF_COMMENTS}
 ERRORS = "userErrors { code }"
 BY_OWN_ID = ('comment(commentId: "x")', 'order(orderId: "x")', 'ticket(ticketId: "x")')
 
@@ -108,5 +110,5 @@ async def test_a_write_by_id_meets_an_item_in_any_state(
         assert answer["errors"] == [], name
         codes = [one["code"] for one in answer["data"][name]["userErrors"]]
         there = PUBLIC if name in OF_PUBLISHED else PUBLIC | HELD
-        wrong = "NOT_FOUND" if kind == "Comment" or name not in VOTES else "BAD_ARGUMENT"
+        wrong = "BAD_ARGUMENT" if kind == "Submission" and name in OF_COMMENTS else "NOT_FOUND"
         assert codes == ([] if state in there and wrong == "NOT_FOUND" else [wrong]), name

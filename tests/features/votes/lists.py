@@ -1,6 +1,34 @@
 """What votes add to the lists of the core's tests."""
 
+from strawberry.relay.utils import to_base64
+
 from dal.stores import Stores
+from features.votes.model import Vote
+from resolvers.context import Viewer
+
+MUTATIONS = dict.fromkeys(("markHelpful", "unmarkHelpful"), 'id: "$COMMENT_ID"')
+"""A valid input of each mutation."""
+
+INPUTS = dict.fromkeys(MUTATIONS, "")
+"""The mutations by id, with the rest of their input."""
+
+OF_COMMENTS = tuple(MUTATIONS)
+"""These mutations accept the id of a ``Comment`` only."""
+
+HIDDEN_WRITES = {
+    "vote": 'markHelpful(input: {id: "$ID"}) { userErrors { code } }',
+    "withdrawal": 'unmarkHelpful(input: {id: "$ID"}) { userErrors { code } }',
+}
+"""Writes by the id of a comment, which must not find a submission."""
+
+VOTED = to_base64("Comment", "voted")
+RARE = {
+    "many votes": (
+        Viewer("user1"),
+        f'mutation {{ deleteComment(input: {{id: "{VOTED}"}}) {{ deletedId }} }}',
+    ),
+}
+"""Rare operations, and their users."""
 
 
 async def fill(stores: Stores) -> None:
@@ -13,3 +41,8 @@ async def react(stores: Stores, comment_id: str) -> None:
     """Vote for a published comment."""
     await stores.votes.mark(comment_id, "reader")
     await stores.folds.correct([comment_id])
+
+
+async def fill_for_costs(stores: Stores) -> None:
+    """Store what random and rare operations read."""
+    await stores.votes.put_many([Vote("voted", "42", f"u{number}") for number in range(60)])

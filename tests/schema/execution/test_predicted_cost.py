@@ -27,11 +27,11 @@ from dal.model.submissions import ReviewCause
 from dal.repositories.cases import put_reports
 from dal.stores import Stores
 from features.moderation.kind import CaseCorrection
-from features.votes.model import Vote
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
 from schema.execution.cost import Cost
 from tests.conftest import Tables
+from tests.feature_lists import added, merged
 from tests.moderating import held_for
 from tests.oracle import make_comments, voted, with_photos
 from tests.organizations import ticket
@@ -85,7 +85,8 @@ async def filled(table: Table) -> Ids:
     many = [comment(tag, product_id="many", username="u", language=tag) for tag in TAGS]
     own = comment("voted", username="user1")
     await stores.comments.put_many([*published, *largest, *crowded, *many, own])
-    await stores.votes.put_many([Vote("voted", "42", f"u{n}") for n in range(60)])
+    for fill_more in added("fill_for_costs"):
+        await fill_more(stores)
     for number, one in enumerate(published[:60]):
         await stores.comments.add(
             one._replace(comment_id=f"h{number}"), hold=held_for(ReviewCause.WORDS)
@@ -243,8 +244,7 @@ async def test_random_operations_cost_at_most_what_is_predicted(
     assert seen["reads"] > operations / 2
 
 
-VOTED = to_base64("Comment", "voted")
-RARE = {
+_RARE = {
     "a user without data": (OF_ALL, '{ user(username: "nobody") { isKnown } }'),
     "own tickets": (
         OWN,
@@ -256,18 +256,14 @@ RARE = {
         moderationQueue(kind: REPORTED, after: $after, before: $before) {
         nodes { waitingSince } pageInfo { hasNextPage hasPreviousPage } } }""",
     ),
-    "full pages of a group": (
-        OWN,
-        '{ product(productId: "c0") { group { comments(planBy: FULL_PAGES) { __typename } } } }',
-    ),
     "full pages by rating": (
         OWN,
         """{ product(productId: "big") { comments(first: 13, orderBy: HIGHEST_RATING,
         hasPhotos: true, planBy: NOTHING) { __typename } } }""",
     ),
     "many languages": (OWN, '{ product(productId: "many") { statistics { total } } }'),
-    "many votes": (OWN, f'mutation {{ deleteComment(input: {{id: "{VOTED}"}}) {{ deletedId }} }}'),
 }
+RARE = merged(_RARE, "RARE")
 
 
 @pytest.mark.parametrize("rare", RARE)
@@ -308,47 +304,3 @@ async def test_a_write_does_not_end_at_the_limit(
     answer = await executed(0, world[0], None, OF_ALL, f"mutation {{ {write} }}")
     assert (answer.errors, answer.data) == (None, {"updateProduct": {"userErrors": []}})
     assert answer.extensions["cost"]["actual"]["rcu"] > 0
-
-
-LARGEST = "group { comments(first: 20, planBy: FULL_PAGES) { nodes { id } } }"
-"""A group's page, which reads 1 MB of each of 12 products in parallel: 1,536 RCU."""
-
-
-@pytest.fixture
-def limited(monkeypatch: pytest.MonkeyPatch) -> float:
-    """Predict fewer RCU than LARGEST consumes, and return them."""
-    rcu = 600.0
-    monkeypatch.setattr(Cost, "limit", lambda cost: (2 * cost.requests, rcu))
-    return rcu
-
-
-@pytest.mark.parametrize("number", range(len(SCHEMAS)))
-async def test_parallel_reads_of_the_largest_rows_end(
-    world: World, limited: float, number: int
-) -> None:
-    text = f'{{ product(productId: "c0") {{ {LARGEST} }} }}'
-    answer = await executed(number, world[0], None, OF_ALL, text)
-    (error,) = answer.errors
-    assert (error.extensions["code"], answer.data) == ("QUERY_TOO_COSTLY", None)
-    assert limited < answer.extensions["cost"]["actual"]["rcu"] < 2 * limited
-
-
-@pytest.mark.parametrize("number", range(len(SCHEMAS)))
-async def test_reads_of_a_payload_end_and_the_payload_shows_the_write(
-    world: World, limited: float, number: int
-) -> None:
-    """After the end, the operation writes nothing more."""
-    products = "c0", f"new{number}"
-    writes = [
-        f'{one}: updateProduct(input: {{productId: "{one}", title: "T{number}"}})'
-        f" {{ product {{ title {LARGEST} }} }}"
-        for one in products
-    ]
-    text = f"mutation {{ {' '.join(writes)} }}"
-    answer = await executed(number, world[0], None, OF_ALL, text)
-    assert {error.extensions["code"] for error in answer.errors} == {"QUERY_TOO_COSTLY"}
-    shown = {"title": f"T{number}", "group": {"comments": None}}
-    assert answer.data == {products[0]: {"product": shown}, products[1]: None}
-    assert limited < answer.extensions["cost"]["actual"]["rcu"] < 2 * limited
-    details = await Stores(world[0]).products.details(products)
-    assert details.keys() == {products[0]}
