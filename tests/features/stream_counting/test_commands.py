@@ -16,7 +16,7 @@ from server.errors import CommandError
 from tests.engines import ROOT
 from tests.features.stream_counting.conftest import transactional
 from tests.server.cli.commands.test_stats import ROWS, beside, run
-from tests.server.serving import MARGINALIA, environment
+from tests.server.serving import MARGINALIA, called, environment
 
 __all__ = ["beside"]
 
@@ -26,12 +26,18 @@ async def table(table: Table) -> Table:
     return await transactional(table)
 
 
-def test_a_stream_is_followed_until_a_signal(tmp_path: Path) -> None:
+def test_a_stream_is_followed_until_a_signal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     store = ("--data-dir", str(tmp_path))
     run("table", "create", *store)
+    run("table", "describe", *store)
+    assert "changes is off" in capsys.readouterr().out
     with pytest.raises(CommandError, match="`marginalia stats rebuild --mode stream`"):
         run("stats", "follow", *store)
     run("stats", "rebuild", "--mode", "stream", *store)
+    run("table", "describe", *store)
+    assert "changes is on" in capsys.readouterr().out
     command = [str(MARGINALIA), "stats", "follow", *store]
     with subprocess.Popen(
         command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -41,6 +47,14 @@ def test_a_stream_is_followed_until_a_signal(tmp_path: Path) -> None:
         following.send_signal(signal.SIGTERM)
         said, complained = following.communicate(timeout=60)
     assert (following.returncode, said, complained) == (0, "", "")
+
+
+def test_a_follower_that_cannot_begin_prints_no_progress(tmp_path: Path) -> None:
+    data_dir = tmp_path / "file"
+    data_dir.touch()
+    done = called("stats", "follow", "--data-dir", data_dir, "--metrics-port", "0")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"marginalia: {data_dir} ")
 
 
 def test_in_transactional_mode_no_follower_is_imported(

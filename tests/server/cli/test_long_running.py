@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from pathlib import Path
 
 import pytest
 
@@ -41,14 +40,6 @@ async def test_a_command_waits_for_a_store_that_fails_during_its_work(table: Tab
     assert "equal a recount" in done.stdout
     assert "Still waiting" in done.stderr
     assert "Ctrl-C" in done.stderr
-
-
-def test_a_command_that_cannot_begin_prints_no_progress(tmp_path: Path) -> None:
-    data_dir = tmp_path / "file"
-    data_dir.touch()
-    done = called("stats", "follow", "--data-dir", data_dir, "--metrics-port", "0")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"marginalia: {data_dir} ")
 
 
 def test_ctrl_c_prints_what_to_do_next(monkeypatch: pytest.MonkeyPatch) -> None:

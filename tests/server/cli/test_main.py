@@ -167,7 +167,6 @@ def test_the_embedded_table_is_created_and_described(tmp_path: Path) -> None:
         "│ byStatusDate    │ PK            │ OrderStatusDate │ keys, data               │" in shown
     )
     assert "Expiry is on" in shown
-    assert "changes is off" in shown
     assert list(tmp_path.glob("engine*")) == []
 
 
