@@ -15,6 +15,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from features.moderation.publication import ModeratedPublication
+from pages.paths import PATHS
 from server.auth.authenticator import DEMO_USER, DemoAccount
 from server.auth.sign_in import SignIn
 from server.health import health_routes
@@ -100,7 +101,7 @@ def create_app(settings: Settings, services: Services) -> ASGIApp:
     app = DeadlineMiddleware(app, seconds=settings.deadline)
     app = HostMiddleware(app, AllowedHosts(settings))
     app = CrossOriginMiddleware(app, origins=settings.cors_origins, local=settings.demo)
-    return services.signals.around(RequestIdMiddleware(app), wants_events)
+    return services.signals.around(RequestIdMiddleware(app), wants_events, PATHS)
 
 
 class Served:

@@ -32,6 +32,7 @@ from dal.table.key_parts import escape, unescape
 from pages import i18n
 from pages.addresses import Filters
 from pages.faults import PageFault
+from pages.paths import PATHS
 from pages.sessions import cookies, pasted_jwt
 from resolvers.node_ids import parse_node_id
 from schema.build import build_schema
@@ -262,7 +263,8 @@ SCANNERS = {
         'a = ; " \\ \\" marginalia_lang=',
     ),
     "a path": Scanner(
-        lambda text: route_of({"type": "http", "path": text}), "/ products comments a health % ."
+        lambda text: route_of({"type": "http", "path": text}, PATHS),
+        "/ products comments a health % .",
     ),
 }
 """Every other function that scans a client's text, also of libraries."""

@@ -22,11 +22,7 @@ if TYPE_CHECKING:  # extras
     from server.observability.metrics import Load, Metrics
     from server.observability.tracing import TracedObservation, Tracing
 
-_ROUTES = re.compile(
-    r"(?P<graphql>/graphql)|(?P<health>/health(/.*)?)|(?P<static>/static/.*|/widget\.js)|(?P<page>/|"
-    r"/products(/.*)?|/(comments|authors|widget)/.*|/votes|/moderation|/playground(/drawing)?|"
-    r"/sign-(in(/provider|/callback)?|out)|/photo-uploads|/robots\.txt|/sitemap\.xml)"
-)
+_PATHS = re.compile(r"(?P<graphql>/graphql)|(?P<health>/health(/.*)?)")
 """Matches paths. The name of the outermost group that matches is the route, which is used as a
 label."""
 
@@ -54,13 +50,15 @@ class Signals:
         """The class of the GraphQL schema. If signals are on, the class reports to observations."""
         return ObservedSchema if self.on else ExecutableSchema
 
-    def around(self, app: ASGIApp, endless: Callable[[Scope], bool]) -> ASGIApp:
+    def around(
+        self, app: ASGIApp, endless: Callable[[Scope], bool], pages: re.Pattern[str]
+    ) -> ASGIApp:
         """Return ``app`` in a middleware that observes requests, or ``app`` if all signals are off.
 
         ``endless`` returns whether the response to a request may last for hours. Such a request
-        gets no trace.
+        gets no trace. ``pages`` matches the paths of pages, as in ``route_of``.
         """
-        return _ObservedApp(app, self, endless) if self.on else app
+        return _ObservedApp(app, self, endless, pages) if self.on else app
 
     @asynccontextmanager
     async def sampling(self, table: Table, load: "Load") -> AsyncIterator[None]:
@@ -116,8 +114,14 @@ class _ObservedApp:
     For such a request, this middleware takes less time, because it only draws a random number.
     """
 
-    def __init__(self, app: ASGIApp, signals: Signals, endless: Callable[[Scope], bool]) -> None:
-        self._app, self._signals, self._endless = app, signals, endless
+    def __init__(
+        self,
+        app: ASGIApp,
+        signals: Signals,
+        endless: Callable[[Scope], bool],
+        pages: re.Pattern[str],
+    ) -> None:
+        self._app, self._signals, self._endless, self._pages = app, signals, endless, pages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and observe it."""
@@ -125,7 +129,7 @@ class _ObservedApp:
             await self._app(scope, receive, send)
             return
         metrics, tracing = self._signals.metrics, self._signals.tracing
-        route, began = route_of(scope), time.perf_counter()
+        route, began = route_of(scope, self._pages), time.perf_counter()
         traced: TracedObservation | None = None
         if tracing is not None and route in _TRACED and not self._endless(scope):
             traced = tracing.begin(scope["headers"], metrics)
@@ -168,10 +172,13 @@ class _ObservedApp:
                 access_log.add(fields | observation.fields())
 
 
-def route_of(scope: Scope) -> str:
-    """Return the route of a request as a label."""
+def route_of(scope: Scope, pages: re.Pattern[str]) -> str:
+    """Return the route of a request as a label.
+
+    ``pages`` matches the paths of pages. The name of its outermost group that matches is the route.
+    """
     if scope["type"] == "websocket":
         return "websocket"
     path = scope["path"].removeprefix(scope.get("root_path", ""))
-    known = _ROUTES.fullmatch(path)
+    known = _PATHS.fullmatch(path) or pages.fullmatch(path)
     return OTHER if known is None or known.lastgroup is None else known.lastgroup

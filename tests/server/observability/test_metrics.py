@@ -13,6 +13,7 @@ from dal.counts import mode
 from dal.dynamodb.errors import StoreUnavailableError, ThrottledError
 from dal.dynamodb.table import Table
 from dal.stores import Stores
+from pages.paths import PATHS
 from server.observability.metrics import Metrics, StateSampler
 from server.observability.observation import OPERATIONS, Observation, OperationNames, note_errors
 from server.observability.signals import Signals
@@ -135,7 +136,7 @@ async def test_metrics_count_the_work_of_each_piece_of_a_response() -> None:
     async def unheard() -> Message:
         return {}
 
-    observed = Signals(metrics).around(app, lambda scope: True)
+    observed = Signals(metrics).around(app, lambda scope: True, PATHS)
     for piece, kind in (("websocket.send", "websocket"), ("http.response.body", "http")):
         at_once.clear()
         await observed({"type": kind, "path": "/graphql", "of": piece}, unheard, send)

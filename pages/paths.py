@@ -1,0 +1,13 @@
+"""The paths of pages and of their files, for metrics, traces and the access log.
+
+Before the first request for a page, a server imports no other module of this package.
+"""
+
+import re
+
+PATHS = re.compile(
+    r"(?P<static>/static/.*|/widget\.js)|(?P<page>/|/products(/.*)?|/(comments|authors|widget)/.*|"
+    r"/votes|/moderation|/playground(/drawing)?|/sign-(in(/provider|/callback)?|out)|"
+    r"/photo-uploads|/robots\.txt|/sitemap\.xml)"
+)
+"""The group that matches is ``static`` for a file, and ``page`` for a page."""
