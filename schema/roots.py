@@ -20,14 +20,15 @@ from features.analytics import questions
 from features.analytics import resolvers as analytics
 from features.analytics.types import Movers
 from features.groups import resolvers as groups
+from features.moderation import block_resolvers as blocks
 from features.moderation import resolvers as moderation
+from features.moderation.block_types import BlockedUserConnection, BlockMutation
 from features.moderation.types import ModerationMutation, ModerationQueueConnection
 from features.photos.types import PhotoMutation
 from features.votes.types import VoteMutation
-from resolvers import blocks, comments, leaderboard, orders, organizations, tickets, users
+from resolvers import comments, leaderboard, orders, organizations, tickets, users
 from resolvers import products as product_resolvers
 from resolvers.nodes import Nodes
-from schema.blocks import BlockedUserConnection, BlockMutation
 from schema.comments import Author, Comment, CommentEvent, CommentMutation
 from schema.costs import KEY, NOTHING, PAGE, QUESTION, ROW, TWO_KEYS
 from schema.execution.cost import UNIT_BYTES

@@ -84,7 +84,7 @@ COMMANDS = {
         ("rebuild", "verify", "features.stream_counting.commands.follow"),
     ),
     "user": Command(
-        "server.cli.commands.user",
+        "features.moderation.commands",
         "Block or unblock a user, list blocked users, or export or erase a user's data.",
         "marginalia user export bob --output bob.json",
         (

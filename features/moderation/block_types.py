@@ -6,7 +6,7 @@ from datetime import datetime
 
 import strawberry
 
-from resolvers import blocks
+from features.moderation import block_resolvers as blocks
 from schema.costs import WRITE
 from schema.execution.facts import facts
 from schema.types import USER_ERRORS, Connection, UserError
@@ -33,7 +33,7 @@ class BlockedUserConnection(Connection[BlockedUser]):
 
 @strawberry.type(description="Result of `blockUser`.")
 class BlockUserPayload:
-    """The GraphQL type of ``resolvers.blocks.BlockPayload``."""
+    """The GraphQL type of ``features.moderation.block_resolvers.BlockPayload``."""
 
     block: BlockedUser | None = strawberry.field(
         name="blockedUser", description="The blocked user; null on errors."
@@ -43,7 +43,7 @@ class BlockUserPayload:
 
 @strawberry.type(description="Result of `unblockUser`.")
 class UnblockUserPayload:
-    """The GraphQL type of ``resolvers.blocks.UnblockPayload``."""
+    """The GraphQL type of ``features.moderation.block_resolvers.UnblockPayload``."""
 
     username: str | None = strawberry.field(
         description="User name of the unblocked user; null on errors."
