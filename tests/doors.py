@@ -184,6 +184,10 @@ class _Deletion:
         else:
             del siblings[index]
         self._note_names(node, parent)
+        if isinstance(parent, ast.Tuple) and not siblings:
+            holder = self._places[parent][0]
+            if isinstance(holder, ast.Call):  # a group of commands without commands
+                self._delete(self._part(parent))
         if isinstance(node, ast.Return):
             while not isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef):
                 parent = self._places[parent][0]

@@ -46,6 +46,11 @@ def test_the_core_imports_without_features(tmp_path: Path) -> None:
         ("x = {'k': b(), 'l': 2}", "x = {'l': 2}"),
         ("class D(b.C, int):\n    f: b.G = g(h=b.i)\n    j = 2", "class D(int):\n    j = 2"),
         ("x = f(1, key=b.d)", "x = f(1)"),
+        (
+            "x = {'k': f(('features.a.b', 'features.c.b')), 'l': 2}",
+            "x = {'k': f(('features.c.b',)), 'l': 2}",
+        ),
+        ("x = {'k': f(('features.a.b', 'features.a.c')), 'l': 2}", "x = {'l': 2}"),
         ("x: T = g('features.a.b')\n'Its text.'\ny = 1", "y = 1"),
         ("def f():\n    return b\nx = (1, f)", "x = (1,)"),
         ("if x:\n    b()\nelse:\n    y()", "if x:\n    pass\nelse:\n    y()"),

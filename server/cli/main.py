@@ -29,7 +29,8 @@ class Command:
     The function has the name of the command. A command with ``actions`` is a group: for each
     action, the module has a function, and the group has a command. For example, the action
     ``list_`` of ``documents`` is the function ``list_`` and the command ``documents list``. An
-    action whose function is in another module has the name of this module before its own.
+    action whose function is in another module has the name of this module before its own. If this
+    holds for all actions, ``module`` is empty.
     """
 
     module: str
@@ -84,13 +85,13 @@ COMMANDS = {
         ("rebuild", "verify", "features.stream_counting.commands.follow"),
     ),
     "user": Command(
-        "features.moderation.commands",
+        "",
         "Block or unblock a user, list blocked users, or export or erase a user's data.",
         "marginalia user export bob --output bob.json",
         (
-            "block",
-            "unblock",
-            "blocked",
+            "features.moderation.commands.block",
+            "features.moderation.commands.unblock",
+            "features.moderation.commands.blocked",
             "features.privacy.commands.export",
             "features.privacy.commands.erase",
         ),
