@@ -1,0 +1,3 @@
+from tests.server.cli.commands.conftest import store
+
+__all__ = ["store"]
