@@ -1,7 +1,7 @@
 """Lists what the features of the shop add to commands that work on the whole table."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,10 +23,9 @@ from dal.entities.product import PRODUCT_DETAILS, is_details
 from dal.entities.standing import STANDING, is_standing, standing_in
 from dal.entities.submission import stored
 from dal.entities.ticket import TICKET, is_ticket
-from dal.kinds import file_kinds
 from dal.kinds.correction import Correction
 from dal.kinds.counting_mode import CountingMode
-from dal.kinds.item_kind import FileKind, ItemKind
+from dal.kinds.item_kind import ItemKind
 from dal.maintenance.commented_marking import Names
 from dal.maintenance.leftovers import Leftovers
 from dal.maintenance.rebuild import rebuild
@@ -38,6 +37,7 @@ from dal.table.entity import unpacked
 from dal.table.items import Item
 from dal.table.key_parts import unescape
 from features.groups import kind as groups
+from features.loading import kind as loading
 from features.moderation import kind as moderation
 from features.privacy import kind as privacy
 from features.stream_counting import kind as stream_counting
@@ -105,7 +105,7 @@ KINDS: Sequence[ItemKind] = (
         decode=_comment,
         erase=lambda table: privacy.comment_eraser(table, Stores(table).writer),
         forget=erasures.announce,
-        file=file_kinds.COMMENTS,
+        file=loading.COMMENTS,
     ),
     ItemKind(
         name="orders",
@@ -113,7 +113,7 @@ KINDS: Sequence[ItemKind] = (
         holds=is_order,
         decode=ORDER.decode,
         without_name=privacy.nameless_order,
-        file=file_kinds.ORDERS,
+        file=loading.ORDERS,
     ),
     ItemKind(
         name="purchases",
@@ -121,7 +121,7 @@ KINDS: Sequence[ItemKind] = (
         holds=_keyed("USER#", "PURCHASE#"),
         decode=lambda item: {"product_id": _second(item)},
     ),
-    ItemKind(holds=is_organization, decode=decode_organization, file=file_kinds.ORGANIZATIONS),
+    ItemKind(holds=is_organization, decode=decode_organization, file=loading.ORGANIZATIONS),
     ItemKind(
         name="memberships",
         noun="membership",
@@ -134,7 +134,7 @@ KINDS: Sequence[ItemKind] = (
         holds=is_ticket,
         decode=TICKET.decode,
         without_name=privacy.nameless_ticket,
-        file=file_kinds.TICKETS,
+        file=loading.TICKETS,
     ),
     ItemKind(
         name="profile",
@@ -142,9 +142,9 @@ KINDS: Sequence[ItemKind] = (
         holds=is_profile,
         decode=lambda item: decode_profile(item)[1],
         single=True,
-        file=file_kinds.PROFILES,
+        file=loading.PROFILES,
     ),
-    ItemKind(holds=is_details, decode=PRODUCT_DETAILS.decode, file=file_kinds.PRODUCTS),
+    ItemKind(holds=is_details, decode=PRODUCT_DETAILS.decode, file=loading.PRODUCTS),
     moderation.REPORTS,
     moderation.DECISIONS,
     _BLOCK,
@@ -168,11 +168,6 @@ KINDS: Sequence[ItemKind] = (
     ItemKind(holds=lambda item: _NAMELESS.match(item["PK"]["S"]) is not None),
 )
 """All kinds of items, in the order of files and of personal data."""
-
-FILE_KINDS: Mapping[str, FileKind[Any]] = {
-    kind.file.name: kind.file for kind in KINDS if kind.file is not None
-}
-"""All kinds of files by name."""
 
 
 async def _rebuild(

@@ -33,7 +33,7 @@ class Stores:
     """The repositories of one table. ``live`` is the last rule of each write of a comment."""
 
     def __init__(self, table: Table, live: WriteRule | None = None) -> None:
-        self._table = table
+        self.table = table
         self.maintenance = MaintenanceStore(table)
         self.boards = Boards(table)
         self.folds = HelpfulFolds(table)
@@ -68,4 +68,4 @@ class Stores:
     @property
     def writes(self) -> int:
         """The number of this process's successful write requests: see ``Table.writes``."""
-        return self._table.writes
+        return self.table.writes

@@ -23,7 +23,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from strawberry.relay.utils import to_base64
 
-from dal.kinds import field_parsers
 from dal.live.changes import event_position_of
 from dal.model import rules
 from dal.query.cursors import decode_cursor
@@ -56,7 +55,7 @@ PRODUCT = ("dal", "features", "pages", "resolvers", "schema", "server")
 OPERATORS = {
     "features/analytics/clickhouse_store.py",
     "server/cli/commands/token.py",
-    "server/importer/text_rows.py",
+    "features/loading/text_rows.py",
 }
 """Modules that use ``re`` inside functions, only for settings, options and files of operators."""
 
@@ -240,7 +239,6 @@ SCANNERS = {
     "a text": Scanner(partial(rules.stated_text, "text"), "\x00 \u202e a \ud800 \n"),
     "an e-mail address": Scanner(partial(rules.email, "email"), "a @ . \n"),
     "an address": Scanner(partial(rules.address, "url"), "https:// / \\ @ : [ ] a 1"),
-    "photos": Scanner(partial(field_parsers.photos, "photos"), "https:// , ; | [ ] a"),
     "a language": Scanner(partial(rules.language, "language"), "a - x 1 _ en-"),
     "an amount": Scanner(partial(rules.money, "amount"), "1 . EUR E -"),
     "a decimal": Scanner(partial(coerced, Decimal), "1 . - e 0 _"),

@@ -27,12 +27,12 @@ from strawberry.utils.str_converters import to_camel_case
 from dal.catalogue import Order, query_of
 from dal.entities import idempotency
 from dal.entities.comment import COMMENT
-from dal.kinds.file_kinds import COMMENTS
 from dal.model import Comment, Photo
 from dal.model.comment_fields import FIELDS, FILTERS, CommentField
 from dal.model.submissions import Submission
 from dal.repositories.comments import Selection
 from dal.table.key_parts import format_instant
+from features.loading.kind import COMMENTS
 from pages.addresses import Filters
 from pages.i18n import TEMPLATES
 from pages.list_filters import SWITCHES

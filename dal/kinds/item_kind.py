@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from dal.dynamodb.table import Table
+from dal.stores import Stores
 from dal.table.entity import unpacked
 from dal.table.items import Item
 from dal.writes.overwrite import Outcome
@@ -54,7 +55,8 @@ class FileKind(Generic[Thing]):
     """Returns an object's values, in the order of the fields."""
     identity: Callable[[Thing], str]
     """Returns the id that decides whether two rows describe the same object."""
-    put: Callable[[Table], Put[Thing]]
+    put: Callable[[Stores], Put[Thing]]
+    """Returns the function that stores objects of this kind."""
     after: Callable[[Thing, Thing], Thing] = lambda _, later: later
     """Combines the objects of an earlier and a later row with the same identity into one object.
     A load of this object has the same result as loads of the earlier row and then the later row."""

@@ -1,6 +1,6 @@
 """``marginalia analytics``: fills the analytics store, and prints trends and changed products."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Annotated
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table as Grid
 
+from dal.kinds.item_kind import ItemKind
 from dal.model import rules
 from features.analytics.exporting import analytics_of
 from features.analytics.exporting import refresh as fill
@@ -54,14 +55,14 @@ Every = Annotated[
 
 @long_running
 @takes("analytics_url", *STORE)
-async def refresh(settings: Settings) -> None:
+async def refresh(settings: Settings, kinds: Sequence[ItemKind]) -> None:
     """Copy all published comments to the analytics store. Servers may run meanwhile.
 
     In the API and on the command line, trends and movers (the products that changed most) show the
     comments as of the last refresh. So run this command from a timer, for example every night.
     """
     async with open_store(settings, share=True) as store, scanning(store) as (_, seen):
-        export = await fill(settings, store, seen)
+        export = await fill(settings, store, seen, kinds)
     typer.echo(
         f"Table {settings.table}: the analytics store has {export.rows:,} comments as of "
         f"{export.began:%Y-%m-%d %H:%M:%S} UTC."

@@ -15,7 +15,10 @@ from server.findings import Finding, ok, warning
 from server.settings import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dal.dynamodb.scan import Progress
+    from dal.kinds.item_kind import ItemKind
     from server.local_engine.storage import Store
 
 _INSTALLED = find_spec("duckdb") is not None
@@ -67,19 +70,22 @@ async def checked(settings: Settings) -> Finding:
     return ok("ClickHouse", f"it has {filled.rows:,} comments.")
 
 
-async def refresh(settings: Settings, store: "Store", seen: "Progress") -> Export:
-    """Export all published comments to the analytics store.
+async def refresh(
+    settings: Settings, store: "Store", seen: "Progress", kinds: "Sequence[ItemKind]"
+) -> Export:
+    """Export all published comments to the analytics store. ``kinds`` are all kinds of items.
 
     The store then computes trends and movers from this export.
     """
     # The import is here because a server imports this module but does not need the exporter.
-    from server.exporter.export_files import directory_of, export  # noqa: PLC0415
-    from server.exporter.export_rows import Layout  # noqa: PLC0415
+    from features.loading.export_files import directory_of, export  # noqa: PLC0415
+    from features.loading.export_rows import Layout  # noqa: PLC0415
+    from features.loading.kind import with_file  # noqa: PLC0415
 
     analytics = await open_analytics(settings)
     try:
         with _room(settings.data_dir) as folder:
-            target = directory_of(Path(folder), ["comments"], Layout("parquet"))
+            target = directory_of(Path(folder), with_file(kinds, "comments"), Layout("parquet"))
             manifest = await export(store.table, target, store.place, seen)
             began = datetime.fromisoformat(manifest.begun)
             return await analytics.fill(target.files["comments"], began)

@@ -65,7 +65,7 @@ REPORT_FILE = FileKind(
     make=_report,
     cells=attrgetter("comment_id", "product_id", "username", "reason", "text", "at"),
     identity=lambda one: f"{escape(one.comment_id)}#{escape(one.username)}",
-    put=lambda table: partial(put_reports, table),
+    put=lambda stores: partial(put_reports, stores.table),
 )
 
 _OF_DECISION = ("decided_by", "decided_at", "seen", "reason")
@@ -121,7 +121,7 @@ CASE_FILE = FileKind(
     make=_case,
     cells=_case_cells,
     identity=lambda one: one.comment_id,
-    put=lambda table: partial(put_cases, table),
+    put=lambda stores: partial(put_cases, stores.table),
     decode=case_in,
 )
 

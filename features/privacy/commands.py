@@ -71,6 +71,7 @@ async def export(
     scans: Scans = True,
     read_units: ReadUnits = None,
     settings: Settings,
+    kinds: Sequence[ItemKind],
 ) -> None:
     """Write all data of a user that the table contains, as one JSON object.
 
@@ -92,7 +93,7 @@ async def export(
                 output.touch(mode=0o600, exist_ok=False)
             undo.callback(output.unlink)
         async with open_store(settings, share=True) as store:
-            store.table.read_pace, kinds = Pace(read_units, reads=True), store.kinds
+            store.table.read_pace = Pace(read_units, reads=True)
             if scans:
                 async with scanning(store) as (_, seen):
                     items = await scan(store.table, name, seen, kinds)
@@ -148,6 +149,7 @@ async def erase(
     read_units: ReadUnits = None,
     write_units: WriteUnits = None,
     settings: Settings,
+    kinds: Sequence[ItemKind],
 ) -> None:
     """Erase the data of a user, or remove the user's name from the data, while servers run.
 
@@ -165,7 +167,7 @@ async def erase(
     name, choices = rules.identifier("NAME", name), Choices(comments, orders, tickets)
     async with open_store(settings, share=True) as store:
         store.table.pace = Pace(write_units)
-        store.table.read_pace, kinds = Pace(read_units, reads=True), store.kinds
+        store.table.read_pace = Pace(read_units, reads=True)
         found = _counts(kinds, [item async for item in find(store.table, name, kinds)], name)
         to_keep = {kind.name for kind in kinds if choices.fate(kind) == "keep"}
         if scans and found.keys() <= to_keep:

@@ -31,7 +31,7 @@ FILE = FileKind(
     make=lambda values: Vote(**values),
     cells=lambda one: one,
     identity=lambda one: f"{escape(one.comment_id)}#{escape(one.username)}",
-    put=lambda table: VoteRepository(table, HelpfulFolds(table)).put_many,
+    put=lambda stores: stores.votes.put_many,
     contains=is_counted,
 )
 

@@ -46,12 +46,12 @@ COMMANDS = {
         "marginalia serve --demo",
     ),
     "load": Command(
-        "server.cli.commands.load",
+        "features.loading.load_command",
         "Load comments, products, orders or other rows from a file.",
         "marginalia load reviews.csv --map product_id=ProductId --set language=en",
     ),
     "export": Command(
-        "server.cli.commands.export",
+        "features.loading.export_command",
         "Export rows to JSONL, CSV or Parquet files. 'load' can read the files.",
         "marginalia export --output shop-monday",
     ),

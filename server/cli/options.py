@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hin
 
 import typer
 
+from dal.kinds.item_kind import ItemKind
 from server.option import Option, option_name
 from server.settings import Settings
 
@@ -31,26 +32,36 @@ Command: TypeAlias = Callable[..., Coroutine[Any, Any, None] | None]
 def takes(*names: str) -> Callable[[Command], Callable[..., None]]:
     """Return a decorator that adds an option to a command for each setting in ``names``.
 
-    The command receives the settings in one argument, ``settings``. If the command is a coroutine
-    function, the decorated command runs its coroutine to the end.
+    The command receives the settings in one argument, ``settings``. If it also has an argument
+    ``kinds``, it receives all kinds of items, ``dal.composition.KINDS``. An option of such a
+    command may depend on the kinds: its annotation then has a function that receives the kinds, and
+    returns the annotation. If the command is a coroutine function, the decorated command runs its
+    coroutine to the end.
     """
     types = get_type_hints(Settings)
     by_name = {setting.name: setting for setting in fields(Settings)}
     offered = [_parameter(by_name[name], types[name]) for name in names]
 
     def with_settings(command: Command) -> Callable[..., None]:
+        own = dict(inspect.signature(command).parameters)
+        del own["settings"]
+        composed: dict[str, Any] = {}
+        if own.pop("kinds", None) is not None:
+            from dal.composition import KINDS  # noqa: PLC0415 - most commands do not need it
+
+            composed["kinds"] = KINDS
+            own = {name: _with_kinds(one, KINDS) for name, one in own.items()}
+
         @wraps(command)
         def with_options(**given: Any) -> None:
             values = {name: given.pop(name) for name in names}
             # If a repeatable option is not given, its value is None. Leave such values out, so that
             # the settings keep their defaults.
             known = {name: value for name, value in values.items() if value is not None}
-            done = command(settings=Settings(**known), **given)
+            done = command(settings=Settings(**known), **composed, **given)
             if done is not None:
                 asyncio.run(done)
 
-        own = dict(inspect.signature(command).parameters)
-        del own["settings"]
         signature = inspect.Signature([*own.values(), *offered])
         with_options.__signature__ = signature  # type: ignore[attr-defined]
         with_options.__annotations__ = {
@@ -59,6 +70,14 @@ def takes(*names: str) -> Callable[[Command], Callable[..., None]]:
         return with_options
 
     return with_settings
+
+
+def _with_kinds(parameter: inspect.Parameter, kinds: Sequence[ItemKind]) -> inspect.Parameter:
+    """Return a parameter. If its annotation has a function, the function makes the annotation."""
+    for one in getattr(parameter.annotation, "__metadata__", ()):
+        if callable(one):
+            return parameter.replace(annotation=one(kinds))
+    return parameter
 
 
 def _parameter(setting: Field[Any], kind: Any) -> inspect.Parameter:

@@ -9,15 +9,16 @@ from typing import Any
 
 import orjson
 
-from dal.composition import FILE_KINDS
+from dal.composition import KINDS
 from dal.dynamodb.retries import Patience, patient
 from dal.dynamodb.table import Table
 from dal.model import Comment
 from dal.model.loaded import loaded
 from dal.stores import Stores
 from dal.table.errors import DalError
-from server.importer.writer import Writer
-from server.zstandard import zstd
+from features.loading.kind import files_of
+from features.loading.writer import Writer
+from features.loading.zstandard import zstd
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +32,7 @@ _BATCH = 250
 def read_demo(kind: str) -> list[Any]:
     """Return the demo's objects of one kind, parsed in the same way as by ``marginalia load``."""
     file = resources.files("server.demo") / f"{kind}.jsonl.zst"
-    declared = FILE_KINDS[kind]
+    declared = files_of(KINDS)[kind]
     return [
         declared.make(
             {

@@ -2,10 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from dal.counts.mode import MaintenanceStore
 from dal.dynamodb import admin
@@ -13,15 +12,13 @@ from dal.dynamodb.errors import StoreFullError, StoreUnavailableError
 from dal.dynamodb.table import Table, TableAddress, connect
 from dal.entities import INDEXES
 from dal.maintenance.tables import create_table
+from dal.stores import Stores
 from dal.table.definition import refuse_outdated
 from dal.table.errors import StoreRefusedError
 from server.errors import UNAVAILABLE, CommandError
 from server.local_engine.data_directory import DataDirectory
 from server.local_engine.engine import embedded_engine
 from server.settings import Settings
-
-if TYPE_CHECKING:
-    from dal.kinds.item_kind import ItemKind
 
 logger = logging.getLogger(__name__)
 
@@ -51,11 +48,9 @@ class Store:
     """The embedded engine's data directory, or None if the table is on another store."""
 
     @property
-    def kinds(self) -> "Sequence[ItemKind]":
-        """The kinds of the table's items: those of the core and of features."""
-        from dal.composition import KINDS  # noqa: PLC0415 - a server does not need them
-
-        return KINDS
+    def stores(self) -> Stores:
+        """The repositories of the table, new at each access."""
+        return Stores(self.table)
 
 
 @asynccontextmanager

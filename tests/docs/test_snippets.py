@@ -23,7 +23,9 @@ import pytest
 import yaml
 from jinja2 import Environment
 
-from server.importer.column_mapping import find_preset
+from dal.composition import KINDS
+from features.loading.column_mapping import find_preset
+from features.loading.kind import files_of
 from tests.docs.markdown import Fence, fences
 from tests.docs.pages import LANGUAGES, living, marked
 from tests.docs.shell import Shell, shell
@@ -113,7 +115,7 @@ class Reader:
     def _toml(self, fence: Fence) -> None:
         path = self.shell.directory / "shop.toml"
         path.write_text(fence.text)
-        find_preset(str(path))
+        find_preset(str(path), files_of(KINDS))
 
     def _yaml(self, fence: Fence) -> None:
         assert yaml.safe_load(fence.text)

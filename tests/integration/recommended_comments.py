@@ -12,14 +12,14 @@ from dal.dynamodb.table import TableAddress, connect
 from dal.entities import idempotency
 from dal.entities.comment import COMMENT
 from dal.errors import IdempotencyKeyReusedError
-from dal.kinds.file_kinds import COMMENTS
 from dal.live.changes import CommentEventKind, EventPosition, change_of, decode, encode, event_for
 from dal.maintenance.tables import create_table
 from dal.model.loaded import LoadedComment
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores
-from server.importer.column_mapping import make_column_mapping
+from features.loading.column_mapping import make_column_mapping
+from features.loading.kind import COMMENTS
 from tests.oracle import make_comments, newest_first
 
 

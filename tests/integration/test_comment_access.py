@@ -20,11 +20,12 @@ from graphql import (
     is_leaf_type,
 )
 
-from dal.maintenance.export import export_pages
+from dal.composition import KINDS
+from features.loading.kind import with_file
+from features.loading.scan_rows import export_pages
 from resolvers.context import Viewer
 from schema.build import build_schema
 from tests.feature_lists import merged
-from tests.files import FILES
 from tests.integration.comment_access import STATES, WHO, Cells, World, rows, shared, world
 from tests.strategies import comment
 
@@ -221,7 +222,9 @@ async def test_an_export_has_only_comments_in_the_exported_states(
     there = await world.all_states(f"exported {next(world.numbers)}")
     pages = [
         page
-        async for page in export_pages(world.table, 0, [FILES["comments"]], all_states=all_states)
+        async for page in export_pages(
+            world.table, 0, with_file(KINDS, "comments"), all_states=all_states
+        )
     ]
     found: dict[str, Any] = {
         one.comment_id: one for page in pages for one in page.objects["comments"]

@@ -10,8 +10,6 @@ import pytest
 
 from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
-from dal.kinds import field_parsers
-from dal.kinds.file_kinds import COMMENTS
 from dal.model import Comment, Photo, Reply
 from dal.model.loaded import CommentState, LoadedComment, state_of
 from dal.model.submissions import ReviewCause, Submission
@@ -20,15 +18,17 @@ from dal.repositories.comments import Selection
 from dal.stores import Stores
 from dal.writes.comments import version
 from dal.writes.overwrite import Outcome
-from server.importer.column_mapping import make_column_mapping
-from server.importer.rows import RejectsFile
-from server.importer.run import Load, Tally
-from server.importer.text_rows import read_jsonl
+from features.loading import parsers
+from features.loading.column_mapping import make_column_mapping
+from features.loading.kind import COMMENTS
+from features.loading.rows import RejectsFile
+from features.loading.run import Load, Tally
+from features.loading.text_rows import read_jsonl
 from server.progress import ProgressBar
 from tests import recount
 from tests.fakes import Answer, FaultyClient, Operation, anybody
+from tests.features.loading.reading import jsonl, row, source
 from tests.moderating import held_for
-from tests.server.importer.reading import jsonl, row, source
 from tests.strategies import comment
 from tests.verifying import verify
 from tests.writers import ignore
@@ -227,7 +227,7 @@ KETTLE = Photo("https://p.example/w_1,h_1/a;b.jpg")
     ids=["commas", "semicolons", "lines", "array as text", "objects", "of Wix"],
 )
 def test_a_cell_of_photos_is_loaded(cell: object) -> None:
-    assert field_parsers.photos("photos", cell) == (KETTLE, Photo("https://p.example/2.jpg"))
+    assert parsers.photos("photos", cell) == (KETTLE, Photo("https://p.example/2.jpg"))
 
 
 async def test_photos_change_only_by_files_with_photos(table: Table) -> None:

@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
 from dal.errors import NotFoundError
-from dal.kinds.file_kinds import COMMENTS
 from dal.model import RATINGS, Comment
 from dal.stores import Stores
-from server.importer.column_mapping import make_column_mapping
-from server.importer.rows import RejectsFile
-from server.importer.run import Load, Tally
-from server.importer.text_rows import read_jsonl
+from features.loading.column_mapping import make_column_mapping
+from features.loading.kind import COMMENTS
+from features.loading.rows import RejectsFile
+from features.loading.run import Load, Tally
+from features.loading.text_rows import read_jsonl
 from server.progress import ProgressBar
 from tests import recount
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, Fault, FaultyClient, Operation, client_error, lose_answer, refuse
-from tests.server.importer.reading import jsonl, row, source
+from tests.features.loading.reading import jsonl, row, source
 from tests.strategies import FEW, LANGUAGES
 
 PRODUCTS = ("a", "b")
@@ -58,8 +58,8 @@ faults = st.lists(
 def small_batches() -> Iterator[None]:
     """Make a file of a few rows load in several batches, like a large file."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("server.importer.writer._LEAST", 7)
-        patch.setattr("server.importer.writer._MOST", 7)
+        patch.setattr("features.loading.writer._LEAST", 7)
+        patch.setattr("features.loading.writer._MOST", 7)
         yield
 
 

@@ -14,12 +14,11 @@ import orjson
 import pytest
 
 import dal.live.changes
+from dal.composition import KINDS
 from dal.dynamodb.table import Table, TableAddress
 from dal.entities.comment import COMMENT, comment_in, comment_key, is_comment
 from dal.entities.submission import SUBMISSION, stored, submission_in
-from dal.kinds.file_kinds import COMMENTS
 from dal.kinds.item_kind import ItemKind
-from dal.maintenance.export import export_pages
 from dal.maintenance.rebuild import rebuild
 from dal.maintenance.tables import upgrade
 from dal.model import Comment
@@ -31,11 +30,12 @@ from dal.stores import Stores
 from dal.table.items import Item
 from dal.writes.overwrite import Outcome
 from features.analytics.exporting import refresh
+from features.loading.kind import COMMENTS, with_file
+from features.loading.scan_rows import export_pages
 from server.local_engine.storage import Store
 from server.settings import Settings
 from tests.dal.repositories.test_observer import Recorder
 from tests.fakes import anybody
-from tests.files import FILES
 from tests.moderating import held_for
 from tests.strategies import comment
 from tests.verifying import verify
@@ -122,7 +122,7 @@ async def loaded(table: Table, _: Path) -> None:
 
 async def exported(table: Table, _: Path) -> None:
     await hold(Stores(table))
-    pages = [page async for page in export_pages(table, 0, [FILES["comments"]])]
+    pages = [page async for page in export_pages(table, 0, with_file(KINDS, "comments"))]
     assert [one for page in pages for one in page.objects["comments"]] == [SHOWN]
     assert not any(page.unreadable["comments"] for page in pages)
 
@@ -131,7 +131,8 @@ async def analysed(table: Table, folder: Path) -> None:
     await hold(Stores(table))
     address = TableAddress(table.name, table.service.endpoint_url, embedded=True)
     store = Store(table, address, "a test", asyncio.get_running_loop().create_future())
-    export = await refresh(Settings(data_dir=folder, table=table.name), store, lambda _: None)
+    settings = Settings(data_dir=folder, table=table.name)
+    export = await refresh(settings, store, lambda _: None, KINDS)
     assert export.rows == 1
 
 
@@ -163,12 +164,8 @@ PLACES: dict[str, tuple[Check, str, Any]] = {
     "nodes": (by_ids, "dal.repositories.comments.comment_in", leaky),
     "key backfill": (upgraded, "dal.maintenance.tables._ENTITIES", [(is_comment, LeakyEntity)]),
     "load": (loaded, "dal.model.loaded.state_of", lambda _: CommentState.PUBLISHED),
-    "export": (exported, f"{__name__}.FILES", {"comments": LEAKY_FILES}),
-    "analytics": (
-        analysed,
-        "server.exporter.export_files.KINDS",
-        [LEAKY_FILES],
-    ),
+    "export": (exported, f"{__name__}.KINDS", [LEAKY_FILES]),
+    "analytics": (analysed, f"{__name__}.KINDS", [LEAKY_FILES]),
 }
 
 

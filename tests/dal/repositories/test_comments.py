@@ -7,22 +7,23 @@ from typing import Any
 
 import pytest
 
+from dal.composition import KINDS
 from dal.counts.mode import Maintenance, MaintenanceStore
 from dal.dynamodb.errors import AlreadyExistsError
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key, comment_position
 from dal.errors import IdempotencyKeyReusedError, NotFoundError
-from dal.maintenance.export import export_pages
 from dal.model import Comment
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
 from dal.stores import Stores
 from dal.writes.overwrite import CHANGED, NEW, UNCHANGED
+from features.loading.kind import with_file
+from features.loading.scan_rows import export_pages
 from tests import oracle, recount
 from tests.calls import calls_of
 from tests.edges import edge_of
 from tests.fakes import anybody
-from tests.files import FILES
 from tests.verifying import verify
 
 ONE = oracle.make_comments("42", 1, seed=1)[0]
@@ -135,7 +136,7 @@ async def test_a_deleted_comment_is_neither_exported_nor_reported_as_unreadable(
     store: CommentRepository, each_table: Table
 ) -> None:
     await store.delete(edge_of(await store.add(ONE, "key")).node.comment_id, anybody)
-    pages = [page async for page in export_pages(each_table, 0, [FILES["comments"]])]
+    pages = [page async for page in export_pages(each_table, 0, with_file(KINDS, "comments"))]
     assert all(not page.objects["comments"] for page in pages)
     assert all(not page.unreadable["comments"] for page in pages)
 

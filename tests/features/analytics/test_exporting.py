@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from dal.composition import KINDS
 from dal.dynamodb.table import Table, TableAddress
 from dal.model import Comment
 from dal.stores import Stores
@@ -42,7 +43,7 @@ async def test_answers_are_from_the_last_refresh_and_have_its_time(
     for some in (made[:10], made[10:]):
         await stores.comments.put_many(some)
         comments += some
-        export = await refresh(settings, store, lambda _: None)
+        export = await refresh(settings, store, lambda _: None, KINDS)
         found = await trends(settings)
         assert {trend.as_of for trend in found.values()} == {export.began}
         for product, trend in found.items():

@@ -1,0 +1,378 @@
+"""The kinds of files with objects of the core, such as comments: the fields of each kind.
+
+``load`` uses these declarations to parse rows, and ``export`` uses them to write rows. A new kind
+needs an entry in ``dal.composition.KINDS``, with the items that its files contain.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from dal.dynamodb.table import Table
+from dal.entities.comment import STATE, is_tombstone
+from dal.entities.submission import stored
+from dal.kinds import field_parsers
+from dal.kinds.item_kind import Field, FileKind, ItemKind, Thing
+from dal.model import (
+    Comment,
+    Order,
+    OrderStatus,
+    Organization,
+    OrganizationUser,
+    ProductDetails,
+    Profile,
+    Reply,
+    Roster,
+    Ticket,
+    TicketStatus,
+    rules,
+)
+from dal.model.comment_fields import FIELDS, CommentField
+from dal.model.loaded import DECISION, CommentRow, CommentState, LoadedComment, loaded, state_of
+from dal.model.owners import imported_owner
+from dal.model.submissions import ReviewCause
+from dal.query.pagination import Slice
+from dal.repositories.organizations import OrganizationRepository
+from dal.repositories.users import decode_profile
+from dal.table.errors import InvalidArgumentError
+from features.loading import parsers
+
+_INSTANT = "TIMESTAMPTZ"
+_USERS_AT_ONCE = 1_000
+
+
+def _owned(
+    model: Callable[..., Thing], model_id: str, name: str, **absent: Any
+) -> Callable[[Mapping[str, Any]], Thing]:
+    """Return a function that makes a ``model`` from the values of a row.
+
+    ``model_id`` is the model's attribute for the field ``id``, for example ``comment_id``. The
+    argument ``name`` is the field with the owner's display name, for example ``author_name``. The
+    value of this field becomes the attribute ``name``. The function uses the values of ``absent``
+    for fields that the row lacks.
+    """
+
+    def make(values: Mapping[str, Any]) -> Thing:
+        fields = {**absent, **values}
+        shown = rules.name_unless(fields["username"], fields.pop(name, None))
+        return model(**{model_id: fields.pop("id")}, name=shown, **fields)
+
+    return make
+
+
+def _keyed(
+    model: Callable[..., Thing], key: str
+) -> Callable[[Mapping[str, Any]], tuple[str, Thing]]:
+    """Return a function that makes a pair from the values of a row.
+
+    The pair contains the value of the field ``key``, and a ``model`` with the other values, for
+    example a username and a Profile.
+    """
+
+    def make(values: Mapping[str, Any]) -> tuple[str, Thing]:
+        fields = {**values}
+        return fields.pop(key), model(**fields)
+
+    return make
+
+
+_BY_COLUMN = {
+    column: one
+    for one in sorted(FIELDS, key=lambda one: Comment._fields.index(one.name))
+    for column in one.columns
+}
+"""The fields of comments by their columns, in the order of the columns."""
+
+_KEPT_COLUMNS = {
+    column: one for column, one in _BY_COLUMN.items() if one.kept and len(one.columns) == 1
+}
+"""The columns of the fields that a load keeps, without the two columns of the reply."""
+
+_make_comment = _owned(Comment, "comment_id", "author_name", title="")
+_OF_THE_STATE = ("state", *DECISION)
+
+
+def _imported_owner(values: Mapping[str, Any]) -> str:
+    """Return the id of an author whom the file identifies only by a name."""
+    if not values.get("author_name"):
+        raise InvalidArgumentError("username", "username is missing, and so is author_name.")
+    return imported_owner("comment", values["id"])
+
+
+def _comment_row(values: Mapping[str, Any]) -> CommentRow:
+    """Return the comment of a row.
+
+    A load keeps the stored state if the row's state is empty. It also keeps the stored values of
+    the ``KEPT`` fields, such as ``photos``, if the file lacks their columns. So if the row has a
+    state, or if the file has one of these columns, the result is a LoadedComment, which lists the
+    values that replace the stored values. Otherwise the result is a Comment. A comment without a
+    username belongs to an owner without an account. Raises InvalidArgumentError if the row has
+    neither a username nor a name, if it has a field that its state does not allow, or if it has the
+    date of a reply, but no column of replies.
+    """
+    fields = {name: value for name, value in values.items() if name not in _OF_THE_STATE}
+    fields["username"] = values.get("username") or _imported_owner(values)
+    text, at = fields.pop("reply", None), fields.pop("replied_at", None)
+    if "reply" not in values and at is not None:
+        raise InvalidArgumentError("reply", "reply is missing, but replied_at is not: add a reply.")
+    given: dict[str, Any] = {}
+    for column, one in _KEPT_COLUMNS.items():
+        value = fields.pop(column, None)
+        fields[one.name] = one.default if value is None else value
+        if column in values:
+            given[one.name] = fields[one.name]
+    comment = _make_comment(fields)
+    if text is not None:
+        comment = comment._replace(reply=Reply(text, at or comment.created_at))
+    if "reply" in values:
+        given["reply"] = comment.reply
+    state = values.get("state")
+    for name in DECISION:
+        allowed = _STATES_WITH[name]
+        if values.get(name) is not None and state not in allowed:
+            stated = f"the state is {state}" if state else "the row has no state"
+            raise InvalidArgumentError(
+                name,
+                f"{name} is only for rows whose state is {' or '.join(allowed)}, and {stated}: "
+                f"leave {name} empty, or correct the state.",
+            )
+    if state is not None:
+        given |= {name: values[name] for name in _OF_THE_STATE if name in values}
+    return LoadedComment(comment, given) if given else comment
+
+
+_HELD = (CommentState.PENDING, CommentState.REJECTED)
+_STATES_WITH = {
+    "cause": _HELD,
+    "queued_at": _HELD,
+    "reason": (CommentState.REJECTED,),
+    "decided_at": (CommentState.REJECTED,),
+}
+
+
+def _comment_cells(one: Any) -> Iterable[object]:
+    """Return the cells of a comment, a submission (an unpublished comment), or a LoadedComment.
+
+    The cells contain neither ``touched_at``, which a load sets itself, nor the number of votes,
+    which a load of comments does not change. Files of the kind ``votes`` contain the votes.
+    """
+    if isinstance(one, LoadedComment):
+        one = one.over(None, one.comment.created_at)
+    cells = {column: getattr(one, field.name) for column, field in _BY_COLUMN.items()}
+    cells["photos"] = one.photos or None
+    if one.reply:
+        cells |= {"reply": one.reply.text, "replied_at": one.reply.created_at}
+    decision = (getattr(one, name, None) for name in DECISION)
+    return (*cells.values(), state_of(one), *decision)
+
+
+def _state_field(name: str, parse: Callable[[str, object], object], **others: Any) -> Field:
+    return Field(name, parse, required=False, kept=True, all_states=True, **others)
+
+
+def _column(name: str, one: CommentField) -> Field:
+    if Comment.__annotations__[one.name] is bool:
+        return Field(name, parsers.boolean, required=False, parquet="BOOLEAN", kept=one.kept)
+    return replace(_COLUMNS[name], kept=one.kept)
+
+
+_COLUMNS = {
+    one.name: one
+    for one in (
+        Field("id", field_parsers.identifier),
+        Field("product_id", field_parsers.identifier),
+        Field("username", field_parsers.identifier, or_else="author_name"),
+        Field("rating", parsers.rating, parquet="INTEGER"),
+        Field("language", parsers.language),
+        Field("title", field_parsers.title, required=False),
+        Field("text", parsers.review),
+        Field("created_at", field_parsers.instant, parquet=_INSTANT),
+        Field("updated_at", field_parsers.instant, required=False, parquet=_INSTANT),
+        Field("author_name", parsers.name, required=False),
+        Field("reply", parsers.reply, required=False),
+        Field("replied_at", field_parsers.instant, required=False, parquet=_INSTANT),
+        Field("helpful_before", parsers.votes, required=False, parquet="BIGINT"),
+        Field(
+            "photos",
+            parsers.photos,
+            required=False,
+            parquet="STRUCT(url VARCHAR, alt VARCHAR)[]",
+        ),
+    )
+}
+
+# ``Any`` is a CommentRow: a Comment or a LoadedComment (see _comment_row).
+COMMENTS: FileKind[Any] = FileKind(
+    name="comments",
+    fields=(
+        *(_column(name, one) for name, one in _BY_COLUMN.items()),
+        _state_field("state", field_parsers.choice(CommentState), strict=True),
+        _state_field("cause", field_parsers.choice(ReviewCause)),
+        _state_field("queued_at", field_parsers.instant, parquet=_INSTANT),
+        _state_field("reason", field_parsers.title),
+        _state_field("decided_at", field_parsers.instant, parquet=_INSTANT),
+    ),
+    make=_comment_row,
+    cells=_comment_cells,
+    identity=lambda row: loaded(row).comment.comment_id,
+    put=lambda stores: stores.writer.put_many,
+    after=lambda earlier, later: (
+        later if isinstance(earlier, Comment) else loaded(later).after(earlier)
+    ),
+    contains=lambda item: STATE not in item and not is_tombstone(item),
+    unpublished=lambda item: STATE in item,
+    decode=stored,
+)
+
+
+def _order_cells(one: Order) -> Iterable[object]:
+    return (one.order_id, one.username, one.status, one.created_at, one.lines, one.name)
+
+
+ORDERS = FileKind(
+    name="orders",
+    fields=(
+        Field("id", field_parsers.identifier),
+        Field("username", field_parsers.identifier),
+        Field("status", field_parsers.choice(OrderStatus)),
+        Field("created_at", field_parsers.instant, parquet=_INSTANT),
+        Field(
+            "lines",
+            parsers.order_lines,
+            parquet="STRUCT(product_id VARCHAR, quantity INTEGER, unit_price VARCHAR)[]",
+        ),
+        Field("customer_name", parsers.name, required=False),
+    ),
+    make=_owned(Order, "order_id", "customer_name"),
+    cells=_order_cells,
+    identity=lambda order: order.order_id,
+    put=lambda stores: stores.orders.put_many,
+)
+
+
+def _roster(values: Mapping[str, Any]) -> Roster:
+    organization = Organization(values["name"], values["subscription_plan"])
+    users = [OrganizationUser(organization.name, *one) for one in values["users"].items()]
+    return Roster(organization, users)
+
+
+def _roster_cells(roster: Roster) -> Iterable[object]:
+    users = [{"username": user.username, "type": user.type} for user in roster.users]
+    return (roster.organization.name, roster.organization.subscription_plan, users)
+
+
+async def _with_users(table: Table, organization: Organization) -> Roster:
+    """Return an organisation with its users."""
+    organizations, users = OrganizationRepository(table), list[OrganizationUser]()
+    after = None
+    while True:
+        cut = Slice(_USERS_AT_ONCE, after=after, next_page=True)
+        page = await organizations.users(organization.name, cut)
+        users += page.nodes
+        if not page.page_info.has_next_page:
+            return Roster(organization, users)
+        after = page.edges[-1].position
+
+
+ORGANIZATIONS = FileKind(
+    name="organizations",
+    fields=(
+        Field("name", field_parsers.identifier),
+        Field("subscription_plan", field_parsers.title),
+        Field("users", parsers.users, parquet='STRUCT(username VARCHAR, "type" VARCHAR)[]'),
+    ),
+    make=_roster,
+    cells=_roster_cells,
+    identity=lambda roster: roster.organization.name,
+    put=lambda stores: stores.organizations.put_many,
+    complete=_with_users,
+)
+
+
+def _ticket_cells(one: Ticket) -> Iterable[object]:
+    owner = (one.ticket_id, one.organization, one.username)
+    return (*owner, one.subject, one.text, one.status, one.created_at, one.name)
+
+
+TICKETS = FileKind(
+    name="tickets",
+    fields=(
+        Field("id", field_parsers.identifier),
+        Field("organization", field_parsers.identifier),
+        Field("username", field_parsers.identifier),
+        Field("subject", field_parsers.subject),
+        Field("text", parsers.body),
+        Field("status", field_parsers.choice(TicketStatus)),
+        Field("created_at", field_parsers.instant, parquet=_INSTANT),
+        Field("author_name", parsers.name, required=False),
+    ),
+    make=_owned(Ticket, "ticket_id", "author_name"),
+    cells=_ticket_cells,
+    identity=lambda ticket: ticket.ticket_id,
+    put=lambda stores: stores.tickets.put_many,
+)
+
+
+PROFILES: FileKind[tuple[str, Profile]] = FileKind(
+    name="profiles",
+    fields=(
+        Field("username", field_parsers.account),
+        Field("full_name", field_parsers.title, required=False),
+        Field("email", parsers.email, required=False),
+    ),
+    make=_keyed(Profile, "username"),
+    cells=lambda pair: (pair[0], pair[1].full_name, pair[1].email),
+    identity=lambda pair: pair[0],
+    put=lambda stores: lambda profiles: stores.users.put_profiles(dict(profiles)),
+    decode=decode_profile,
+)
+
+
+def _product(values: Mapping[str, Any]) -> tuple[str, ProductDetails]:
+    """Return the id and the details of a product.
+
+    If the file lacks the column of the group, the group is None, and a load keeps the stored group.
+    """
+    fields = {**values}
+    group = (fields.pop("group") or "") if "group" in fields else None
+    return fields.pop("id"), ProductDetails(**fields, group=group)
+
+
+def _product_after(
+    earlier: tuple[str, ProductDetails], later: tuple[str, ProductDetails]
+) -> tuple[str, ProductDetails]:
+    product_id, details = later
+    group = earlier[1].group if details.group is None else details.group
+    return product_id, replace(details, group=group)
+
+
+def _product_cells(pair: tuple[str, ProductDetails]) -> Iterable[object]:
+    product_id, details = pair
+    return (product_id, details.title, details.picture_url, details.url, details.group)
+
+
+PRODUCTS: FileKind[tuple[str, ProductDetails]] = FileKind(
+    name="products",
+    fields=(
+        Field("id", field_parsers.identifier),
+        Field("title", field_parsers.title, required=False),
+        Field("picture_url", parsers.address, required=False),
+        Field("url", parsers.address, required=False),
+        Field("group", field_parsers.identifier, required=False, kept=True),
+    ),
+    make=_product,
+    cells=_product_cells,
+    identity=lambda pair: pair[0],
+    put=lambda stores: lambda details: stores.products.put_many(dict(details)),
+    after=_product_after,
+)
+
+
+def files_of(kinds: Sequence[ItemKind]) -> Mapping[str, FileKind[Any]]:
+    """Return the kinds of files that contain items of some kinds, by name."""
+    return {kind.file.name: kind.file for kind in kinds if kind.file is not None}
+
+
+def with_file(kinds: Sequence[ItemKind], name: str) -> Sequence[ItemKind]:
+    """Return those of ``kinds`` whose kind of file has this name."""
+    return [kind for kind in kinds if name in files_of([kind])]

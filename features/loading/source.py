@@ -1,0 +1,340 @@
+"""Opens the file to load: counts its bytes, decompresses it, and converts its text to UTF-8.
+
+Each of these steps is a raw stream that reads from the previous step. So a file of any size needs
+only a few buffers in memory.
+"""
+
+import codecs
+import gzip
+import io
+import os
+import select
+import stat
+import sys
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias, cast
+
+from features.loading.zstandard import zstd
+from server.errors import CommandError
+
+HEAD_BYTES = 512
+"""Number of bytes that are read to find the file's type. The mark of a tar archive is at the bytes
+257 to 261."""
+
+_CHUNK = 1 << 16
+
+_Buffer: TypeAlias = bytearray | memoryview
+
+
+class Counted(io.RawIOBase):
+    """A stream that counts its bytes. ``look`` returns the first bytes without consuming them.
+
+    ``read_into`` is the method ``readinto`` of a raw stream, or ``readinto1`` of a buffered stream.
+    These methods do not wait for a full buffer. This matters for a pipe, which may have one line
+    now and the next line in an hour.
+    """
+
+    def __init__(self, read_into: Callable[[_Buffer], int | None]) -> None:
+        self._read_into = read_into
+        self._ahead = b""
+        self.count = 0
+
+    def readable(self) -> bool:
+        """Return True, which ``BufferedReader`` requires."""
+        return True
+
+    def look(self) -> bytes:
+        """Return the first bytes: at least ``HEAD_BYTES``, or one line, or the whole stream.
+
+        The method does not wait for a second line, because a pipe may not have a second line yet.
+        """
+        buffer = bytearray(HEAD_BYTES)
+        while len(self._ahead) < HEAD_BYTES and b"\n" not in self._ahead:
+            size = self._fill(buffer)
+            if not size:
+                break
+            self._ahead += buffer[:size]
+            self.count += size
+        return self._ahead
+
+    def readinto(self, buffer: _Buffer) -> int:  # type: ignore[override]
+        """Read available bytes into ``buffer``. Return their number, which is 0 at the end."""
+        if self._ahead:
+            taken = self._ahead[: len(buffer)]
+            buffer[: len(taken)] = taken
+            self._ahead = self._ahead[len(taken) :]
+            return len(taken)
+        size = self._fill(buffer)
+        self.count += size
+        return size
+
+    def _fill(self, buffer: _Buffer) -> int:
+        return self._read_into(buffer) or 0
+
+
+class Pipe(Counted):
+    """A pipe or terminal. A read that waits for bytes ends when ``stopped`` is set.
+
+    Without ``stopped``, the thread that waits in read(2) would keep the process alive after Ctrl-C.
+    """
+
+    def __init__(self, file: io.FileIO, stopped: threading.Event) -> None:
+        super().__init__(file.readinto)
+        self._file = file
+        self._stopped = stopped
+
+    def _fill(self, buffer: _Buffer) -> int:
+        while not select.select([self._file], [], [], 0.1)[0]:
+            if self._stopped.is_set():
+                return 0
+        return super()._fill(buffer)
+
+
+class WatchedFile(Counted):
+    """The file to load.
+
+    If the file is changed or replaced during the load, a read raises CommandError.
+    """
+
+    def __init__(self, file: io.FileIO, path: Path, name: str) -> None:
+        super().__init__(file.readinto)
+        self._file = file
+        self._path = path
+        self._name = name
+        self._opened = os.fstat(file.fileno())
+
+    def _fill(self, buffer: _Buffer) -> int:
+        size = super()._fill(buffer)
+        before, now = self._opened, os.fstat(self._file.fileno())
+        if (before.st_size, before.st_mtime_ns) != (now.st_size, now.st_mtime_ns):
+            change = "was changed"
+            if before.st_size != now.st_size:
+                verb = "grew" if now.st_size > before.st_size else "shrank"
+                change = f"{verb} from {before.st_size:,} to {now.st_size:,} bytes"
+            raise CommandError(
+                f"{self._name} {change} during the load: load it again when it is complete."
+            )
+        if not size and self._is_replaced():
+            raise CommandError(
+                f"{self._name} was replaced during the load, which has read the old file: load "
+                "the new file."
+            )
+        return size
+
+    def _is_replaced(self) -> bool:
+        try:
+            now = self._path.stat()
+        except OSError:
+            return False
+        return (now.st_dev, now.st_ino) != (self._opened.st_dev, self._opened.st_ino)
+
+
+class Unpacked(Counted):
+    """The content of a compressed stream.
+
+    If the stream is damaged or incomplete, a read raises CommandError.
+    """
+
+    def __init__(self, stream: io.BufferedIOBase, name: str, packing: str) -> None:
+        super().__init__(stream.readinto1)
+        self._name = name
+        self._packing = packing
+
+    def _fill(self, buffer: _Buffer) -> int:
+        try:
+            return super()._fill(buffer)
+        except EOFError:
+            fault = "is incomplete"
+        except (gzip.BadGzipFile, zlib.error, zstd.ZstdError) as error:
+            fault = f"is damaged ({str(error).removesuffix('.')})"
+        raise CommandError(
+            f"{self._name} {fault}: get the complete {self._packing} file and load it."
+        )
+
+
+class InUtf8(Counted):
+    """Text that is converted from another encoding to UTF-8.
+
+    Invalid bytes become the byte 0xFF. UTF-8 never contains this byte, so ``rows.Lines`` later
+    finds that the line is invalid.
+    """
+
+    def __init__(self, stream: Counted, encoding: str) -> None:
+        super().__init__(self._transcode)
+        self._text = stream
+        self._decoder = codecs.getincrementaldecoder(encoding)(_INVALID)
+        self._ready = b""
+
+    def _transcode(self, buffer: _Buffer) -> int:
+        ended = False
+        while not self._ready and not ended:
+            content = self._text.read(_CHUNK)
+            ended = not content
+            text = self._decoder.decode(content, final=ended)
+            self._ready = text.encode(errors="surrogateescape")
+        taken = self._ready[: len(buffer)]
+        buffer[: len(taken)] = taken
+        self._ready = self._ready[len(taken) :]
+        return len(taken)
+
+
+_INVALID = "marginalia.invalid"
+codecs.register_error(_INVALID, lambda error: ("\udcff", cast("UnicodeDecodeError", error).end))
+
+_PACKINGS: dict[bytes, tuple[str, Callable[[io.BufferedReader], io.BufferedIOBase]]] = {
+    b"\x1f\x8b": ("gzip", lambda stream: gzip.GzipFile(fileobj=stream)),
+    b"\x28\xb5\x2f\xfd": ("zstd", zstd.ZstdFile),
+}
+"""The name and the reader of each supported compression, by the first bytes of a file."""
+
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"""Encodings by byte order mark. The marks of UTF-32 come first, because a mark of UTF-32 may start
+with a mark of UTF-16."""
+
+_NOT_TEXT = {
+    b"PK": "is an archive or a spreadsheet: unpack it or save it as CSV first",
+    b"BZh": "is compressed by bzip2: unpack it with `bunzip2` first",
+    b"\xfd7zXZ": "is compressed by xz: unpack it with `unxz` first",
+    b"PAR1": "is Parquet: add --format parquet",
+}
+"""Messages about files that are not text, by the first bytes of the file."""
+
+_TAR = slice(257, 262)
+
+
+def _encoding(name: str, head: bytes, chosen: str | None) -> str | None:
+    """Return the encoding of a file whose first bytes are ``head``.
+
+    None means that the file is UTF-8, or XML that declares its encoding. A byte order mark of
+    UTF-16 or UTF-32 takes precedence over ``chosen``. Raises CommandError if ``chosen`` is not an
+    encoding, if the file is not text, or if it is probably UTF-16 or UTF-32 without a byte order
+    mark.
+    """
+    for mark, marked in _MARKS.items():
+        if head.startswith(mark):
+            return marked
+    fault = next((fault for magic, fault in _NOT_TEXT.items() if head.startswith(magic)), None)
+    if head[_TAR] == b"ustar":
+        fault = "is an archive: unpack it with `tar -xf` first"
+    if fault is None and chosen is None and 0 in head[:4]:
+        bits = 32 if head[:4].count(0) > 2 else 16  # noqa: PLR2004 - UTF-32 has three zeros
+        order = "be" if head.startswith(b"\0") else "le"
+        fault = f"is not UTF-8 but probably UTF-{bits}: add `--encoding utf-{bits}-{order}`"
+    if fault is not None:
+        raise CommandError(f"{name} {fault}.")
+    if chosen is None:
+        return None
+    try:
+        encoding = codecs.lookup(chosen).name
+        # This raises LookupError for a codec that does not make text, such as base64.
+        b"\n\n\n\n".decode(encoding, "ignore")
+    except LookupError:
+        raise CommandError(
+            f"--encoding {chosen} is unknown: name one such as utf-8, latin-1, cp1252 or utf-16."
+        ) from None
+    return None if encoding in {"utf-8", "utf-8-sig"} else encoding
+
+
+STDIN = Path("-")
+
+OPENING = b'{"line":'
+"""The first bytes of each line of a rejects file, by which such a file is recognized."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An open file, with its content decompressed and converted to UTF-8.
+
+    ``name`` is the file's name in messages. ``size`` is the number of bytes on disk, or None for a
+    pipe. ``head`` contains the first bytes of ``stream``, and is empty if the file is empty.
+    ``encoding`` is the encoding before the conversion. If it is None, ``stream`` has the original
+    bytes: UTF-8, or XML that declares its encoding.
+    """
+
+    name: str
+    size: int | None
+    head: bytes
+    stream: io.BufferedReader
+    encoding: str | None
+    stored: Counted
+    """The stream of the bytes on disk, before decompression. Its ``count`` shows the load's
+    progress."""
+    content: Counted
+    """The stream that ``stream`` buffers: the decompressed and converted bytes of the file. Its
+    ``count`` is the number of bytes that were read from it."""
+    stopped: threading.Event = field(default_factory=threading.Event)
+    """The load sets this event to end a read that waits for bytes of a pipe."""
+
+
+@contextmanager
+def open_source(path: Path, encoding: str | None = None) -> Iterator[Source]:
+    """Open ``path`` and read its first bytes. The path ``-`` means standard input.
+
+    Raises CommandError if the file cannot be read or is not text.
+    """
+    name = "standard input" if path == STDIN else str(path)
+    try:
+        file = io.FileIO(sys.stdin.fileno(), closefd=False) if path == STDIN else io.FileIO(path)
+    except OSError as error:
+        raise unreadable(name, error) from error
+    with file:
+        status = os.fstat(file.fileno())
+        stopped, size = threading.Event(), None
+        stored: Counted = Pipe(file, stopped)
+        if stat.S_ISREG(status.st_mode):
+            place = Path("/dev/stdin") if path == STDIN else path
+            stored, size = WatchedFile(file, place, name), status.st_size
+        try:
+            source = source_of(name, stored, size, encoding, stopped)
+        except OSError as error:
+            raise unreadable(name, error) from error
+        yield source
+
+
+def source_of(
+    name: str,
+    stored: Counted,
+    size: int | None,
+    encoding: str | None = None,
+    stopped: threading.Event | None = None,
+) -> Source:
+    """Return the content of ``stored``, decompressed and in UTF-8.
+
+    For a rejects file, ``encoding`` is ignored, because such a file is always UTF-8.
+    """
+    content, head = stored, stored.look()
+    for magic, (packing, unpack) in _PACKINGS.items():
+        if head.startswith(magic):
+            content = Unpacked(unpack(_buffered(stored)), name, packing)
+            head = content.look()
+            break
+    found = None if head.startswith(OPENING) else _encoding(name, head, encoding)
+    if found is not None:
+        content = InUtf8(content, found)
+    stopped = stopped or threading.Event()
+    return Source(name, size, content.look(), _buffered(content), found, stored, content, stopped)
+
+
+def _buffered(stream: Counted) -> io.BufferedReader:
+    # BufferedReader accepts any raw stream, but typeshed requires the attributes of FileIO.
+    return io.BufferedReader(cast("io.FileIO", stream), _CHUNK)
+
+
+def unreadable(name: str, error: OSError) -> CommandError:
+    """Return the error for a file that cannot be opened or read."""
+    messages: dict[type[OSError], str] = {
+        FileNotFoundError: "does not exist: check the path",
+        IsADirectoryError: "is a directory: name a file",
+        PermissionError: "cannot be read by this user: check its permissions",
+    }
+    return CommandError(f"{name} {messages.get(type(error), f'cannot be read: {error.strerror}')}.")
