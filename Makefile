@@ -87,7 +87,7 @@ sdl: setup ## Export the schema to schema.graphql
 
 docs: setup-dev .venv/installed-site ## Update generated tables and catalogues, and build build/site
 	$(BIN)/python -m tests.integration.access_patterns_page
-	$(BIN)/python -m tests.server.cli.workbench_file
+	$(BIN)/python -m tests.features.demo.workbench_file
 	$(BIN)/python -m tests.pages.messages
 	$(BIN)/python -m tools.site
 

@@ -1,7 +1,7 @@
 """Lists what the features of the shop add to commands that work on the whole table."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 

@@ -36,7 +36,7 @@ from server.workers import Supervisor
 logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
-    from server.demo.demo_data import DemoLoad
+    from features.demo.demo_data import DemoLoad
 
 _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - only for links
 
@@ -157,9 +157,10 @@ async def _serve(
 ) -> None:
     demo = _demo(store) if settings.demo else None
     async with AsyncExitStack() as stack:
-        loading = None if demo is None else demo.progress
         app = await stack.enter_async_context(
-            open_application(settings, store.table, secret, loading, code)
+            open_application(
+                settings, store.table, secret, loading=demo.progress if demo else None, code=code
+            )
         )
         server = HttpServer(app, settings, greeting)
         _on_signal(lambda number: server.handle_exit(number, None))
@@ -176,9 +177,9 @@ async def _serve(
 
 
 def _demo(store: Store) -> "DemoLoad":
-    from server.demo.demo_data import DemoLoad  # noqa: PLC0415 - most servers have no demo data
+    from features.demo.demo_data import DemoLoad  # noqa: PLC0415 - most servers have no demo data
 
-    return DemoLoad(store.table)
+    return DemoLoad(store)
 
 
 def _on_hangup(replace: Callable[[], object], end: Callable[[], object]) -> None:

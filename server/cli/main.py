@@ -76,7 +76,13 @@ COMMANDS = {
         "Create, upgrade or describe the table, print its data model, or allow only one comment "
         "per person and product.",
         "marginalia table workbench > marginalia.json",
-        ("create", "upgrade", "describe", "one_per_person", "workbench"),
+        (
+            "create",
+            "upgrade",
+            "describe",
+            "one_per_person",
+            "features.demo.commands.workbench",
+        ),
     ),
     "stats": Command(
         "server.cli.commands.stats",

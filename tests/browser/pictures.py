@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from playwright.async_api import Browser, FloatRect, async_playwright
 
 from dal.model import Comment
-from server.demo.demo_data import demo_comments
+from features.demo.demo_data import demo_comments
 from tests.browser.conftest import CHROMIUM
 from tests.engines import ROOT
 from tests.server.serving import marginalia, served

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from dal.repositories.comments import CommentRepository, Selection
-from server.demo.demo_data import demo_comments
+from features.demo.demo_data import demo_comments
 from tests import oracle
 
 LANGUAGES = ("en", "de", "fr", "es", "ja", "ar")

@@ -43,7 +43,7 @@ from dal.repositories.comments import Selection
 from dal.stores import Stores
 from dal.table.index import Index
 from dal.table.items import bytes_of
-from server.demo.demo_data import demo_comments
+from features.demo.demo_data import demo_comments
 from server.local_engine.storage import open_table
 from server.settings import Settings
 

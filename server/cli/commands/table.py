@@ -1,7 +1,6 @@
-"""``marginalia table``: creates, upgrades and describes the table, and prints its data model."""
+"""``marginalia table``: creates, upgrades and describes the table."""
 
 import json
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -20,12 +19,11 @@ from dal.table.definition import differences, listed
 from server.cli.console import console
 from server.cli.long_running import ReadUnits, WriteUnits, long_running, scanning, writers_settled
 from server.cli.options import STORE, takes
-from server.cli.workbench import sample_items, workbench_model
 from server.local_engine.storage import open_store
 from server.progress import ProgressBar
 from server.settings import Settings
 
-__all__ = ["create", "describe", "one_per_person", "upgrade", "workbench"]
+__all__ = ["create", "describe", "one_per_person", "upgrade"]
 
 _EXPIRES = "Expiry is on: DynamoDB deletes expired items, such as tombstones of deleted comments."
 _KEPT = "Expiry is off: expired items stay. To switch it on, run `marginalia table create`."
@@ -175,17 +173,6 @@ async def describe(
     if maintenance.copied:
         typer.echo(_COPIED)
     typer.echo(_PER_PERSON[maintenance.one_per_person])
-
-
-@takes("table")
-def workbench(settings: Settings) -> None:
-    """Print a data model of the table for NoSQL Workbench, with example items.
-
-    Import the model into NoSQL Workbench to see the table and its indexes. The command does not
-    open the table.
-    """
-    model = workbench_model(settings.table, sample_items(), datetime.now(UTC))
-    typer.echo(json.dumps(model, indent=2, ensure_ascii=False))
 
 
 def _changes_of(progress: ProgressBar) -> IndexProgress:

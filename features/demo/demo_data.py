@@ -2,23 +2,22 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from importlib import resources
 from typing import Any
 
 import orjson
 
-from dal.composition import KINDS
 from dal.dynamodb.retries import Patience, patient
-from dal.dynamodb.table import Table
+from dal.kinds.item_kind import FileKind
 from dal.model import Comment
 from dal.model.loaded import loaded
-from dal.stores import Stores
 from dal.table.errors import DalError
-from features.loading.kind import files_of
+from features.loading import kind as loading
 from features.loading.writer import Writer
 from features.loading.zstandard import zstd
+from server.local_engine.storage import Store
 
 logger = logging.getLogger(__name__)
 
@@ -27,12 +26,23 @@ COMMENTS = 5_000
 
 _MARK = "demo"
 _BATCH = 250
+_FILES: Mapping[str, FileKind[Any]] = {
+    one.name: one
+    for one in (
+        loading.COMMENTS,
+        loading.ORDERS,
+        loading.ORGANIZATIONS,
+        loading.TICKETS,
+        loading.PROFILES,
+        loading.PRODUCTS,
+    )
+}
 
 
 def read_demo(kind: str) -> list[Any]:
     """Return the demo's objects of one kind, parsed in the same way as by ``marginalia load``."""
-    file = resources.files("server.demo") / f"{kind}.jsonl.zst"
-    declared = files_of(KINDS)[kind]
+    file = resources.files("features.demo") / f"{kind}.jsonl.zst"
+    declared = _FILES[kind]
     return [
         declared.make(
             {
@@ -50,43 +60,11 @@ def demo_comments() -> list[Comment]:
     return [loaded(row).comment for row in read_demo("comments")]
 
 
-async def is_loaded(stores: Stores) -> bool:
-    """Return whether all demo data was once written to the table."""
-    return await stores.markers.marked(_MARK)
-
-
-async def load_demo(stores: Stores, report: Callable[[int, int], None]) -> bool:
-    """Write the demo data, but only once per table. Return True if this call has written it.
-
-    The function calls ``report`` with the number of written comments and the number of all
-    comments. If it is interrupted, the next call completes the load. If users delete comments after
-    the load, the comments stay deleted. Raises DalError.
-    """
-    if await is_loaded(stores):
-        return False
-    comments = await asyncio.to_thread(demo_comments)
-    await stores.products.put_many(dict(read_demo("products")))
-    report(0, len(comments))
-    async with Writer(stores.comments.put_many) as writer:
-        for start in range(0, len(comments), _BATCH):
-            batch = comments[start : start + _BATCH]
-            await writer.write({comment.comment_id: comment for comment in batch})
-            report(writer.outcome.total, len(comments))
-    report(len(comments), len(comments))
-    await stores.boards.finish()
-    await stores.users.put_profiles(dict(read_demo("profiles")))
-    await stores.orders.put_many(read_demo("orders"))
-    await stores.organizations.put_many(read_demo("organizations"))
-    await stores.tickets.put_many(read_demo("tickets"))
-    await stores.markers.mark(_MARK)
-    return True
-
-
 class DemoLoad:
-    """Loads the demo data into a table in the background."""
+    """Loads the demo data into the store of a server, in the background."""
 
-    def __init__(self, table: Table) -> None:
-        self._stores = Stores(table)
+    def __init__(self, store: Store) -> None:
+        self._stores = store.stores
         self._progress: tuple[int, int] | None = None
 
     def progress(self) -> tuple[int, int] | None:
@@ -95,6 +73,38 @@ class DemoLoad:
         Return None if no load is waiting or running.
         """
         return self._progress
+
+    async def is_complete(self) -> bool:
+        """Return whether all demo data was once written to the table."""
+        return await self._stores.markers.marked(_MARK)
+
+    async def write(self, report: Callable[[int, int], None]) -> bool:
+        """Write the demo data, but only once per table. Return True if this call has written it.
+
+        The method calls ``report`` with the number of written comments and the number of all
+        comments. If it is interrupted, the next call completes the load. If users delete comments
+        after the load, the comments stay deleted. Raises DalError.
+        """
+        if await self.is_complete():
+            return False
+        stores = self._stores
+        comments = await asyncio.to_thread(demo_comments)
+        await self._put("products")
+        report(0, len(comments))
+        async with Writer(loading.COMMENTS.put(stores)) as writer:
+            for start in range(0, len(comments), _BATCH):
+                batch = comments[start : start + _BATCH]
+                await writer.write({comment.comment_id: comment for comment in batch})
+                report(writer.outcome.total, len(comments))
+        report(len(comments), len(comments))
+        await stores.boards.finish()
+        for kind in ("profiles", "orders", "organizations", "tickets"):
+            await self._put(kind)
+        await stores.markers.mark(_MARK)
+        return True
+
+    async def _put(self, kind: str) -> None:
+        await _FILES[kind].put(self._stores)(read_demo(kind))
 
     @asynccontextmanager
     async def in_background(
@@ -108,7 +118,7 @@ class DemoLoad:
         future is done. The end of the block cancels a running load, and the next start of the
         server completes the load.
         """
-        if await is_loaded(self._stores):
+        if await self.is_complete():
             loaded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             loaded.set_result(None)
             yield loaded
@@ -148,7 +158,7 @@ class DemoLoad:
                 bar.say(f"Demo data: loading {COMMENTS:,} comments, orders and tickets.")
                 with patient(patience):
                     boards.start()
-                    await load_demo(self._stores, report)
+                    await self.write(report)
                 bar.say("Demo data: loaded.")
             except DalError as error:
                 logger.error(  # noqa: TRY400 - the message needs no traceback

@@ -23,7 +23,7 @@ from dal.model import OrderStatus
 from dal.repositories.users import encode_profile
 from dal.table.definition import table_definition
 from dal.table.items import Item
-from server.demo.demo_data import demo_comments, read_demo
+from features.demo.demo_data import demo_comments, read_demo
 
 _EACH = 3
 """Number of example comments, and maximum number of example tickets."""

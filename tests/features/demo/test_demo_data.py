@@ -10,8 +10,9 @@ from dal.model import Comment, OrderStatus, OrganizationUser, TicketStatus, User
 from dal.query.pagination import Slice
 from dal.repositories.orders import OrderSelection
 from dal.stores import Stores
+from features.demo.demo_data import COMMENTS, demo_comments, read_demo
 from server.auth.authenticator import DEMO_USER
-from server.demo.demo_data import COMMENTS, demo_comments, load_demo, read_demo
+from tests.features.demo.loads import demo_load
 
 LANGUAGES = ("en", "de", "fr", "es", "ja", "ar")
 
@@ -25,7 +26,7 @@ def made() -> list[Comment]:
 def some(made: list[Comment], monkeypatch: pytest.MonkeyPatch) -> list[Comment]:
     """An eighth of the comments, for a shorter load."""
     some = made[::8]
-    monkeypatch.setattr("server.demo.demo_data.demo_comments", lambda: some)
+    monkeypatch.setattr("features.demo.demo_data.demo_comments", lambda: some)
     return some
 
 
@@ -102,12 +103,12 @@ def test_orders_and_tickets_belong_to_customers_and_are_valid() -> None:
 async def test_the_demo_data_is_loaded_once(table: Table, some: list[Comment]) -> None:
     stores = Stores(table)
     comments = stores.comments
-    assert await load_demo(stores, ignore_progress)
+    assert await demo_load(table).write(ignore_progress)
     stored = await comments.get_many([comment.comment_id for comment in some[:100]])
     assert stored == {comment.comment_id: comment for comment in some[:100]}
     assert await comments.get(some[-1].comment_id) == some[-1]
     await comments.delete(some[0].comment_id, ignore)
-    assert not await load_demo(stores, ignore_progress)
+    assert not await demo_load(table).write(ignore_progress)
     assert await comments.get(some[0].comment_id) is None
     await _check_orders(stores, some)
     await _check_organizations(stores)

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from dal.dynamodb.table import Table
 from dal.entities import INDEXES
 from dal.table.definition import table_definition
-from server.cli.commands.table import workbench
-from tests.server.cli.workbench_file import FILE, made
+from features.demo.commands import workbench
+from tests.features.demo.workbench_file import FILE, made
 
 KINDS = ("COMMENT#", "PRODUCT#", "USER#", "ORG#", "TICKET#")
 

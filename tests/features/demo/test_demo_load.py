@@ -16,10 +16,11 @@ from dal.model import Comment
 from dal.stores import Stores
 from dal.writes.comments import CommentWriter
 from dal.writes.overwrite import Outcome
-from server.demo.demo_data import DemoLoad, demo_comments, is_loaded
+from features.demo.demo_data import DemoLoad, demo_comments
 from server.serving import open_application
 from server.settings import Settings
 from tests.fakes import FaultyClient, refuse
+from tests.features.demo.loads import demo_load
 
 LOADING = "Loading demo data: {} of 5,000 comments."
 
@@ -53,22 +54,22 @@ def held(monkeypatch: pytest.MonkeyPatch, some: list[Comment]) -> Held:
         held.begun.set()
         return outcome
 
-    monkeypatch.setattr("server.demo.demo_data._BATCH", 125)
-    monkeypatch.setattr("server.demo.demo_data.demo_comments", lambda: some)
+    monkeypatch.setattr("features.demo.demo_data._BATCH", 125)
+    monkeypatch.setattr("features.demo.demo_data.demo_comments", lambda: some)
     monkeypatch.setattr(CommentWriter, "put_many", held_back)
     return held
 
 
-async def until_loaded(load: DemoLoad, table: Table) -> None:
+async def until_loaded(load: DemoLoad) -> None:
     async with asyncio.timeout(60):
         while load.progress() is not None:
-            await is_loaded(Stores(table))
+            await load.is_complete()
 
 
 async def test_pages_show_the_progress_of_the_load(
     table: Table, tmp_path: Path, held: Held
 ) -> None:
-    load = DemoLoad(table)
+    load = demo_load(table)
     settings = Settings(data_dir=tmp_path)
     async with (
         open_application(settings, table, lambda: None, load.progress) as app,
@@ -85,7 +86,7 @@ async def test_pages_show_the_progress_of_the_load(
             assert "No product" not in first.text, "only a shop that stays empty shows it"
             await asyncio.wait_for(held.begun.wait(), 60)
             held.go_on.set()
-            await until_loaded(load, table)
+            await until_loaded(load)
         whole = await client.get("/")
     assert "demo data" not in whole.text
     assert 'http-equiv="refresh"' not in whole.text
@@ -97,21 +98,21 @@ async def test_the_next_start_completes_an_interrupted_load(
     table: Table, held: Held, some: list[Comment], capfd: pytest.CaptureFixture[str]
 ) -> None:
     stores = Stores(table)
-    async with DemoLoad(table).in_background():
+    async with demo_load(table).in_background():
         await asyncio.wait_for(held.begun.wait(), 60)
-    assert not await is_loaded(stores)
+    assert not await demo_load(table).is_complete()
     assert await stores.comments.get(some[-1].comment_id) is None
     held.go_on.set()
-    load = DemoLoad(table)
+    load = demo_load(table)
     async with load.in_background():
         assert load.progress() == (0, 5_000)
-        await until_loaded(load, table)
-    assert await is_loaded(stores)
+        await until_loaded(load)
+    assert await load.is_complete()
     assert await stores.comments.get(some[-1].comment_id) == some[-1]
     first, second, last = capfd.readouterr().err.splitlines()
     assert first.startswith("Demo data: loading 5,000 comments")
     assert (second, last) == (first, "Demo data: loaded.")
-    async with DemoLoad(table).in_background():
+    async with demo_load(table).in_background():
         assert capfd.readouterr().err == ""
 
 
@@ -121,7 +122,7 @@ async def test_the_load_waits_for_an_unreachable_store(
     held.go_on.set()
     client = FaultyClient(table.service)
     said = ""
-    async with DemoLoad(Table(client, table.name)).in_background() as loading:
+    async with demo_load(Table(client, table.name)).in_background() as loading:
         with monkeypatch.context() as brief:
             brief.setattr(retries, "DEADLINE", 0.1)
             brief.setattr(retries, "REPORT_SECONDS", 0.2)
@@ -133,7 +134,7 @@ async def test_the_load_waits_for_an_unreachable_store(
                 said += capfd.readouterr().err
             client._faults.clear()
         await loading
-    assert await is_loaded(Stores(table))
+    assert await demo_load(table).is_complete()
 
 
 async def test_a_failing_store_is_logged_in_one_line(
@@ -143,8 +144,8 @@ async def test_a_failing_store_is_logged_in_one_line(
         raise StoreUnavailableError("The engine is gone.")
 
     monkeypatch.setattr(CommentWriter, "put_many", refused)
-    load = DemoLoad(table)
+    load = demo_load(table)
     async with load.in_background():
-        await until_loaded(load, table)
+        await until_loaded(load)
     (message,) = caplog.messages
     assert message.endswith("The engine is gone.")

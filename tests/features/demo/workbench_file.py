@@ -3,7 +3,7 @@
 import json
 from datetime import UTC, datetime
 
-from server.cli.workbench import sample_items, workbench_model
+from features.demo.workbench import sample_items, workbench_model
 from tests.engines import ROOT
 
 FILE = ROOT / "docs/nosql-workbench.json"

@@ -1,1 +1,0 @@
-"""Demo data: products, comments in six languages, profiles, orders, organisations and tickets."""
