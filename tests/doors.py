@@ -63,12 +63,23 @@ def project_without(features: Sequence[str], target: Path) -> Path:
 
 
 def delete(root: Path, feature: str) -> None:
-    """Delete a feature below ``root``."""
+    """Delete a feature below ``root``, and the features that import it."""
+    if not (root / "features" / feature).exists():
+        return  # it was deleted with a feature that it imports
+    for other in importers(root, feature):
+        delete(root, other)
     settings = settings_of(root, feature)
     for path, text in roots(root, feature).items():
         (root / path).write_text(without(text, feature, settings)[0], "utf-8")
     for folder in ("features", "tests/features"):
         shutil.rmtree(root / folder / feature)
+
+
+def importers(root: Path, feature: str) -> set[str]:
+    """Return the other features that import a feature."""
+    name, folder = re.compile(rf"\bfeatures\.{feature}\b"), root / "features"
+    found = [path for path in folder.rglob("*.py") if name.search(path.read_text("utf-8"))]
+    return {path.relative_to(folder).parts[0] for path in found} - {feature}
 
 
 def roots(root: Path, feature: str) -> dict[str, str]:
