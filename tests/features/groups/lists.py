@@ -12,3 +12,20 @@ RARE = {
     ),
 }
 """Rare operations, and their users."""
+
+OF_PRODUCT = ("group { products { statistics { total } title } }",)
+"""Selections of random products."""
+
+AROUND_LISTS = ("group { %s }",)
+"""Selections of random products around a list of comments."""
+
+PARTS_OF_PRODUCT = (("group", "group"),)
+"""Fields of random products, and the parts that they return."""
+
+PARTS = {
+    "group": (
+        ["groupId"],
+        [("statistics", "statistics"), ("comments(first: SIZE)", "page"), ("products", "product")],
+    )
+}
+"""Parts of random operations: fields without selections, and other fields with their parts."""

@@ -1,9 +1,12 @@
-"""The reads of a group's largest pages end at the limit of the operation."""
+"""The cost of operations on groups is predicted, and the reads of the largest pages end."""
 
 import pytest
+from graphql import parse
 
 from dal.stores import Stores
-from schema.execution.cost import Cost
+from schema.execution.cost import Cost, predicted
+from schema.execution.selections import operations_of
+from tests.schema.execution.test_cost import SCHEMA, cost_of, product
 from tests.schema.execution.test_predicted_cost import (
     OF_ALL,
     SCHEMAS,
@@ -14,6 +17,55 @@ from tests.schema.execution.test_predicted_cost import (
 )
 
 __all__ = ["costs_are_shown", "world"]
+
+
+@pytest.mark.parametrize(
+    ("text", "calls", "values"),
+    [
+        (
+            product(
+                "group { comments(first: 2, planBy: FULL_PAGES) { plan { rows { segment } } } }"
+            ),
+            12,
+            4 + 2 * 20,
+        ),
+        (product("group { groupId }"), 2, 3),
+        (product("title group { statistics { total } }"), 2 + 10, 5),
+        (product("group { products { statistics { total } } }"), 2 + 10, 2 + 30),
+        (product("group { comments(first: 3) { nodes { id } totalCount } }"), 2 + 20, 10),
+        (product("group { comments(rating: [1, 2, 3]) { plan { index } } }"), 2 + 30, 5),
+        (
+            product(
+                'group { comments(rating: [1, 2, 3], language: ["a", "b", "c"]) { __typename } }'
+            ),
+            2 + 60,
+            4,
+        ),
+    ],
+)
+def test_the_cost_of_an_operation_is_predicted(text: str, calls: int, values: int) -> None:
+    assert cost_of(text) == (calls, values)
+
+
+@pytest.mark.parametrize(
+    ("text", "requests", "rcu"),
+    [
+        (
+            product("group { comments(first: 10, planBy: FULL_PAGES) { __typename } }"),
+            2 + 60,
+            20 * 2 + 10 * (60 + 60 * 10),
+        ),
+        (product("group { products { statistics { total } } }"), 2 + 60 * 3, 20 * 182),
+    ],
+)
+def test_the_predicted_requests_and_capacity_are_maxima(
+    text: str, requests: int, rcu: float
+) -> None:
+    document = parse(text)
+    (operation,) = operations_of(document)
+    cost = predicted(SCHEMA._schema, document, operation, SCHEMA.facts, {})
+    assert (cost.requests, cost.rcu) == (requests, rcu)
+
 
 LARGEST = "group { comments(first: 20, planBy: FULL_PAGES) { nodes { id } } }"
 """A group's page, which reads 1 MB of each of 12 products in parallel: 1,536 RCU."""

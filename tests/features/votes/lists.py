@@ -21,6 +21,12 @@ HIDDEN_WRITES = {
 }
 """Writes by the id of a comment, which must not find a submission."""
 
+OF_PAGE = ("nodes { id viewerFoundHelpful }",)
+"""Selections of random pages."""
+
+OF_PRODUCT = ("highlights { mostHelpfulPositive { id } }",)
+"""Selections of random products."""
+
 VOTED = to_base64("Comment", "voted")
 RARE = {
     "many votes": (

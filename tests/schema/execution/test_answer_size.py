@@ -11,6 +11,7 @@ import tracemalloc
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ from schema.execution.compiled.answer_size import SMALL, AnswerSize, AnswerTooLa
 from schema.execution.executable_schema import MAX_RESPONSE, EventResult, ExecutableSchema
 from schema.execution.selections import MAX_ALIASES
 from tests.conftest import Tables
+from tests.feature_lists import added, merged
 from tests.schema.conftest import STAFF
 from tests.strategies import comment
 
@@ -50,7 +52,7 @@ def each_schema(request: pytest.FixtureRequest) -> ExecutableSchema:
 
 @pytest.fixture(scope="module")
 async def hurtful(tables: Tables, dynoxide_url: str) -> Stores:
-    """A group of 60 products. ``g0`` has 151 languages, and ``g1`` has the longest comments."""
+    """60 products of a group. ``g0`` has 151 languages, and ``g1`` has the longest comments."""
     stores = Stores(await tables.fresh(dynoxide_url))
     languages = [comment(f"l{n}", product_id="g0", language=f"en-x-l{n:05}") for n in range(150)]
     languages += [comment(f"d{n}", product_id="g0", language="de") for n in range(2)]
@@ -108,10 +110,16 @@ class Drawn:
         return f"{alias}{head.replace('SIZE', str(size))} {{ {self._fields(below, depth - 1)} }}"
 
 
-_COUNTED = [("statistics", "statistics"), ("comments(first: SIZE)", "page")]
 _FIELDS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
-    "product": (["productId", "title", "isKnown"], [*_COUNTED, ("group", "group")]),
-    "group": (["groupId"], [*_COUNTED, ("products", "product")]),
+    "product": (
+        ["productId", "title", "isKnown"],
+        [
+            ("statistics", "statistics"),
+            ("comments(first: SIZE)", "page"),
+            *chain.from_iterable(added("PARTS_OF_PRODUCT")),
+        ],
+    ),
+    **merged({}, "PARTS"),
     "statistics": (
         ["total", "languages { language count }", "histogram { rating }"],
         [('facets(language: ["xx", "de"])', "facets")],
@@ -217,11 +225,8 @@ async def test_json_ld_is_built_once(
     assert len(built) == 1 + 2
 
 
-GROUPS = "group { products { " * 3 + "productId" + " } }" * 3
 LANGUAGES = aliased("statistics { facets { languages { language count } } }")
 TOO_MANY = {
-    "groups in groups": product("g2", GROUPS),
-    "groups in groups of a payload": written("g2", GROUPS),
     "languages": products("g0", 20, LANGUAGES),
 }
 

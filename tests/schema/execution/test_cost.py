@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -35,6 +36,7 @@ from schema.execution.cost import MAX_ANSWER_VALUES, PredictedCosts, predicted
 from schema.execution.selections import operations_of
 from schema.execution.visibility import is_impersonal
 from tests.calls import calls_of
+from tests.feature_lists import added
 from tests.moderating import held_for
 from tests.oracle import make_comments
 from tests.schema.conftest import ANN, MODERATOR, STAFF, Run
@@ -107,13 +109,6 @@ def product(selection: str) -> str:
             2,
             3 + 2 * 14,
         ),
-        (
-            product(
-                "group { comments(first: 2, planBy: FULL_PAGES) { plan { rows { segment } } } }"
-            ),
-            12,
-            4 + 2 * 20,
-        ),
         ("{ leaderboard { nodes { product { lastCommentedAt } } } }", 22, 61),
         ('{ leaderboard(first: 1, after: "x") { nodes { rank } } }', 2 + 25, 3),
         ("{ leaderboard(last: 1) { nodes { rank } } }", 2 + 25, 3),
@@ -135,18 +130,6 @@ def product(selection: str) -> str:
         ),
         ('{ productSearch(title: "a", first: 3) { nodes { title statistics { total } } } }', 4, 13),
         ('{ productSearch(title: "a", first: 3) { edges { node { isKnown url } } } }', 1, 13),
-        (product("group { groupId }"), 2, 3),
-        (product("title group { statistics { total } }"), 2 + 10, 5),
-        (product("group { products { statistics { total } } }"), 2 + 10, 2 + 30),
-        (product("group { comments(first: 3) { nodes { id } totalCount } }"), 2 + 20, 10),
-        (product("group { comments(rating: [1, 2, 3]) { plan { index } } }"), 2 + 30, 5),
-        (
-            product(
-                'group { comments(rating: [1, 2, 3], language: ["a", "b", "c"]) { __typename } }'
-            ),
-            2 + 60,
-            4,
-        ),
         ('{ nodes(ids: "a") { ...p } } fragment p on Product { statistics { total } }', 2, 3),
         ('mutation { deleteComment(input: {id: "x"}) { deletedId } }', 5, 2),
     ],
@@ -273,12 +256,6 @@ def test_the_prediction_uses_sizes_from_variables_and_their_defaults() -> None:
     assert cost_of(text, ids="a", n=None) == (2, 1 + 1 + 20 + 20)
 
 
-def test_each_product_of_a_list_costs_its_own_questions() -> None:
-    document = parse('{ products(productIds: ["a", "b", "c"]) { trend(interval: DAY) { asOf } } }')
-    (operation,) = operations_of(document)
-    assert predicted(SCHEMA._schema, document, operation, SCHEMA.facts, {}).questions == 3
-
-
 def test_every_field_that_reads_has_a_cost() -> None:
     reading = {
         f"{type_name}.{SCHEMA.config.name_converter.get_graphql_name(field)}"
@@ -375,11 +352,6 @@ DROPPED_RCU = 0.5 * 2_000 * 500 / 4_096
             10 * (17 + 2 * 10) + DROPPED_RCU,
         ),
         (
-            product("group { comments(first: 10, planBy: FULL_PAGES) { __typename } }"),
-            2 + 60,
-            20 * 2 + 10 * (60 + 60 * 10),
-        ),
-        (
             product(
                 "comments(first: 1, verifiedOnly: true, orderBy: LOWEST_RATING) { __typename }"
             ),
@@ -392,7 +364,6 @@ DROPPED_RCU = 0.5 * 2_000 * 500 / 4_096
             10 * (17 + 1) + DROPPED_RCU,
         ),
         (product("statistics { total }"), 1 + 2, 20 * 3),
-        (product("group { products { statistics { total } } }"), 2 + 60 * 3, 20 * 182),
         ("{ openOrders(first: 5) { nodes { id } } }", 8, 10 * (8 + 5)),
         ('{ nodes(ids: ["a", "b"]) { id } }', 4, 80),
         ('mutation { deleteComment(input: {id: "x"}) { deletedId } }', 20, 400),
@@ -517,7 +488,7 @@ async def test_an_operation_reads_at_most_what_is_predicted(table: Table, text: 
 
 
 async def product_with_all(stores: Stores) -> None:
-    """Store a product with sparse flags, a group, orders, held comments and reports."""
+    """Store products of a group, one with sparse flags."""
     comments = [
         one._replace(
             verified_purchase=number % 40 == 7,
@@ -551,7 +522,8 @@ LISTS = st.tuples(
     st.sampled_from(
         [
             "nodes { id }",
-            "totalCount nodes { id viewerFoundHelpful }",
+            "totalCount nodes { id }",
+            *chain.from_iterable(added("OF_PAGE")),
             "pageInfo { hasNextPage hasPreviousPage } edges { node { author { name } } }",
             "nodes { product { lastCommentedAt } } jsonLd",
         ]
@@ -561,18 +533,17 @@ LISTS = st.tuples(
         ", ".join([one[1], *(f"{name}: {value}" for name, value in one[0].items())]), one[2]
     )
 )
-OF_PRODUCT = (
-    LISTS
-    | st.sampled_from(
-        [
-            "statistics { total } title",
-            "mostRecentPositive { id } mostRecentNegative { id }",
-            "highlights { mostHelpfulPositive { id } }",
-            "lastCommentedAt isKnown",
-            "group { products { statistics { total } title } }",
-        ]
+OF_PRODUCT = st.sampled_from(
+    [
+        "statistics { total } title",
+        "mostRecentPositive { id } mostRecentNegative { id }",
+        "lastCommentedAt isKnown",
+        *chain.from_iterable(added("OF_PRODUCT")),
+    ]
+) | LISTS.flatmap(
+    lambda listed: st.sampled_from(
+        [template % listed for template in ("%s", *chain.from_iterable(added("AROUND_LISTS")))]
     )
-    | LISTS.map(lambda listed: f"group {{ {listed} }}")
 )
 ROOTS = st.tuples(
     st.sampled_from(
