@@ -77,8 +77,6 @@ NOWHERE = "http://127.0.0.1:9"
         ({}, "Redis", Level.OK, "one process"),
         ({"workers": 2}, "Redis", Level.WARNING, "--redis-url"),
         ({"redis_url": "redis://:hush@127.0.0.1:9"}, "Redis", Level.DANGER, "cannot be used"),
-        ({}, "ClickHouse", Level.OK, "not configured"),
-        ({"analytics_url": NOWHERE}, "ClickHouse", Level.WARNING, "cannot be reached"),
     ],
 )
 async def test_settings_and_the_files_and_services_that_they_name_are_checked(

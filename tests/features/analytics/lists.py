@@ -14,6 +14,12 @@ from tests.schema.execution.filled import COMMENTS
 ROOTS = {"movers": "(interval: MONTH)"}
 """The root fields with arguments."""
 
+SIZED_BY_REQUEST = ("Movers.products",)
+"""Lists, except of connections, with as many rows as requested."""
+
+SETTINGS = {"analytics_url": ("http://u:secret@127.0.0.1:8123", "http://u:secret@127.0.0.1:8123")}
+"""Settings with the text of the environment variable and the value."""
+
 
 @asynccontextmanager
 async def movers(directory: Path) -> AsyncIterator[Analytics]:

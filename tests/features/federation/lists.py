@@ -2,3 +2,6 @@
 
 SCHEMA_OPTIONS = {"federation": True}
 """Arguments of ``build_schema``."""
+
+EXCLUDING_FLAGS = ("federation",)
+"""Flags that cannot be combined with some other settings."""

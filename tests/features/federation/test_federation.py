@@ -16,6 +16,7 @@ from tests.engines import ROOT
 from tests.schema.conftest import STAFF, Answer, runner
 from tests.schema.paths import leading_to
 from tests.schema.test_access import PRIVATE
+from tests.server.serving import called
 
 PUBLIC, SUBGRAPH = build_schema(), build_schema(federation=True)
 
@@ -196,3 +197,15 @@ async def test_gateways_do_not_see_a_hidden_schema() -> None:
         answer = await run("{ _service { sdl } }", viewer)
         assert answer["data"] is None
         assert answer["errors"][0]["extensions"]["code"] == "FORBIDDEN"
+
+
+def test_a_subgraph_has_the_same_facts() -> None:
+    """The roots of a subgraph inherit their fields."""
+    facts, subgraph = (build_schema(explain=True, federation=one).facts for one in (False, True))
+    assert subgraph.public == facts.public
+    assert subgraph.reads.keys() - facts.reads.keys() == {"Query._entities"}
+
+
+def test_the_schema_of_the_subgraph_is_printed() -> None:
+    subgraph = called("schema", "--federation").stdout
+    assert 'extend type Product @key(fields: "productId")' in subgraph
