@@ -1,7 +1,7 @@
 """Kinds of items and kinds of files, for commands that work on every item of a table."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 from dal.dynamodb.table import Table
@@ -105,6 +105,8 @@ class ItemKind:
     """Makes running servers forget such items, at the end of an erasure that has erased one. The
     argument is the id of the erasure's record."""
     file: FileKind[Any] | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """The labels of requests for such items in metrics, by the first part of the partition key."""
 
 
 def kind_of(item: Item, kinds: Sequence[ItemKind]) -> ItemKind | None:

@@ -6,4 +6,4 @@ from features.groups.entity import is_group
 
 PATTERNS = (AccessPattern("group members", "the products of a group"),)
 
-KIND = ItemKind(holds=is_group)
+KIND = ItemKind(holds=is_group, labels={"GROUP": "groups"})

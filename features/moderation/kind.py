@@ -145,6 +145,7 @@ REPORTS = ItemKind(
     decode=decode_report,
     erased=lambda table: partial(_correct_case, table),
     file=REPORT_FILE,
+    labels={"CASE": "reports"},
 )
 
 DECISIONS = ItemKind(

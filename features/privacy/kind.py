@@ -17,7 +17,9 @@ from dal.table.key_parts import unescape
 from dal.writes.changes import CommentChange
 from dal.writes.comments import CommentWriter, Stored
 
-KIND = ItemKind(holds=lambda item: item["PK"]["S"].startswith("ERASURE#"))
+KIND = ItemKind(
+    holds=lambda item: item["PK"]["S"].startswith("ERASURE#"), labels={"ERASURE": "maintenance"}
+)
 
 
 def comment_eraser(table: Table, writer: CommentWriter) -> EraseItem:

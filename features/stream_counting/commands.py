@@ -10,6 +10,7 @@ from typing import Any
 import typer
 
 from dal.counts.mode import MaintenanceStore
+from features.stream_counting.kind import KIND
 from features.stream_counting.streams import connect_streams
 from server.cli.options import STORE, takes
 from server.errors import UNAVAILABLE, CommandError
@@ -75,5 +76,5 @@ def followed(settings: Settings) -> Iterator[str | None]:
         from features.stream_counting.follower_metrics import following  # noqa: PLC0415 - an extra
         from server.observability.metrics import Metrics  # noqa: PLC0415 - an extra
 
-        with following(Metrics()):
+        with following(Metrics(KIND.labels)):
             yield url

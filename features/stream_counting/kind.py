@@ -11,7 +11,10 @@ from dal.kinds.counting_mode import CountingMode
 from dal.kinds.item_kind import ItemKind
 from features.stream_counting.streams import connect_streams, latest_stream
 
-KIND = ItemKind(holds=lambda item: item["PK"]["S"].startswith(("STREAM#", "EVENT#", "CANARY#")))
+KIND = ItemKind(
+    holds=lambda item: item["PK"]["S"].startswith(("STREAM#", "EVENT#", "CANARY#")),
+    labels={"STREAM": "stream", "EVENT": "stream"},
+)
 
 
 async def _rebuild(

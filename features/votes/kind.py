@@ -42,6 +42,7 @@ KIND = ItemKind(
     decode=decode_vote,
     erased=lambda table: VoteRepository(table, HelpfulFolds(table)).erased,
     file=FILE,
+    labels={"VOTES": "votes"},
 )
 
 

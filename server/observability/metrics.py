@@ -7,7 +7,7 @@ are on.
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -46,7 +46,9 @@ class Series(dict[tuple[str, ...], Metric]):
 class Metrics:
     """Metrics of requests. A series does not exist until something is counted in it."""
 
-    def __init__(self) -> None:
+    def __init__(self, labels: Mapping[str, str]) -> None:
+        self.labels = labels
+        """The access patterns of requests for items of features, as in ``ItemKind``."""
         self.registry = CollectorRegistry()
         """The metrics of this process only."""
         self.http_requests = self._counter(

@@ -57,17 +57,12 @@ _PATTERNS = {
     "TICKET": "T3",
     "DOCUMENTS": "documents",
     "MARKER": "health",
-    "CASE": "reports",
-    "VOTES": "votes",
-    "GROUP": "groups",
-    "STREAM": "stream",
-    "EVENT": "stream",
     "COUNTING": "maintenance",
     "RECOUNT": "maintenance",
-    "ERASURE": "maintenance",
 }
 """The access pattern of a request that is not part of a query plan, by the prefix of its item's
-partition key. The patterns with a number, such as AP4, are those of docs/access-patterns.md."""
+partition key. The patterns with a number, such as AP4, are those of docs/access-patterns.md.
+``Metrics.labels`` has the patterns of the items of features."""
 
 _WRITES = {
     "AP4": "comments",
@@ -187,7 +182,7 @@ class Observation:
         else:
             self.read_units += units
         if self._metrics is not None and units:
-            pattern = _plan_pattern.get() or pattern_of(operation, arguments)
+            pattern = _plan_pattern.get() or pattern_of(operation, arguments, self._metrics.labels)
             capacity = self._metrics.capacity["write" if written else "read", pattern]
             self._counts[capacity] += units
         return response
@@ -297,8 +292,10 @@ def outcome_of(error: BaseException) -> str:
     return "cancelled"
 
 
-def pattern_of(operation: str, arguments: Mapping[str, Any]) -> str:
+def pattern_of(operation: str, arguments: Mapping[str, Any], labels: Mapping[str, str]) -> str:
     """Return the access pattern of a request outside a plan, from the keys of its items.
+
+    ``labels`` are the patterns of the items of features, as in ``ItemKind``.
 
     The pattern of a write begins with ``write``. A transaction may write a comment and some
     counters. So if a write has several items, the first comment, user, order, organisation or
@@ -310,7 +307,8 @@ def pattern_of(operation: str, arguments: Mapping[str, Any]) -> str:
         partitions = iter([arguments["ExpressionAttributeValues"].get(":p", {}).get("S", "")])
     else:
         partitions = _partitions(arguments)
-    found = (_PATTERNS.get(one.partition("#")[0], OTHER) for one in partitions)
+    prefixes = (one.partition("#")[0] for one in partitions)
+    found = (_PATTERNS.get(one) or labels.get(one, OTHER) for one in prefixes)
     if operation not in WRITES:
         return next(found, OTHER)
     patterns = list(found)

@@ -88,9 +88,12 @@ async def open_signals(settings: Settings) -> AsyncIterator[Signals]:
     """
     metrics, tracing, background, access_log = None, None, None, None
     if settings.metrics_port is not None:
+        from dal.composition import KINDS  # noqa: PLC0415 - a server needs them only for metrics
         from server.observability.metrics import Metrics  # noqa: PLC0415 - an extra
 
-        metrics = Metrics()
+        metrics = Metrics(
+            {prefix: label for kind in KINDS for prefix, label in kind.labels.items()}
+        )
         background = Observation(metrics)
     if settings.trace_url:
         from server.observability.tracing import Tracing, otlp  # noqa: PLC0415 - an extra

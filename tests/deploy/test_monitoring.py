@@ -22,7 +22,7 @@ ALERTS = (ROOT / "deploy/prometheus/alerts.yaml").read_text("utf-8")
 
 
 def every_metric() -> list[MetricWrapperBase]:
-    metrics = Metrics()
+    metrics = Metrics({})
     StateSampler(metrics, lambda: None, cast(Table, None), cast(Load, None))
     FollowerMetrics(metrics, lambda: None)
     return cast(list[MetricWrapperBase], list(metrics.registry._collector_to_names))

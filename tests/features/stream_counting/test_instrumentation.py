@@ -27,7 +27,7 @@ async def test_a_follower_reports_the_time_up_to_which_it_has_counted(begun: Tab
         "a": shard_of([late(1, 90), late(2, 70)]),
         "b": shard_of([late(3, 20)]),
     }
-    metrics = Metrics()
+    metrics = Metrics({})
     follower = follower_of(begun, FakeStreams(shards), Clock())
     with following(metrics):
         assert await follower.round()
@@ -40,7 +40,7 @@ async def test_a_follower_reports_the_time_up_to_which_it_has_counted(begun: Tab
 
 
 async def test_the_time_stays_while_a_shard_may_have_unread_records(begun: Table) -> None:
-    fake, metrics = FakeStreams({"a": shard_of([late(1, 90)])}), Metrics()
+    fake, metrics = FakeStreams({"a": shard_of([late(1, 90)])}), Metrics({})
     follower = follower_of(begun, fake, Clock())
     with following(metrics):
         await follower.round()

@@ -32,7 +32,7 @@ PAGE = """query Page($rating: [Int!], $after: String) { product(productId: "42")
 
 async def test_capacity_requests_and_latencies_are_those_of_the_responses(table: Table) -> None:
     await Stores(table).comments.put_many(comments_of(30))
-    calls, metrics = calls_of(table), Metrics()
+    calls, metrics = calls_of(table), Metrics({})
     spent = {"requests": 0, "rcu": 0.0, "wcu": 0.0, "values": 0}
     asked = [None, [5], [1, 3], [5], [4, 5]]
     async with client_of(table, Signals(metrics), headers=bearer("sam", "staff")) as client:
@@ -63,7 +63,7 @@ async def test_capacity_requests_and_latencies_are_those_of_the_responses(table:
 
 
 async def test_writes_are_counted_by_the_kind_of_object(table: Table) -> None:
-    metrics = Metrics()
+    metrics = Metrics({})
     comment = {"productId": "9", "rating": 5, "language": "en", "text": "here"}
     body = {"query": ADD, "variables": {"input": comment}}
     async with client_of(table, Signals(metrics), headers=bearer("ana", "staff")) as client:
@@ -77,7 +77,7 @@ async def test_writes_are_counted_by_the_kind_of_object(table: Table) -> None:
 async def test_refills_are_counted_from_the_plan(table: Table) -> None:
     """All selected comments of the newer half are rated 5. The counts do not contain this."""
     await fill(table, scarce(400))
-    metrics = Metrics()
+    metrics = Metrics({})
     query = """query ($rating: [Int!]) { product(productId: "42") {
       comments(rating: $rating, first: 15) { plan { segments { refills } } } } }"""
     body = {"query": query, "variables": {"rating": [1, 5]}}
@@ -89,7 +89,7 @@ async def test_refills_are_counted_from_the_plan(table: Table) -> None:
 
 
 async def test_failed_attempts_and_codes_are_counted(table: Table) -> None:
-    metrics = Metrics()
+    metrics = Metrics({})
     away = StoreUnavailableError("away")
     table.service = FaultyClient(table.service, refuse(away), refuse(ThrottledError("busy")))
     async with client_of(table, Signals(metrics)) as client:
@@ -110,7 +110,7 @@ async def test_an_observation_is_counted_once() -> None:
     async def answer() -> dict[str, Any]:
         return {"Count": 2, "Items": [{}, {}]}
 
-    metrics = Metrics()
+    metrics = Metrics({})
     observation = Observation(metrics)
     await observation.call("query", {"ExpressionAttributeValues": {}}, answer)
     observation.write()
@@ -123,7 +123,7 @@ async def test_metrics_count_the_work_of_each_piece_of_a_response() -> None:
     """The response of a subscription can last for hours, so its metrics may not wait for
     its end.
     """
-    metrics, at_once = Metrics(), []
+    metrics, at_once = Metrics({}), []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         for code in ("THROTTLED", "UNAVAILABLE"):
@@ -149,7 +149,7 @@ async def test_metrics_that_are_off_have_no_port(table: Table) -> None:
     await Stores(table).comments.put_many(comments_of(30))
     body = {"query": PAGE, "variables": {"rating": [1, 3]}}
     called = []
-    for signals in (Signals(Metrics()), Signals()):
+    for signals in (Signals(Metrics({})), Signals()):
         async with client_of(table, signals) as client:
             with observing_calls() as found:
                 answer = (await client.post("/graphql", json=body)).json()
@@ -179,7 +179,7 @@ def observing_calls() -> Iterator[set[str]]:
 
 
 async def test_a_scrape_reads_the_current_state_of_the_server(table: Table) -> None:
-    metrics = Metrics()
+    metrics = Metrics({})
     background = Observation(metrics)
     load = SimpleNamespace(running=3, waiting=2, refused=7)
     sampler = StateSampler(metrics, background.write, table, load)
