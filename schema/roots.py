@@ -14,7 +14,6 @@ from dal.model import standings
 from dal.model.moderation import QueueKind
 from dal.query import pagination
 from dal.repositories.leaderboard import RANKS_BYTES
-from dal.repositories.moderation import QUEUE_REQUESTS
 from dal.repositories.orders import OPEN_PAGE_REQUESTS
 from features.analytics import questions
 from features.analytics import resolvers as analytics
@@ -23,6 +22,7 @@ from features.groups import resolvers as groups
 from features.moderation import block_resolvers as blocks
 from features.moderation import resolvers as moderation
 from features.moderation.block_types import BlockedUserConnection, BlockMutation
+from features.moderation.repository import QUEUE_REQUESTS
 from features.moderation.types import ModerationMutation, ModerationQueueConnection
 from features.photos.types import PhotoMutation
 from features.votes.types import VoteMutation

@@ -11,7 +11,18 @@ from dal.catalogue import AccessPattern
 from dal.dynamodb.concurrency import batched
 from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
-from dal.entities.case import (
+from dal.entities.comment import comment_key
+from dal.entities.submission import stored
+from dal.kinds import field_parsers
+from dal.kinds.item_kind import Field, FileKind, ItemKind
+from dal.model import Comment
+from dal.model.moderation import Verdict
+from dal.table.entity import unpacked
+from dal.table.errors import InvalidArgumentError
+from dal.table.items import Item
+from dal.table.key_parts import escape
+from features.moderation.cases import correct_case, put_cases, put_reports
+from features.moderation.entity import (
     CASE,
     REPORTED,
     Case,
@@ -22,18 +33,7 @@ from dal.entities.case import (
     is_case,
     is_report,
 )
-from dal.entities.comment import comment_key
-from dal.entities.submission import stored
-from dal.kinds import field_parsers
-from dal.kinds.item_kind import Field, FileKind, ItemKind
-from dal.model import Comment
-from dal.model.moderation import Verdict
-from dal.model.reports import Report, ReportReason
-from dal.repositories.cases import correct_case, put_cases, put_reports
-from dal.table.entity import unpacked
-from dal.table.errors import InvalidArgumentError
-from dal.table.items import Item
-from dal.table.key_parts import escape
+from features.moderation.model import Report, ReportReason
 
 PATTERNS = (
     AccessPattern(

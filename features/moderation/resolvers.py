@@ -10,11 +10,11 @@ import strawberry
 
 from dal.model import Comment, User, rules
 from dal.model.moderation import Moderation, QueueKind, Verdict
-from dal.model.reports import CommentReports, ReportReason
 from dal.model.submissions import QueueEntry, ReviewCause, Submission
 from dal.query.pagination import Edge, Page
-from dal.repositories.moderation import SubmissionSelection
 from dal.table.errors import InvalidArgumentError
+from features.moderation.model import CommentReports, ReportReason
+from features.moderation.repository import SubmissionSelection
 from resolvers.authorization import (
     can_change,
     is_moderator,

@@ -9,14 +9,14 @@ from typing import ClassVar
 import strawberry
 
 from dal import model
-from dal.model import reports as report_model
 from dal.model import submissions
 from dal.model.moderation import QueueKind, Verdict
-from dal.model.reports import MOST_READ, ReportReason
 from dal.model.rules import MAX_PHOTOS
 from dal.model.submissions import ReviewCause
-from dal.repositories.moderation import MOST_COUNTED, QUEUE_REQUESTS
+from features.moderation import model as report_model
 from features.moderation import resolvers as moderation
+from features.moderation.model import MOST_READ, ReportReason
+from features.moderation.repository import MOST_COUNTED, QUEUE_REQUESTS
 from features.moderation.resolvers import MOST_DECISIONS
 from resolvers import products, users
 from schema.comments import Author, Comment, Photo, Reply
@@ -171,7 +171,7 @@ show_enum(
 
 @strawberry.type(description="A reader's report of a comment.")
 class CommentReport:
-    """The GraphQL type of ``dal.model.reports.Report``."""
+    """The GraphQL type of ``features.moderation.model.Report``."""
 
     username: str = strawberry.field(
         description="User name of the reader who reported the comment."
@@ -183,7 +183,7 @@ class CommentReport:
 
 @strawberry.type(description="A reason, and the number of reports with this reason.")
 class ReportReasonCount:
-    """The GraphQL type of ``dal.model.reports.ReasonCount``."""
+    """The GraphQL type of ``features.moderation.model.ReasonCount``."""
 
     reason: report_model.ReportReason = strawberry.field(description="Reason.")
     count: int = strawberry.field(description="Number of reports.")
@@ -191,7 +191,7 @@ class ReportReasonCount:
 
 @strawberry.type(description="The reports of a comment.")
 class CommentReports:
-    """The GraphQL type of ``dal.model.reports.CommentReports``."""
+    """The GraphQL type of ``features.moderation.model.CommentReports``."""
 
     total: int | None = strawberry.field(
         description="Number of reports; null if there may be more than 100."

@@ -24,7 +24,7 @@ from dal.entities import INDEXES, idempotency
 from dal.entities.order import ORDER
 from dal.errors import AlreadyCommentedError, IdempotencyKeyReusedError, NotFoundError
 from dal.model import OrderStatus, Organization, OrganizationUser, Roster, Ticket
-from dal.repositories import moderation, organizations
+from dal.repositories import organizations
 from dal.stores import Stores
 from dal.table.definition import refuse_outdated, table_definition
 from dal.table.errors import StoreRefusedError
@@ -70,10 +70,6 @@ SENTENCES = [
     (
         str(AlreadyCommentedError(None)),
         "You have another comment on this product: edit or delete it.",
-    ),
-    (
-        moderation._EDITED,
-        "The comment was edited since you read it: read it again, then decide.",
     ),
     (
         organizations._NO_ADMIN,

@@ -30,10 +30,10 @@ from dal.model import (
     Ticket,
     UserType,
 )
-from dal.model.reports import ReportReason
 from dal.model.submissions import ReviewCause
 from dal.query.cursors import encode_cursor
 from dal.stores import Stores
+from features.moderation.model import ReportReason
 from resolvers.context import Viewer
 from tests.engines import ROOT
 from tests.feature_lists import added, files

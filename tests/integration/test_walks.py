@@ -18,9 +18,9 @@ from dal.model.submissions import ReviewCause
 from dal.query.cursors import decode_cursor
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
-from dal.repositories.moderation import SubmissionSelection
 from dal.stores import Stores
 from dal.writes.comments import version
+from features.moderation.repository import SubmissionSelection
 from tests import oracle
 from tests.edges import edge_of
 from tests.engines import SECOND_IN_SOAK

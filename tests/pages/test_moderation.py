@@ -14,10 +14,10 @@ from strawberry.relay.utils import to_base64
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key
 from dal.errors import NotFoundError
-from dal.model.reports import ReportReason
 from dal.model.submissions import ReviewCause
 from dal.stores import Stores
 from dal.table.index import QueryRequest, QueryResponse
+from features.moderation.model import ReportReason
 from pages.comment import REASONS, size_message
 from pages.moderation import _CAUSES, _ERRORS
 from pages.page_request import NOTICES

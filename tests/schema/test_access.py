@@ -17,15 +17,15 @@ from strawberry import Schema
 from strawberry.relay.utils import to_base64
 
 from dal.dynamodb.table import Table
-from dal.entities.case import encode_report
 from dal.entities.organization import organization_key, user_key
 from dal.entities.standing import STANDING, Standing
 from dal.entities.submission import SUBMISSION
 from dal.model import OrderStatus, Profile
-from dal.model.reports import Report, ReportReason
 from dal.model.submissions import ReviewCause, SubmissionState, pending
 from dal.stores import Stores
 from dal.table.key_parts import escape
+from features.moderation.entity import encode_report
+from features.moderation.model import Report, ReportReason
 from resolvers.authorization import ROLES as RIGHTS
 from resolvers.context import Viewer
 from tests.conftest import Clients, fresh_table

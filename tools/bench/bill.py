@@ -39,15 +39,15 @@ from dal.model import (
     Ticket,
 )
 from dal.model.moderation import Moderation
-from dal.model.reports import ReportReason
 from dal.model.standings import Permission
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, Selection
-from dal.repositories.moderation import SubmissionSelection
 from dal.repositories.orders import OrderSelection
 from dal.repositories.tickets import TicketSelection
 from dal.stores import Stores
+from features.moderation.model import ReportReason
 from features.moderation.publication import ModeratedPublication
+from features.moderation.repository import SubmissionSelection
 from features.stream_counting import lambda_handler
 from features.stream_counting.applier import Record
 from server.errors import CommandError

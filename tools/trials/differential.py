@@ -92,7 +92,7 @@ class Clock:
                 "resolvers.orders",
                 "resolvers.tickets",
                 "dal.writes.comments",
-                "dal.repositories.moderation",
+                "features.moderation.repository",
                 "dal.repositories.standings",
                 "dal.writes.changes",
             ):

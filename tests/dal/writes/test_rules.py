@@ -8,10 +8,8 @@ import pytest
 from dal.counts.mode import Maintenance, MaintenanceStore, OnePerPerson
 from dal.dynamodb.errors import ConditionFailedError, InvalidRequestError
 from dal.dynamodb.table import Table
-from dal.entities.case import case_key
 from dal.entities.comment import COMMENT, comment_key
 from dal.entities.commented import commented_key
-from dal.model.reports import ReportReason
 from dal.model.submissions import ReviewCause, Submission
 from dal.stores import Stores
 from dal.table.errors import DalError
@@ -19,6 +17,8 @@ from dal.table.items import Action, Item
 from dal.writes.changes import CommentChange
 from dal.writes.comments import CommentWriter, Stored, version
 from dal.writes.rules import WriteRule, WriteRules, explained
+from features.moderation.entity import case_key
+from features.moderation.model import ReportReason
 from tests.fakes import Answer, FaultyClient, Operation, anybody, client_error, let_pass, refuse
 from tests.moderating import edit_for
 from tests.strategies import comment

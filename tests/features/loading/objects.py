@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from dal.dynamodb.scan import scan_all
 from dal.dynamodb.table import Table
 from dal.dynamodb.wire import Service
-from dal.entities.case import Case, Decision
 from dal.model import (
     Comment,
     Money,
@@ -30,11 +29,12 @@ from dal.model import (
     rules,
 )
 from dal.model.loaded import CommentRow, CommentState, LoadedComment, loaded
-from dal.model.reports import Report, ReportReason
 from dal.model.submissions import ReviewCause
-from dal.repositories.cases import put_cases, put_reports
 from dal.stores import Stores
 from dal.table.items import Item, contents
+from features.moderation.cases import put_cases, put_reports
+from features.moderation.entity import Case, Decision
+from features.moderation.model import Report, ReportReason
 from features.votes.model import Vote
 from tests.strategies import in_identifiers
 

@@ -10,9 +10,7 @@ from hypothesis import given, settings
 
 from dal.composition import KINDS
 from dal.dynamodb.table import Table
-from dal.entities.case import commented_id
 from dal.model.moderation import QueueKind
-from dal.model.reports import ReportReason
 from dal.query.pagination import Slice
 from dal.stores import Stores
 from dal.table.errors import InvalidArgumentError
@@ -23,7 +21,9 @@ from features.loading.kind import files_of, with_file
 from features.loading.opening import open_file
 from features.loading.rows import RejectsFile
 from features.loading.run import Load
+from features.moderation.entity import commented_id
 from features.moderation.kind import CaseCorrection
+from features.moderation.model import ReportReason
 from features.privacy.erasure import Choices, Erasure
 from server.progress import ProgressBar
 from tests.conftest import Tables

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.entities.case import CASE, Case, Decision, case_in
+from features.moderation.entity import CASE, Case, Decision, case_in
 from tests.strategies import MORE, identifiers, instants
 
 decisions = st.builds(

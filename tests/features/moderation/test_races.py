@@ -14,20 +14,20 @@ from dal.counts.mode import MaintenanceMode
 from dal.dynamodb.table import Table
 from dal.dynamodb.wire import Service
 from dal.entities import idempotency
-from dal.entities.case import CASE_ITEMS, case_partition, decode_report, is_case, is_report
 from dal.entities.comment import comment_key
 from dal.entities.submission import stored
 from dal.maintenance import verify as verification
 from dal.model import Comment
 from dal.model.loaded import CommentState, LoadedComment
 from dal.model.moderation import QueueKind
-from dal.model.reports import ReportReason
 from dal.model.submissions import ReviewCause, Submission
-from dal.repositories.cases import case_of
 from dal.stores import Stores
 from dal.table.errors import DalError
 from dal.table.index import TABLE, QueryRequest
 from dal.writes.comments import Edit
+from features.moderation.cases import case_of
+from features.moderation.entity import CASE_ITEMS, case_partition, decode_report, is_case, is_report
+from features.moderation.model import ReportReason
 from features.privacy import erasure
 from features.privacy.erasure import Choices, CommentFate, Erasure
 from features.votes.entity import all_votes

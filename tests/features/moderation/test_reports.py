@@ -19,23 +19,23 @@ from dal.dynamodb.deadline import Deadline, deadline
 from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.scan import scan_all
 from dal.dynamodb.table import Table
-from dal.entities.case import commented_id, encode_report, is_report
 from dal.entities.comment import comment_in
 from dal.errors import NotFoundError
 from dal.maintenance.leftovers import Leftovers
 from dal.model.loaded import CommentState, LoadedComment
 from dal.model.moderation import Moderation, QueueKind
-from dal.model.reports import Report, ReportReason
 from dal.model.submissions import ReviewCause, Submission, SubmissionState
 from dal.query.pagination import Slice
-from dal.repositories.cases import read_case
 from dal.repositories.comments import Selection
 from dal.stores import Stores
 from dal.table.index import QueryRequest, QueryResponse
 from dal.table.items import Item
 from dal.table.key_parts import escape
 from dal.writes.comments import version
+from features.moderation.cases import read_case
+from features.moderation.entity import commented_id, encode_report, is_report
 from features.moderation.kind import CaseCorrection
+from features.moderation.model import Report, ReportReason
 from features.privacy.personal_data import scan
 from resolvers.context import Context, Viewer
 from schema.build import build_schema

@@ -20,12 +20,12 @@ from dal.model.moderation import Moderation, QueueKind, WordList
 from dal.model.submissions import ReviewCause, Submission, SubmissionState
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, Selection
-from dal.repositories.moderation import SubmissionSelection
 from dal.stores import Stores
 from dal.table.key_parts import escape
 from dal.writes.comments import version
 from dal.writes.overwrite import Outcome
 from features.moderation.publication import ModeratedPublication
+from features.moderation.repository import SubmissionSelection
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
 from tests import oracle

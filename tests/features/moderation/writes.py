@@ -3,10 +3,10 @@
 import random
 from collections.abc import Mapping
 
-from dal.model.reports import ReportReason
 from dal.model.submissions import ReviewCause
 from dal.stores import Stores
 from dal.writes.comments import version
+from features.moderation.model import ReportReason
 from tests.fakes import anybody
 from tests.moderating import edit_for, held_for
 from tests.writers import PEOPLE, ROWS, Write, changed_row, new_row

@@ -18,7 +18,6 @@ from dal.model import (
     Ticket,
     UserType,
 )
-from dal.model.reports import ReportReason
 from dal.model.submissions import ReviewCause
 from dal.stores import Stores
 from dal.table.items import Item, key_of, primary_key
@@ -26,6 +25,7 @@ from dal.table.key_parts import escape
 from dal.writes.comments import version
 from features.groups.entity import encode_group
 from features.groups.model import ProductGroup
+from features.moderation.model import ReportReason
 from tests.fakes import anybody
 from tests.moderating import held_for
 from tests.organizations import ticket

@@ -22,11 +22,11 @@ from dal.model import (
     Roster,
     UserType,
 )
-from dal.model.reports import Report, ReportReason
 from dal.model.submissions import ReviewCause
-from dal.repositories.cases import put_reports
 from dal.stores import Stores
+from features.moderation.cases import put_reports
 from features.moderation.kind import CaseCorrection
+from features.moderation.model import Report, ReportReason
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
 from schema.execution.cost import Cost

@@ -11,7 +11,6 @@ from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.retries import retry_on_change
 from dal.dynamodb.table import Table
 from dal.entities import idempotency
-from dal.entities.case import case_key
 from dal.entities.comment import comment_key, comment_position
 from dal.entities.submission import HELD, QUEUE, SUBMISSION, encode, submission_in
 from dal.model import Comment
@@ -20,7 +19,6 @@ from dal.model.submissions import QueueEntry, Submission, SubmissionState, rejec
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.plan import Query
-from dal.repositories.cases import THE_CASE, StoredCase, case_of
 from dal.repositories.reactions import same_state
 from dal.table.entity import Row
 from dal.table.index import QUEUE_SHARDS, QueryRequest
@@ -28,6 +26,8 @@ from dal.table.items import Action, Item, further_units
 from dal.table.ranges import between
 from dal.writes.changes import CommentChange
 from dal.writes.comments import CommentWriter, Stored, version
+from features.moderation.cases import THE_CASE, StoredCase, case_of
+from features.moderation.entity import case_key
 
 
 @dataclass(frozen=True, slots=True)

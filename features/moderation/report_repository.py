@@ -16,20 +16,17 @@ from dal.dynamodb.errors import ConditionFailedError
 from dal.dynamodb.retries import retry_on_change
 from dal.dynamodb.table import Table
 from dal.entities import idempotency
-from dal.entities.case import CASE, Case, encode_report
 from dal.entities.comment import COMMENT, comment_in, comment_key
 from dal.entities.submission import encode
 from dal.errors import NotFoundError
 from dal.model import Comment
 from dal.model.moderation import QueueKind
-from dal.model.reports import CommentReports, Report, ReportReason
 from dal.model.standings import Permission
 from dal.model.submissions import QueueEntry, ReviewCause, Submission, pending
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
 from dal.query.plan import PlanBasis, Query
 from dal.query.trace import ExecutionStatistics
-from dal.repositories.cases import THE_CASE, StoredCase, read_case
 from dal.repositories.reactions import published, same_state
 from dal.table.entity import Row
 from dal.table.errors import InvalidArgumentError
@@ -37,6 +34,9 @@ from dal.table.items import ABSENT, Action, Item
 from dal.table.ranges import Range
 from dal.writes.changes import CommentChange
 from dal.writes.comments import CommentWriter, Stored, version
+from features.moderation.cases import THE_CASE, StoredCase, read_case
+from features.moderation.entity import CASE, Case, encode_report
+from features.moderation.model import CommentReports, Report, ReportReason
 
 _REPORTED = Query("AP15", {"state": frozenset({QueueKind.REPORTED.value})})
 

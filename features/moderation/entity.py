@@ -16,12 +16,12 @@ from typing import Any
 from dal.entities.comment import BY_AUTHOR
 from dal.entities.submission import BY_WAITING, QUEUE
 from dal.model.moderation import QueueKind
-from dal.model.reports import Report, ReportReason
 from dal.table.entity import Entity, Row, packed, unpacked
 from dal.table.index import Index
 from dal.table.items import Item, primary_key
 from dal.table.key_parts import LAST_CHARACTER, escape, format_instant, parse_instant, unescape
 from dal.table.ranges import Range
+from features.moderation.model import Report, ReportReason
 
 _CASE = "CASE"
 _REPORT = "REPORT#"

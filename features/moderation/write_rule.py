@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from dal.counts.mode import Maintenance
 from dal.dynamodb.table import Table
-from dal.entities.case import CASE_ITEMS, Case, case_key, case_partition, commented_id
 from dal.entities.submission import stored
-from dal.repositories.cases import case_of
 from dal.table.index import TABLE, QueryRequest
 from dal.table.items import Action
 from dal.writes.changes import CommentChange
 from dal.writes.rules import WriteRule
+from features.moderation.cases import case_of
+from features.moderation.entity import CASE_ITEMS, Case, case_key, case_partition, commented_id
 
 
 class CaseRule(WriteRule):

@@ -12,7 +12,13 @@ from typing import Any
 from dal.dynamodb.concurrency import batched, in_parallel
 from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_change
 from dal.dynamodb.table import Table
-from dal.entities.case import (
+from dal.entities.comment import comment_in, comment_key
+from dal.repositories.reactions import same_state
+from dal.table.entity import UNREADABLE
+from dal.table.index import TABLE, QueryRequest
+from dal.table.items import Action, Item, unchanged
+from dal.writes.overwrite import NOTHING, Outcome, compared, overwrite, summed
+from features.moderation.entity import (
     CASE,
     CASE_ITEMS,
     Case,
@@ -24,13 +30,7 @@ from dal.entities.case import (
     encode_report,
     is_report,
 )
-from dal.entities.comment import comment_in, comment_key
-from dal.model.reports import MOST_READ, Report
-from dal.repositories.reactions import same_state
-from dal.table.entity import UNREADABLE
-from dal.table.index import TABLE, QueryRequest
-from dal.table.items import Action, Item, unchanged
-from dal.writes.overwrite import NOTHING, Outcome, compared, overwrite, summed
+from features.moderation.model import MOST_READ, Report
 
 _CASES_AT_ONCE = 16
 
