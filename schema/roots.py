@@ -11,7 +11,6 @@ import strawberry
 from dal import model
 from dal.live import changes
 from dal.model import standings
-from dal.model.moderation import QueueKind
 from dal.query import pagination
 from dal.repositories.leaderboard import RANKS_BYTES
 from dal.repositories.orders import OPEN_PAGE_REQUESTS
@@ -22,8 +21,7 @@ from features.groups import resolvers as groups
 from features.moderation import block_resolvers as blocks
 from features.moderation import resolvers as moderation
 from features.moderation.block_types import BlockedUserConnection, BlockMutation
-from features.moderation.repository import QUEUE_REQUESTS
-from features.moderation.types import ModerationMutation, ModerationQueueConnection
+from features.moderation.types import QUEUE_READS, ModerationMutation, ModerationQueueConnection
 from features.photos.types import PhotoMutation
 from features.votes.types import VoteMutation
 from resolvers import comments, leaderboard, orders, organizations, tickets, users
@@ -112,9 +110,7 @@ class Query:
         graphql_type=ModerationQueueConnection | None,
         description="Comments that wait for a moderator (PENDING), or published comments with "
         "reports (REPORTED). The comment that has waited longest is first. Only for moderators.",
-        metadata=facts(
-            reads=Reads(QUEUE_REQUESTS + 1, 0.5, paged=True, looks_up=QueueKind.REPORTED)
-        ),
+        metadata=facts(reads=QUEUE_READS),
     )
     blocked_users: pagination.Page[standings.Block] | None = strawberry.field(
         resolver=blocks.blocked_users,

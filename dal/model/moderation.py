@@ -13,7 +13,6 @@ import unicodedata
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import lru_cache
 from typing import ClassVar
 
@@ -22,20 +21,6 @@ from dal.model.submissions import ReviewCause
 
 MAX_PHRASE = 100
 """Maximum characters of a phrase."""
-
-
-class Verdict(StrEnum):
-    """What a moderator decides on a comment."""
-
-    APPROVE = "APPROVE"
-    REJECT = "REJECT"
-
-
-class QueueKind(StrEnum):
-    """The kinds of comments in a moderator's queue."""
-
-    PENDING = "PENDING"
-    REPORTED = "REPORTED"
 
 
 @dataclass(frozen=True, slots=True)

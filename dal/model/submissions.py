@@ -81,26 +81,6 @@ class Submission:
         return Comment(*(getattr(self, name) for name in Comment._fields))
 
 
-@dataclass(frozen=True, slots=True)
-class QueueEntry:
-    """A row of a moderators' queue: a submission, or a published comment that users reported.
-
-    ``waiting_since`` is the submission's ``queued_at``, or the time of the first report on which no
-    moderator has decided.
-    """
-
-    waiting_since: datetime
-    submission: Submission | None = None
-    comment: Comment | None = None
-
-    @property
-    def comment_id(self) -> str:
-        """The id of the comment or the submission."""
-        one = self.submission or self.comment
-        assert one is not None  # noqa: S101 - an entry has one of them
-        return one.comment_id
-
-
 def pending(comment: Comment, cause: ReviewCause, queued_at: datetime) -> Submission:
     """Return a comment as a submission that waits for a moderator."""
     return Submission(**comment._asdict(), cause=cause, queued_at=queued_at)

@@ -21,8 +21,6 @@ from dal.writes.overwrite import NOTHING, Outcome, compared, overwrite, summed
 from features.moderation.entity import (
     CASE,
     CASE_ITEMS,
-    Case,
-    Decision,
     case_in,
     case_key,
     case_partition,
@@ -30,7 +28,7 @@ from features.moderation.entity import (
     encode_report,
     is_report,
 )
-from features.moderation.model import MOST_READ, Report
+from features.moderation.model import MOST_READ, Case, Decision, Report
 
 _CASES_AT_ONCE = 16
 

@@ -9,19 +9,16 @@ While a case is open and its comment is published, the queue of reported comment
 The queue is in the index ``GSI1``.
 """
 
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from dal.entities.comment import BY_AUTHOR
 from dal.entities.submission import BY_WAITING, QUEUE
-from dal.model.moderation import QueueKind
 from dal.table.entity import Entity, Row, packed, unpacked
 from dal.table.index import Index
 from dal.table.items import Item, primary_key
 from dal.table.key_parts import LAST_CHARACTER, escape, format_instant, parse_instant, unescape
 from dal.table.ranges import Range
-from features.moderation.model import Report, ReportReason
+from features.moderation.model import Case, Decision, QueueKind, Report, ReportReason
 
 _CASE = "CASE"
 _REPORT = "REPORT#"
@@ -38,72 +35,8 @@ REPORTED = Index(
     covers={"state": frozenset({QueueKind.REPORTED})},
 )
 
-_TICK = timedelta(microseconds=1)
-_LAST = datetime.max.replace(tzinfo=UTC) - _TICK
-
 CASE_ITEMS = Range(_CASE, _REPORT + LAST_CHARACTER)
 """The sort keys of a comment's case and reports."""
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """A moderator's decision on a comment.
-
-    ``seen`` identifies the version of the comment that the moderator saw. It is the time when that
-    version was written: the time of an edit, or the comment's date. A rejection has a ``reason``,
-    and an approval has no reason. ``by`` is the moderator's user name, or None after the
-    moderator's data was erased.
-    """
-
-    by: str | None
-    at: datetime
-    seen: datetime
-    reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """The case of a comment: the time when it was opened, and a moderator's latest decision.
-
-    ``opened_at`` is None if the case is closed. An open case is ``hidden`` while its comment is not
-    published. The queue of reported comments does not list hidden cases.
-
-    ``reported_at`` is the time of the latest report. Each report changes it, so two requests that
-    read the same case cannot both write.
-    """
-
-    comment_id: str
-    opened_at: datetime | None = None
-    decision: Decision | None = None
-    hidden: bool = False
-    reported_at: datetime | None = None
-
-    @property
-    def listed(self) -> bool:
-        """Whether the queue of reported comments lists the comment."""
-        return self.opened_at is not None and not self.hidden
-
-    def approves(self, version: datetime) -> bool:
-        """Return whether the latest decision approves the version written at ``version``."""
-        decision = self.decision
-        return decision is not None and decision.reason is None and decision.seen == version
-
-    def undecided(self, report: Report) -> bool:
-        """Return whether a report is newer than the latest decision; True without a decision."""
-        return self.decision is None or report.at > self.decision.at
-
-    def next_report_at(self) -> datetime:
-        """Return the time of a report made now. It is later than all reports and the decision.
-
-        The clocks of two servers may differ, so the present time may be too early.
-        """
-        earlier = [self.reported_at, self.decision.at if self.decision else None]
-        later = (min(one, _LAST) + _TICK for one in earlier if one is not None)
-        return max([datetime.now(UTC), *later])
-
-    def decision_now(self, by: str, seen: datetime, reason: str | None = None) -> Decision:
-        """Return a decision made now. It is later than all reports."""
-        return Decision(by, max(datetime.now(UTC), self.reported_at or seen), seen, reason)
 
 
 def case_partition(comment_id: str) -> str:

@@ -16,7 +16,6 @@ from dal.entities.submission import stored
 from dal.kinds import field_parsers
 from dal.kinds.item_kind import Field, FileKind, ItemKind
 from dal.model import Comment
-from dal.model.moderation import Verdict
 from dal.table.entity import unpacked
 from dal.table.errors import InvalidArgumentError
 from dal.table.items import Item
@@ -25,15 +24,13 @@ from features.moderation.cases import correct_case, put_cases, put_reports
 from features.moderation.entity import (
     CASE,
     REPORTED,
-    Case,
-    Decision,
     case_in,
     commented_id,
     decode_report,
     is_case,
     is_report,
 )
-from features.moderation.model import Report, ReportReason
+from features.moderation.model import Case, Decision, Report, ReportReason, Verdict
 
 PATTERNS = (
     AccessPattern(

@@ -20,9 +20,8 @@ from dal.entities.comment import COMMENT, comment_in, comment_key
 from dal.entities.submission import encode
 from dal.errors import NotFoundError
 from dal.model import Comment
-from dal.model.moderation import QueueKind
 from dal.model.standings import Permission
-from dal.model.submissions import QueueEntry, ReviewCause, Submission, pending
+from dal.model.submissions import ReviewCause, Submission, pending
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
 from dal.query.plan import PlanBasis, Query
@@ -35,8 +34,15 @@ from dal.table.ranges import Range
 from dal.writes.changes import CommentChange
 from dal.writes.comments import CommentWriter, Stored, version
 from features.moderation.cases import THE_CASE, StoredCase, read_case
-from features.moderation.entity import CASE, Case, encode_report
-from features.moderation.model import CommentReports, Report, ReportReason
+from features.moderation.entity import CASE, encode_report
+from features.moderation.model import (
+    Case,
+    CommentReports,
+    QueueEntry,
+    QueueKind,
+    Report,
+    ReportReason,
+)
 
 _REPORTED = Query("AP15", {"state": frozenset({QueueKind.REPORTED.value})})
 

@@ -14,8 +14,7 @@ from dal.entities import idempotency
 from dal.entities.comment import comment_key, comment_position
 from dal.entities.submission import HELD, QUEUE, SUBMISSION, encode, submission_in
 from dal.model import Comment
-from dal.model.moderation import QueueKind
-from dal.model.submissions import QueueEntry, Submission, SubmissionState, rejected
+from dal.model.submissions import Submission, SubmissionState, rejected
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.plan import Query
@@ -28,6 +27,7 @@ from dal.writes.changes import CommentChange
 from dal.writes.comments import CommentWriter, Stored, version
 from features.moderation.cases import THE_CASE, StoredCase, case_of
 from features.moderation.entity import case_key
+from features.moderation.model import QueueEntry, QueueKind
 
 
 @dataclass(frozen=True, slots=True)

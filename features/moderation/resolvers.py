@@ -9,11 +9,11 @@ from typing import Annotated
 import strawberry
 
 from dal.model import Comment, User, rules
-from dal.model.moderation import Moderation, QueueKind, Verdict
-from dal.model.submissions import QueueEntry, ReviewCause, Submission
+from dal.model.moderation import Moderation
+from dal.model.submissions import ReviewCause, Submission
 from dal.query.pagination import Edge, Page
 from dal.table.errors import InvalidArgumentError
-from features.moderation.model import CommentReports, ReportReason
+from features.moderation.model import CommentReports, QueueEntry, QueueKind, ReportReason, Verdict
 from features.moderation.repository import SubmissionSelection
 from resolvers.authorization import (
     can_change,

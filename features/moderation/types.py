@@ -10,12 +10,11 @@ import strawberry
 
 from dal import model
 from dal.model import submissions
-from dal.model.moderation import QueueKind, Verdict
 from dal.model.rules import MAX_PHOTOS
 from dal.model.submissions import ReviewCause
 from features.moderation import model as report_model
 from features.moderation import resolvers as moderation
-from features.moderation.model import MOST_READ, ReportReason
+from features.moderation.model import MOST_READ, QueueKind, ReportReason, Verdict
 from features.moderation.repository import MOST_COUNTED, QUEUE_REQUESTS
 from features.moderation.resolvers import MOST_DECISIONS
 from resolvers import products, users
@@ -25,6 +24,9 @@ from schema.execution.cost import ROW_BYTES, UNIT_BYTES
 from schema.execution.facts import Reads, facts
 from schema.products import Product
 from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
+
+QUEUE_READS = Reads(QUEUE_REQUESTS + 1, 0.5, paged=True, looks_up=QueueKind.REPORTED)
+"""The reads of a page of a queue."""
 
 show_enum(
     submissions.SubmissionState,
@@ -209,7 +211,7 @@ class CommentReports:
 
 @strawberry.type(description="A row of a moderators' queue.")
 class ModerationQueueEntry:
-    """The GraphQL type of ``dal.model.submissions.QueueEntry``."""
+    """The GraphQL type of ``features.moderation.model.QueueEntry``."""
 
     waiting_since: datetime = strawberry.field(
         description="Time at which the comment began to wait for a moderator. In the queue "

@@ -11,7 +11,8 @@ from dal.table.items import Action
 from dal.writes.changes import CommentChange
 from dal.writes.rules import WriteRule
 from features.moderation.cases import case_of
-from features.moderation.entity import CASE_ITEMS, Case, case_key, case_partition, commented_id
+from features.moderation.entity import CASE_ITEMS, case_key, case_partition, commented_id
+from features.moderation.model import Case
 
 
 class CaseRule(WriteRule):

@@ -33,8 +33,7 @@ from dal.model.submissions import ReviewCause
 from dal.stores import Stores
 from dal.table.items import Item, contents
 from features.moderation.cases import put_cases, put_reports
-from features.moderation.entity import Case, Decision
-from features.moderation.model import Report, ReportReason
+from features.moderation.model import Case, Decision, Report, ReportReason
 from features.votes.model import Vote
 from tests.strategies import in_identifiers
 

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 
 from dal.composition import KINDS
 from dal.dynamodb.table import Table
-from dal.model.moderation import QueueKind
 from dal.query.pagination import Slice
 from dal.stores import Stores
 from dal.table.errors import InvalidArgumentError
@@ -23,7 +22,7 @@ from features.loading.rows import RejectsFile
 from features.loading.run import Load
 from features.moderation.entity import commented_id
 from features.moderation.kind import CaseCorrection
-from features.moderation.model import ReportReason
+from features.moderation.model import QueueKind, ReportReason
 from features.privacy.erasure import Choices, Erasure
 from server.progress import ProgressBar
 from tests.conftest import Tables

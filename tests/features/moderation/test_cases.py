@@ -14,16 +14,15 @@ from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key
 from dal.maintenance.leftovers import Leftovers
 from dal.model.loaded import CommentState, LoadedComment
-from dal.model.moderation import QueueKind
 from dal.model.submissions import ReviewCause
 from dal.query.pagination import Edge, Slice
 from dal.stores import Stores
 from dal.table.items import key_of
 from features.moderation import repository as moderation
 from features.moderation.cases import correct_case, put_cases, put_reports, read_case
-from features.moderation.entity import CASE, Case, case_key, commented_id, encode_report
+from features.moderation.entity import CASE, case_key, commented_id, encode_report
 from features.moderation.kind import CaseCorrection
-from features.moderation.model import MOST_READ, Report, ReportReason
+from features.moderation.model import MOST_READ, Case, QueueKind, Report, ReportReason
 from features.privacy.erasure import Choices, Erasure
 from tests.calls import calls_of
 from tests.fakes import (

@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.moderation.entity import CASE, Case, Decision, case_in
+from features.moderation.entity import CASE, case_in
+from features.moderation.model import Case, Decision
 from tests.strategies import MORE, identifiers, instants
 
 decisions = st.builds(

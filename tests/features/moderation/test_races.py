@@ -19,7 +19,6 @@ from dal.entities.submission import stored
 from dal.maintenance import verify as verification
 from dal.model import Comment
 from dal.model.loaded import CommentState, LoadedComment
-from dal.model.moderation import QueueKind
 from dal.model.submissions import ReviewCause, Submission
 from dal.stores import Stores
 from dal.table.errors import DalError
@@ -27,7 +26,7 @@ from dal.table.index import TABLE, QueryRequest
 from dal.writes.comments import Edit
 from features.moderation.cases import case_of
 from features.moderation.entity import CASE_ITEMS, case_partition, decode_report, is_case, is_report
-from features.moderation.model import ReportReason
+from features.moderation.model import QueueKind, ReportReason
 from features.privacy import erasure
 from features.privacy.erasure import Choices, CommentFate, Erasure
 from features.votes.entity import all_votes

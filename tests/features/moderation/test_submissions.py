@@ -16,7 +16,7 @@ from dal.dynamodb.table import Table
 from dal.entities.comment import comment_position
 from dal.live.log import InProcessBroker
 from dal.model import Comment
-from dal.model.moderation import Moderation, QueueKind, WordList
+from dal.model.moderation import Moderation, WordList
 from dal.model.submissions import ReviewCause, Submission, SubmissionState
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, Selection
@@ -24,6 +24,7 @@ from dal.stores import Stores
 from dal.table.key_parts import escape
 from dal.writes.comments import version
 from dal.writes.overwrite import Outcome
+from features.moderation.model import QueueKind
 from features.moderation.publication import ModeratedPublication
 from features.moderation.repository import SubmissionSelection
 from resolvers.context import Context, Viewer

@@ -22,12 +22,11 @@ from strawberry.types.base import StrawberryObjectDefinition
 from dal.dynamodb.account import MAX_REQUESTS
 from dal.dynamodb.table import Table
 from dal.model import Photo
-from dal.model.moderation import QueueKind
 from dal.model.submissions import ReviewCause
 from dal.stores import Stores
 from features.moderation.cases import put_reports
 from features.moderation.kind import CaseCorrection
-from features.moderation.model import Report, ReportReason
+from features.moderation.model import QueueKind, Report, ReportReason
 from resolvers.context import Context, Viewer
 from resolvers.selection import CommentOrder
 from schema.build import build_schema
