@@ -41,6 +41,7 @@ from features.loading import kind as loading
 from features.moderation import kind as moderation
 from features.privacy import kind as privacy
 from features.stream_counting import kind as stream_counting
+from features.trusted_documents import kind as documents
 from features.votes import kind as votes
 
 ACCESS_PATTERNS = (*CORE_PATTERNS, *groups.PATTERNS, *moderation.PATTERNS, *votes.PATTERNS)
@@ -94,7 +95,7 @@ _BLOCK = ItemKind(
 )
 """The standing of a user whom another user has blocked as a moderator."""
 
-_NAMELESS = re.compile("(PRODUCT|ORG|RECOUNT|UPGRADE|MARKER)#|(COUNTING|DOCUMENTS)$|COMMENTED(#|$)")
+_NAMELESS = re.compile("(PRODUCT|ORG|RECOUNT|UPGRADE|MARKER)#|COUNTING$|COMMENTED(#|$)")
 """Matches the partition keys of all further items that never name a user."""
 
 KINDS: Sequence[ItemKind] = (
@@ -165,6 +166,7 @@ KINDS: Sequence[ItemKind] = (
     groups.KIND,
     privacy.KIND,
     stream_counting.KIND,
+    documents.KIND,
     ItemKind(holds=lambda item: _NAMELESS.match(item["PK"]["S"]) is not None),
 )
 """All kinds of items, in the order of files and of personal data."""

@@ -15,6 +15,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from features.moderation.publication import ModeratedPublication
+from features.trusted_documents.persisted import PersistedDocuments
 from pages.paths import PATHS
 from server.auth.authenticator import DEMO_USER, DemoAccount
 from server.auth.sign_in import SignIn
@@ -37,7 +38,7 @@ from server.http.middleware import (
     HostMiddleware,
     RequestIdMiddleware,
 )
-from server.http.request import PersistedDocuments, wants_events
+from server.http.request import wants_events
 from server.http.subscriptions import EventStreamView, SubscriberLimit
 from server.http.websocket import WebSocketView
 from server.services import Services
@@ -60,25 +61,19 @@ def create_app(settings: Settings, services: Services) -> ASGIApp:
 
     The caller opens and closes the services.
     """
-    documents, stores = services.documents, services.stores
-    # Trust this document, too: the product page sends its id to subscribe to comments.
+    # Trust this document, too: the product page sends it to subscribe to comments.
     if settings.documents_only:
         from pages.page_documents import DOCUMENTS  # noqa: PLC0415 - as in _pages
 
-        documents.add("product.live", DOCUMENTS["product.live"])
+        services.documents.add("product.live", DOCUMENTS["product.live"])
     view = GraphQLView(
         services.schema,
         settings=settings,
-        stores=stores,
-        documents=PersistedDocuments(
-            documents,
-            stores.documents,
-            trusted_only=settings.documents_only,
-            automatic=settings.apq,
-        ),
+        stores=services.stores,
         authenticator=services.authenticator,
         services=services.for_requests(settings),
         publication=ModeratedPublication(services.moderation),
+        documents=PersistedDocuments(settings, services.documents, services.stores.documents),
     )
 
     others = Starlette(

@@ -14,7 +14,7 @@ from dal.entities import INDEXES
 from dal.table.definition import differences, listed
 from dal.table.errors import DalError
 from features.analytics import exporting as analytics
-from features.trusted_documents.repository import DocumentRepository
+from features.trusted_documents.registration import documents_finding, manifests_finding
 from server.auth.issuer import Issuer, KeysUnavailableError
 from server.auth.secret import FILE_NAME, secret_source
 from server.errors import CommandError, installing
@@ -23,7 +23,7 @@ from server.http.middleware import is_loopback
 from server.local_engine.data_directory import DataDirectory
 from server.local_engine.storage import open_store
 from server.moderation import moderation_of
-from server.services import schema_of, trusted_documents
+from server.services import schema_of
 from server.settings import Settings
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -41,7 +41,7 @@ async def findings(settings: Settings) -> AsyncIterator[Finding]:
     yield authentication(settings)
     yield await issuer(settings)
     if settings.documents:
-        yield manifests(settings)
+        yield manifests_finding(settings, schema_of(settings))
     if settings.moderation_words is not None:
         yield words(settings)
     yield permissions(settings)
@@ -146,15 +146,6 @@ def words(settings: Settings) -> Finding:
     return ok("moderation", "its list of words can be read.")
 
 
-def manifests(settings: Settings) -> Finding:
-    """Check that the manifests can be read, and that their documents are valid in the schema."""
-    try:
-        trusted_documents(settings, schema_of(settings), {})
-    except CommandError as error:
-        return danger("manifests", " ".join(str(error).split()))
-    return ok("manifests", "their documents can be executed.")
-
-
 def permissions(settings: Settings) -> Finding:
     """Check that other users of the machine cannot read the secret and the data."""
     secret = settings.data_dir / FILE_NAME
@@ -218,7 +209,7 @@ async def store(settings: Settings) -> AsyncIterator[Finding]:
         async with open_store(settings, share=True, usable=False) as opened:
             yield await indexes(opened.table)
             yield await counts(opened.table)
-            yield await documents(settings, opened.table)
+            yield await documents_finding(settings, opened.table)
     except NoTableError:
         yield danger("table", "it does not exist: run `marginalia table create`.")
     except (CommandError, DalError) as error:
@@ -279,22 +270,6 @@ async def counts(table: Table) -> Finding:
     if not state.complete:
         return warning("counts", "not all comments are counted: run `marginalia stats rebuild`.")
     return ok("counts", "they include all comments. Each write of a server updates them.")
-
-
-async def documents(settings: Settings, table: Table) -> Finding:
-    """Check that a server with --documents-only has registered documents."""
-    if not settings.documents_only:
-        return ok(
-            "documents",
-            "the server executes all documents, also documents that are not registered.",
-        )
-    if not settings.documents and not await DocumentRepository(table).all():
-        return danger(
-            "documents",
-            "no document is registered, but --documents-only allows only registered documents: add "
-            "--documents, or run `marginalia documents add`.",
-        )
-    return ok("documents", "the server executes only registered documents.")
 
 
 def backup(settings: Settings) -> Finding:

@@ -3,7 +3,6 @@
 The classes have no slots, because a class cannot inherit several classes with slots.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,7 +26,6 @@ _REDIS_URL = (
     _is_redis_url,
     "is not a URL such as redis://127.0.0.1:6379/0, rediss://host:6379 or unix:///run/redis.sock.",
 )
-_documents = partial(setting, panel="Documents")
 _store = partial(setting, panel="Store")
 
 
@@ -78,45 +76,6 @@ class ModerationSettings:
         return {
             "--moderation words and --moderation-words FILE need each other: set both or none.": (
                 (self.moderation == "words") != (self.moderation_words is not None)
-            )
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
-class DocumentSettings:
-    """The settings of documents that clients request by id."""
-
-    documents: Sequence[Path] = _documents(
-        (),
-        "Manifest of documents that clients request by id: Relay's persisted queries or Apollo's "
-        "manifest. Repeatable. To store documents in the table, use 'marginalia documents add'.",
-    )
-    documents_only: bool = _documents(
-        False, "Execute only registered documents, and refuse all others."
-    )
-    apq: bool = _documents(
-        False,
-        "Automatic persisted queries: clients such as Apollo and urql send a document's text once, "
-        "and later only its hash. Each process keeps up to 16 MB of texts in memory.",
-    )
-    s_maxage: int = _documents(
-        10,
-        "Seconds for which a CDN may store the public response to a GET with a registered "
-        "document's id. 0: a CDN must not store responses.",
-        bounds=(0, None),
-    )
-    stale_while_revalidate: int = _documents(
-        30,
-        "Seconds after --s-maxage in which a CDN may send the old response while it fetches a new "
-        "response.",
-        bounds=(0, None),
-    )
-
-    def conflicts(self) -> dict[str, bool]:
-        """Return, for each message about contradicting settings, whether the message applies."""
-        return {
-            "--apq and --documents-only cannot be used together: remove one of them.": (
-                self.apq and self.documents_only
             )
         }
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import uvloop
 
-from features.trusted_documents.repository import DocumentRepository
+from features.trusted_documents.registration import require_documents
 from server.auth.authenticator import (
     CODE_SECONDS,
     DEMO_LIFETIME,
@@ -28,7 +28,7 @@ from server.local_engine.storage import Store, open_store
 from server.logs import set_up_logs
 from server.loop_watchdog import watched
 from server.observability.exposition import check_packages, exposed
-from server.services import check_broker, check_files
+from server.services import FILE_CHECKS, check_broker
 from server.serving import HttpServer, duplicates, open_application
 from server.settings import Settings
 from server.workers import Supervisor
@@ -103,7 +103,7 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
     warning = "SIGHUP replaces workers, but no worker serves yet. The start continues."
     _on_hangup(partial(logger.warning, warning), task.cancel)
     async with open_store(settings, share=False) as store:
-        await _check_documents(settings, store)
+        await require_documents(settings, store.table)
         secret = secret_source(settings.jwt_secret, settings.data_dir)
         if secret() is None and (settings.demo or settings.sign_in_client_id is not None):
             ensure_secret(settings.data_dir)
@@ -119,22 +119,13 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
             raise CommandError(store.died.result(), UNAVAILABLE)
 
 
-async def _check_documents(settings: Settings, store: Store) -> None:
-    """Raise CommandError if ``--documents-only`` is set, but no document is registered."""
-    given = settings.documents or not settings.documents_only
-    if not given and not await DocumentRepository(store.table).all():
-        raise CommandError(
-            "--documents-only allows only registered documents, but no document is registered: "
-            "name a manifest with --documents, or run `marginalia documents add` first."
-        )
-
-
 async def _serve_by_workers(
     settings: Settings, store: Store, listener: socket.socket, greeting: str
 ) -> None:
     # Check the files that the settings name before workers start. If a file is invalid, this raises
     # one error. Otherwise every worker would log the error and end.
-    check_files(settings)
+    for check in FILE_CHECKS:
+        check(settings)
     if settings.demo:
         # Load the demo data before workers start, because their pages cannot show the progress.
         async with _demo(store).in_background() as loading:

@@ -5,7 +5,7 @@ Servers, workers and ``serve --check`` build them by the functions of this modul
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -20,8 +20,7 @@ from features.analytics.exporting import analytics_of
 from features.analytics.service import Analytics
 from features.photos.uploads import PhotoUploads, open_uploads
 from features.trusted_documents.documents import TrustedDocuments
-from features.trusted_documents.manifests import read_manifests
-from features.trusted_documents.repository import DocumentRepository
+from features.trusted_documents.registration import trusted_documents
 from resolvers.photo_files import PhotoFiles
 from schema.build import build_schema, printed
 from schema.execution.executable_schema import ExecutableSchema
@@ -80,14 +79,12 @@ def services_of(
     authenticator: Authenticator,
     *,
     broker: Broker | None = None,
-    documents: Mapping[str, str] | None = None,
     signals: Signals = OFF,
 ) -> Services:
     """Return the services that need no connection besides the table's.
 
-    ``broker`` is by default a broker for the writes of this process. ``documents`` are the texts
-    of the documents in the table, by id. Raises CommandError if a file that the settings name is
-    invalid.
+    ``broker`` is by default a broker for the writes of this process. Raises CommandError if a file
+    that the settings name is invalid.
     """
     broker = broker or InProcessBroker()
     schema = schema_of(settings, signals.schema)
@@ -95,7 +92,7 @@ def services_of(
         stores=Stores(table, broker),
         table=table,
         schema=schema,
-        documents=trusted_documents(settings, schema, documents or {}),
+        documents=trusted_documents(settings, schema),
         authenticator=authenticator,
         broker=broker,
         analytics=analytics_of(settings),
@@ -122,16 +119,14 @@ async def open_services(
         _open_broker(settings) as broker,
         open_uploads(settings.upload_bucket, settings.upload_url) as uploads,
     ):
-        documents = await DocumentRepository(table).all()
         services = replace(
-            services_of(
-                settings, table, authenticator, broker=broker, documents=documents, signals=signals
-            ),
+            services_of(settings, table, authenticator, broker=broker, signals=signals),
             uploads=uploads,
             directory=DataDirectory(settings.data_dir) if settings.embedded else None,
             loading=loading,
             code=code,
         )
+        services.documents.add_stored(await services.stores.documents.all())
         for work in services.stores.background:
             work.start()
         watching = [asyncio.create_task(erasures.watch(table, broker.erased))]
@@ -164,29 +159,13 @@ def printed_schema(settings: Settings) -> str:
     return printed(federation=settings.federation)
 
 
-def trusted_documents(
-    settings: Settings, schema: ExecutableSchema, stored: Mapping[str, str]
-) -> TrustedDocuments:
-    """Return the trusted documents: those of the manifests in the settings, and ``stored``.
-
-    ``stored`` are the texts of the documents in the table, by id. If one of them does not fit this
-    version of the schema, the server logs an error and does not use the document. Raises
-    CommandError if documents of the manifests are invalid. The message lists all of them.
-    """
-    trusted = TrustedDocuments(schema.documents)
-    broken = trusted.add_all(read_manifests(settings.documents))
-    if broken:
-        raise CommandError(" ".join(broken))
-    for sentence in trusted.add_all(stored):
-        logger.error("%s", sentence)
-    return trusted
-
-
-def check_files(settings: Settings) -> None:
-    """Raise CommandError if a file that the settings name is invalid."""
-    moderation_of(settings)
+def _check_manifests(settings: Settings) -> None:
     if settings.documents:
-        trusted_documents(settings, schema_of(settings), {})
+        trusted_documents(settings, schema_of(settings))
+
+
+FILE_CHECKS: Sequence[Callable[[Settings], object]] = (moderation_of, _check_manifests)
+"""Functions that raise CommandError if a file that the settings name is invalid."""
 
 
 def authenticator_of(settings: Settings, secret: Callable[[], str | None]) -> Authenticator:

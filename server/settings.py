@@ -18,10 +18,10 @@ from urllib.parse import urlsplit
 from features.analytics.settings import AnalyticsSettings
 from features.federation.settings import FederationSettings
 from features.photos.settings import PhotoSettings
+from features.trusted_documents.settings import DocumentSettings
 from server.errors import CommandError
 from server.feature_settings import (
     DemoSettings,
-    DocumentSettings,
     LiveSettings,
     ModerationSettings,
     PlanSettings,

@@ -38,7 +38,7 @@ LONG = (
     "tests/server/cli/commands/test_table.py",
     "tests/features/loading/test_export.py",
     "tests/server/cli/commands/test_stats.py",
-    "tests/server/http/test_private_fields.py",
+    "tests/features/trusted_documents/test_private_fields.py",
     "tests/amazon/test_service.py",
     "tests/integration/test_counts.py",
     "tests/deploy/test_permissions.py",

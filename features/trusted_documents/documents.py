@@ -5,6 +5,7 @@ registration. If an operation has variables, the cost depends on them and is che
 request.
 """
 
+import logging
 from collections.abc import Mapping
 from hashlib import sha256
 
@@ -19,6 +20,8 @@ memory."""
 _PREFIX = "sha256:"
 """The prefix of document ids that are hashes. GraphQL over HTTP defines it for persisted
 documents."""
+
+logger = logging.getLogger(__name__)
 
 
 class BrokenDocumentError(Exception):
@@ -56,6 +59,14 @@ class TrustedDocuments:
             except BrokenDocumentError as error:
                 sentences.append(str(error))
         return sentences
+
+    def add_stored(self, texts: Mapping[str, str]) -> None:
+        """Register the documents of the table by id.
+
+        Log an error for each document that does not fit this version of the schema.
+        """
+        for sentence in self.add_all(texts):
+            logger.error("%s", sentence)
 
     def text(self, document_id: str) -> str | None:
         """Return the text of the document with this id; None for an unknown id.

@@ -26,6 +26,11 @@ _IDS = Range(_LABEL, f"{_LABEL}{LAST_CHARACTER}")
 _SHA_256 = re.compile("[0-9a-f]{64}")
 
 
+def is_document(item: Item) -> bool:
+    """Return whether an item is a trusted document."""
+    return bool(item["PK"]["S"] == _PARTITION)
+
+
 class DocumentRepository:
     """Reads and writes trusted documents. Callers must not store a new text under an id in use."""
 

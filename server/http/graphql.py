@@ -1,15 +1,12 @@
 """Serves GraphQL over HTTP: executes one operation per request, and responds in JSON.
 
-Shared caches, such as CDNs, may store responses to public queries of trusted documents. A query is
-public if all clients get the same response, and a document is trusted if the operator has
-registered it. The specification of GraphQL over HTTP is
-https://graphql.github.io/graphql-over-http/draft/
+The specification of GraphQL over HTTP is https://graphql.github.io/graphql-over-http/draft/
 """
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from graphql import GraphQLError
@@ -32,7 +29,6 @@ from schema.execution.executable_schema import (
     MAX_RESPONSE,
     EventResult,
     ExecutableSchema,
-    OperationResult,
     RefusedSubscriptionError,
 )
 from server.auth.authenticator import Authenticator
@@ -40,14 +36,11 @@ from server.auth.claims import InvalidTokenError
 from server.auth.issuer import KeysUnavailableError
 from server.http import graphiql
 from server.http.errors import failure
-from server.http.middleware import SMALLEST, entity_tag, matching
 from server.http.request import (
     GRAPHQL,
     HTML,
     JSON,
-    Document,
     GraphQLRequest,
-    PersistedDocuments,
     header,
     preferred,
     read_request,
@@ -61,14 +54,6 @@ REJECTIONS = (InvalidTokenError, KeysUnavailableError, HTTPException)
 """Exceptions that end a request before an operation is executed."""
 
 _POST_TYPES, _GET_TYPES = OperationType.from_http("POST"), OperationType.from_http("GET")
-
-_CREDENTIALS = frozenset({b"authorization", b"cookie"})
-
-_SHARED_VARY = b"Accept, Authorization, Origin"
-"""The request headers on which a response depends. A shared cache sends a stored response only to
-requests with equal values of these headers. So a signed-in user never gets another user's response,
-and pages of each origin get their own CORS headers. GraphQL's responses do not depend on
-cookies."""
 
 _TOO_LARGE = GraphQLError(
     f"The operation has run, but its response is larger than {MAX_RESPONSE:,} bytes, so it is not "
@@ -126,54 +111,34 @@ def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLRespons
     return GraphQLResponse(encoded, status, media_type, failed=bool(errors))
 
 
-@dataclass(frozen=True, slots=True)
-class SharedCaching:
-    """Allows shared caches to store responses to public queries of trusted documents.
-
-    A cache may serve a stored response for ``s_maxage`` seconds. For ``stale_while_revalidate``
-    more seconds, it may serve the old response while it fetches a new response (RFC 5861). If
-    ``s_maxage`` is 0, caches store nothing.
-
-    Responses to other GET requests, for example to requests with credentials, tell caches not to
-    store them.
-    """
-
-    s_maxage: int
-    stale_while_revalidate: int
-
-    def response(
-        self, scope: Scope, document: Document, result: ExecutionResult, response: GraphQLResponse
-    ) -> GraphQLResponse:
-        """Return ``response``, which is the response to a GET, with the header ``Cache-Control``.
-
-        If the client already has the same response, return status 304 without a body.
-        """
-        if not self.s_maxage or response.failed or not _is_shareable(scope, document, result):
-            return replace(response, headers=[(b"cache-control", NOT_KEPT.encode())])
-        kept = b"public, s-maxage=%d, stale-while-revalidate=%d" % (
-            self.s_maxage,
-            self.stale_while_revalidate,
-        )
-        tag = entity_tag(response.media_type.encode() + response.body)
-        known = matching(header(scope, b"if-none-match"), tag)
-        headers = [(b"cache-control", kept), (b"etag", (known or tag).encode())]
-        if known is None:
-            return replace(response, vary=_SHARED_VARY, headers=headers)
-        # A response with status 304 must have the same Vary as with status 200 (RFC 9110, 15.4.5).
-        # With status 200, the compression middleware adds Accept-Encoding to Vary. It skips this
-        # response, which has no body, so add Accept-Encoding here.
-        compressed = len(response.body) >= SMALLEST
-        vary = _SHARED_VARY + b", Accept-Encoding" if compressed else _SHARED_VARY
-        return replace(response, status_code=304, body=b"", vary=vary, headers=headers)
+def not_kept(_: Scope, __: ExecutionResult, response: GraphQLResponse) -> GraphQLResponse:
+    """Return a response to a GET with a header that tells caches not to store it."""
+    return replace(response, headers=[(b"cache-control", NOT_KEPT.encode())])
 
 
-def _is_shareable(scope: Scope, document: Document, result: ExecutionResult) -> bool:
-    """Return whether all clients get the same response, so that a shared cache may store it."""
-    if not document.trusted or any(name in _CREDENTIALS for name, _ in scope["headers"]):
-        return False
-    if not isinstance(result, OperationResult) or result.operation is None:
-        return False
-    return not result.errors and not result.extensions and result.operation.public
+class Document(NamedTuple):
+    """The text of a document, and the rule for caches of responses."""
+
+    text: str
+    caching: Callable[[Scope, ExecutionResult, GraphQLResponse], GraphQLResponse] = not_kept
+    """Returns the response to a GET with the header ``Cache-Control``."""
+
+
+class Documents:
+    """Finds the document of a request: the text that the client has sent."""
+
+    async def find(self, request: GraphQLRequest) -> Document:
+        """Return the document of a request. Raise GraphQLError with a code if there is none."""
+        if request.query is not None:
+            return Document(request.query)
+        if request.document_id is not None:
+            message = f"No document is registered under the id {request.document_id!r}."
+            raise GraphQLError(message, extensions={"code": "NOT_FOUND"})
+        # After this error, Apollo and urql send the text with this and every later request. Some
+        # clients read the message, and others read the code:
+        # https://www.apollographql.com/docs/apollo-server/performance/apq
+        code = "PERSISTED_QUERY_NOT_SUPPORTED"
+        raise GraphQLError("PersistedQueryNotSupported", extensions={"code": code})
 
 
 def rejection(error: Exception) -> Response:
@@ -198,15 +163,14 @@ class GraphQLView:
         *,
         settings: Settings,
         stores: Stores,
-        documents: PersistedDocuments,
         authenticator: Authenticator,
         services: Mapping[type[Any], Any],
         publication: Publication | None = None,
+        documents: Documents | None = None,
     ) -> None:
         self.schema = schema
         self.uploads: PhotoFiles | None = services.get(PhotoFiles)
-        self._documents = documents
-        self._caching = SharedCaching(settings.s_maxage, settings.stale_while_revalidate)
+        self._documents = documents or Documents()
         self._authenticator = authenticator
         self._explain = settings.plans
         self._site = settings.public_url
@@ -255,7 +219,7 @@ class GraphQLView:
         else:
             result = await self._execute(document, request, context, post=post)
         response = graphql_response(result, media_type)
-        return response if post else self._caching.response(scope, document, result, response)
+        return response if post else document.caching(scope, result, response)
 
     async def _execute(
         self, document: Document, request: GraphQLRequest, context: Context, *, post: bool

@@ -9,31 +9,16 @@ A client names the document of its operation in one of three ways:
   for the hash, they send the request again with the text.
 """
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from time import monotonic
 from typing import Any, TypeVar
 
 import orjson
-from cachetools import LRUCache, TTLCache
-from graphql import GraphQLError
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
-
-from dal.table.errors import DalError
-from features.trusted_documents.documents import BrokenDocumentError, TrustedDocuments, hash_of
-from features.trusted_documents.repository import DocumentRepository
-from schema.errors import KNOWN_ERRORS
-from schema.execution.documents import MAX_DOCUMENT
-from schema.execution.errors import client_error
-
-AUTOMATIC_BYTES = 16_000_000
-"""Maximum bytes of the documents that clients register by hash (automatic persisted queries). Above
-this limit, the server drops the least recently used documents."""
 
 MAX_BODY = 1_000_000
 """Maximum bytes of a request body. The longest comment needs 60,000 bytes."""
@@ -54,29 +39,7 @@ _ID_NAMES = ("documentId", "doc_id", "id")
 """The JSON members that may contain a document's id, in GraphQL over HTTP and in Relay's
 examples."""
 
-_ENTRY_BYTES = 400
-"""The approximate bytes of memory that a text registered by a client needs in addition to the text
-itself."""
-
-REFUSED_TEXTS = 1_000
-REFUSED_SECONDS = 5.0
-"""If only registered documents are allowed (``trusted_only``), the server refuses the texts of all
-other documents. It remembers up to ``REFUSED_TEXTS`` refused texts, each for ``REFUSED_SECONDS``.
-If a client sends one of them again, the server refuses it without reading the table."""
-
-_NOT_SUPPORTED = "PersistedQueryNotSupported", "PERSISTED_QUERY_NOT_SUPPORTED"
-_NOT_FOUND = "PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND"
-"""Two errors for a hash without a known text, each with its message and code. After either error, a
-client sends the operation's text.
-
-After PERSISTED_QUERY_NOT_SUPPORTED, Apollo and urql send the text with this and every later
-request. After PERSISTED_QUERY_NOT_FOUND, they send the text only with this request. Some clients
-read the message, and others read the code:
-https://www.apollographql.com/docs/apollo-server/performance/apq"""
-
 _Member = TypeVar("_Member", str, dict[str, Any])
-
-logger = logging.getLogger(__name__)
 
 
 def header(scope: Scope, name: bytes) -> str | None:
@@ -250,121 +213,3 @@ def _member(given: dict[str, Any], name: str, kind: type[_Member]) -> _Member | 
         return value
     expected = "a string" if kind is str else "an object"
     raise HTTPException(400, f"{name!r} must be {expected}.")
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """The text of a document.
-
-    ``trusted`` is true if the request named a trusted document by its id or hash, without the text.
-    """
-
-    text: str
-    trusted: bool = False
-
-
-class PersistedDocuments:
-    """Finds the document of a request by its text, its id or its hash.
-
-    Trusted documents are documents that the operator has registered. If ``trusted_only`` is true,
-    the server runs no other documents. If ``automatic`` is true, clients may register the texts of
-    automatic persisted queries.
-    """
-
-    def __init__(
-        self,
-        trusted: TrustedDocuments,
-        stored: DocumentRepository,
-        *,
-        trusted_only: bool = False,
-        automatic: bool = False,
-    ) -> None:
-        self._trusted = trusted
-        self._stored = stored
-        self._trusted_only = trusted_only
-        self._refused: TTLCache[str, None] = TTLCache(REFUSED_TEXTS, REFUSED_SECONDS, monotonic)
-        """The SHA-256 hashes of texts that were refused recently."""
-        self._automatic: LRUCache[str, str] | None = None
-        if automatic:
-            self._automatic = LRUCache(
-                AUTOMATIC_BYTES, lambda text: len(text.encode()) + _ENTRY_BYTES
-            )
-
-    async def find(self, request: GraphQLRequest) -> Document:
-        """Return the document of a request.
-
-        Raise GraphQLError with a code, for example if the id is unknown, if the server runs only
-        trusted documents, or if the table cannot be read.
-        """
-        if request.query is None:
-            return await self._by_id(request.document_id or request.sha256 or "", request)
-        if self._trusted_only and not await self._is_trusted(request.query):
-            raise _error(
-                "This server runs only registered documents: send a document's id in 'documentId'.",
-                "UNTRUSTED_DOCUMENT",
-            )
-        if self._automatic is not None and request.sha256 is not None:
-            if hash_of(request.query) != request.sha256:
-                message = "'sha256Hash' is not the SHA-256 of the text in 'query'."
-                raise _error(message, "BAD_REQUEST")
-            # A longer text is not registered, because the schema refuses to execute it.
-            if len(request.query) <= MAX_DOCUMENT:
-                self._automatic[request.sha256] = request.query
-        return Document(request.query)
-
-    async def _by_id(self, document_id: str, request: GraphQLRequest) -> Document:
-        text = self._trusted.text(document_id)
-        if text is None and self._automatic is not None and request.document_id is None:
-            text = self._automatic.get(document_id)
-            if text is not None:
-                return Document(text)
-        if text is None:
-            text = await self._load(document_id)
-        if text is not None:
-            return Document(text, trusted=True)
-        if request.document_id is not None:
-            raise _error(f"No document is registered under the id {document_id!r}.", "NOT_FOUND")
-        raise _error(*(_NOT_SUPPORTED if self._automatic is None else _NOT_FOUND))
-
-    async def _is_trusted(self, text: str) -> bool:
-        """Return whether a text is a trusted document. Search the memory first, then the table."""
-        if self._trusted.holds(text):
-            return True
-        digest = hash_of(text)
-        if digest in self._refused:
-            return False
-        try:
-            if await self._stored.holds(text) and await self._load(digest) is not None:
-                return True
-        except DalError as error:
-            raise _shown(error) from error
-        self._refused[digest] = None
-        return False
-
-    async def _load(self, document_id: str) -> str | None:
-        """Return a trusted document from the table, and keep it in memory. Return None if missing.
-
-        The server has loaded all documents of the table at its start. So this method finds only
-        documents that were added after the start.
-        """
-        try:
-            text = await self._stored.text(document_id)
-            if text is not None:
-                self._trusted.add(document_id, text)
-        except DalError as error:
-            raise _shown(error) from error
-        except BrokenDocumentError as error:
-            logger.error("%s", error)  # noqa: TRY400 - the message needs no traceback
-            raise _error(
-                f"The document {document_id!r} does not fit this server's schema.", "BAD_REQUEST"
-            ) from error
-        return text
-
-
-def _shown(error: DalError) -> GraphQLError:
-    """Return an error of the store in the form that the client may see."""
-    return client_error(GraphQLError(str(error), original_error=error), KNOWN_ERRORS)
-
-
-def _error(message: str, code: str) -> GraphQLError:
-    return GraphQLError(message, extensions={"code": code})

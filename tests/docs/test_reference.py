@@ -95,7 +95,8 @@ def unknown(code: str) -> bool:
 
 
 def test_every_code_has_a_cause_and_a_next_step() -> None:
-    files = [ROOT / "schema/execution/errors.py", *sorted((ROOT / "server/http").rglob("*.py"))]
+    places = ("schema/execution/errors.py", "features/trusted_documents/persisted.py")
+    files = [*(ROOT / place for place in places), *sorted((ROOT / "server/http").rglob("*.py"))]
     literal = {code for path in files for code in _CODE.findall(path.read_text("utf-8"))}
     errors, user_errors = (
         set(_ROW.findall(part)) for part in living()["docs/errors.md"].split("## User errors")

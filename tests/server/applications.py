@@ -1,6 +1,6 @@
 """The application with a test's table, called without a socket."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -19,19 +19,17 @@ SECRET = "a secret of thirty-two bytes, or more"
 def app_of(
     table: Table,
     authenticator: Authenticator | None = None,
-    documents: Mapping[str, str] | None = None,
     **settings: Any,
 ) -> ASGIApp:
     """Return the application with these settings. It accepts JWTs signed with ``SECRET``."""
     authenticator = authenticator or Authenticator(secret=lambda: SECRET)
     chosen = Settings(**settings)
-    return create_app(chosen, services_of(chosen, table, authenticator, documents=documents))
+    return create_app(chosen, services_of(chosen, table, authenticator))
 
 
 @asynccontextmanager
 async def serving(
     table: Table,
-    documents: Mapping[str, str] | None = None,
     *,
     authenticator: Authenticator | None = None,
     root_path: str = "",
@@ -39,10 +37,16 @@ async def serving(
     **settings: Any,
 ) -> AsyncIterator[httpx.AsyncClient]:
     """Yield a client of the application that accepts every media type."""
-    app = app_of(table, authenticator, documents, **settings)
-    async with httpx.AsyncClient(
+    async with client_of(app_of(table, authenticator, **settings), root_path, site) as client:
+        yield client
+
+
+def client_of(
+    app: ASGIApp, root_path: str = "", site: str = "http://localhost"
+) -> httpx.AsyncClient:
+    """Return a client of an application that accepts every media type."""
+    return httpx.AsyncClient(
         transport=httpx.ASGITransport(app, root_path=root_path),
         base_url=site,
         headers={"Accept": "*/*"},
-    ) as client:
-        yield client
+    )

@@ -62,7 +62,6 @@ NOWHERE = "http://127.0.0.1:9"
             "--jwt-issuer http://id.example",
         ),
         ({"jwks_url": "http://id.example/keys"}, "issuer", Level.DANGER, "is not encrypted"),
-        ({"documents": (Path("absent.json"),)}, "manifests", Level.DANGER, "cannot be read"),
         ({"allowed_hosts": ("shop.example",)}, "TLS", Level.DANGER, "without encryption"),
         ({"allowed_hosts": ("[::1]", "*.localhost")}, "TLS", Level.OK, "only on 127.0.0.1"),
         ({"allowed_hosts": ("shop.example",), "demo": True}, "demo", Level.DANGER, "--no-demo"),
@@ -205,24 +204,6 @@ async def test_inexact_counts_are_reported(table: Table) -> None:
     assert item is not None
     await table.put_many([{**item, "complete": {"S": "another"}}])
     assert "a copy" in (await checks.counts(table)).sentence
-
-
-async def test_a_server_of_trusted_documents_without_any_is_reported(
-    table: Table, tmp_path: Path
-) -> None:
-    assert (await checks.documents(Settings(), table)).level is Level.OK
-    only = Settings(documents_only=True)
-    assert (await checks.documents(only, table)).level is Level.DANGER
-    manifest = tmp_path / "known.json"
-    given = replace(only, documents=(manifest,))
-    for text, level in (
-        ('{"a": "{ __typename }"}', Level.OK),
-        ('{"a": "{ no }"}', Level.DANGER),
-        ("[", Level.DANGER),
-    ):
-        manifest.write_text(text)
-        assert (await checks.documents(given, table)).level is Level.OK
-        assert checks.manifests(given).level is level
 
 
 async def test_an_unreadable_directory_is_a_warning(tmp_path: Path) -> None:

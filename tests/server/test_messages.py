@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from features.trusted_documents.manifests import read_manifests
 from server import checks
 from server.errors import CommandError
 from server.findings import Finding
@@ -14,11 +13,6 @@ from server.settings import Settings
 
 FILE = Path("file")
 ISSUER = "https://login.shop.example"
-
-
-def manifest(content: str) -> object:
-    FILE.write_text(content)
-    return read_manifests([FILE])
 
 
 def words(content: str) -> object:
@@ -30,26 +24,6 @@ MESSAGES: list[tuple[Callable[[], object], str]] = [
     (
         lambda: Settings(trusted_proxies=("shop.example",)),
         ("--trusted-proxy shop.example is not an IP address, or a network such as 10.0.0.0/8."),
-    ),
-    (
-        lambda: manifest("{"),
-        ("The manifest file is not valid JSON: unexpected end of data: line 1 column 2 (char 1)."),
-    ),
-    (lambda: manifest("[]"), "The manifest file must be a JSON object with a text for each id."),
-    (
-        lambda: manifest('{"a": 1}'),
-        (
-            "file: the document 'a' needs an id and a text, as in Relay's persisted queries "
-            "or Apollo's manifest."
-        ),
-    ),
-    (
-        lambda: manifest('{"format": "x"}'),
-        "file is not a manifest of format 'apollo-persisted-query-manifest', version 1.",
-    ),
-    (
-        lambda: manifest('{"format": "apollo-persisted-query-manifest", "version": 1}'),
-        "file has no list of 'operations'.",
     ),
     (lambda: words(""), "The list of words file is empty: write a word or a phrase in each line."),
     (

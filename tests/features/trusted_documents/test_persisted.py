@@ -13,20 +13,20 @@ import pytest
 from dal.dynamodb.errors import StoreUnavailableError
 from dal.dynamodb.table import Table
 from dal.stores import Stores
+from features.trusted_documents import persisted
 from features.trusted_documents.documents import TrustedDocuments
-from features.trusted_documents.repository import DocumentRepository
-from schema.build import build_schema
-from server.http import request
-from server.http.request import (
+from features.trusted_documents.persisted import (
     AUTOMATIC_BYTES,
-    GRAPHQL,
-    JSON,
     REFUSED_SECONDS,
     PersistedDocuments,
-    request_of,
 )
+from features.trusted_documents.repository import DocumentRepository
+from features.trusted_documents.settings import DocumentSettings
+from schema.build import build_schema
+from schema.execution.compiled.operation import _Compiler
+from server.http.request import GRAPHQL, JSON, request_of
 from tests.calls import calls_of
-from tests.server.applications import serving
+from tests.features.trusted_documents.serving import serving
 from tests.server.serving import ADD, bearer
 
 VIEW = "query View($id: String!) { product(productId: $id) { productId } }"
@@ -171,7 +171,7 @@ async def test_every_process_finds_a_new_document_by_text_and_hash(
     A text that was refused is looked up again after some seconds.
     """
     now = [100.0]
-    monkeypatch.setattr(request, "monotonic", lambda: now[0])
+    monkeypatch.setattr(persisted, "monotonic", lambda: now[0])
     added = "{ later: __typename }"
     for given in ({"query": added}, hashed(sha256(added)), {"documentId": sha256(added)}):
         async with serving(table, documents_only=True) as client:
@@ -257,7 +257,7 @@ async def test_registered_documents_have_a_maximum_size(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert AUTOMATIC_BYTES == 16_000_000
-    monkeypatch.setattr("server.http.request.AUTOMATIC_BYTES", 1_300)
+    monkeypatch.setattr("features.trusted_documents.persisted.AUTOMATIC_BYTES", 1_300)
     texts = [f"{{ a{number}: __typename }}" for number in range(4)]
     async with serving(table, apq=True) as client:
         for text in texts:
@@ -270,9 +270,9 @@ async def test_registered_documents_have_a_maximum_size(
 async def test_many_short_texts_need_no_more_memory_than_long_ones(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.http.request.AUTOMATIC_BYTES", 1_000_000)
+    monkeypatch.setattr("features.trusted_documents.persisted.AUTOMATIC_BYTES", 1_000_000)
     trusted = TrustedDocuments(build_schema().documents)
-    documents = PersistedDocuments(trusted, Stores(table).documents, automatic=True)
+    documents = PersistedDocuments(DocumentSettings(apq=True), trusted, Stores(table).documents)
     tracemalloc.start()
     try:
         for number in range(5_000):
@@ -299,3 +299,16 @@ async def test_clients_cannot_register_texts_by_id(table: Table) -> None:
     async with serving(table, apq=True) as client:
         await by_post(client, query=VIEW, variables=VARIABLES, **hashed(sha256(VIEW)))
         assert code_of(await by_post(client, documentId=sha256(VIEW))) == "NOT_FOUND"
+
+
+async def test_plain_execution_has_equal_results(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A trusted document is usually compiled for its first request."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("It was compiled.")
+
+    monkeypatch.setattr(_Compiler, "root", refuse)
+    async with serving(table, {"view": VIEW}, compiles=False) as client:
+        assert (await by_post(client, documentId="view", variables=VARIABLES)).json() == SEEN

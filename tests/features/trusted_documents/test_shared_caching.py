@@ -8,8 +8,8 @@ import pytest
 
 from dal.dynamodb.table import Table
 from server.http.request import GRAPHQL
+from tests.features.trusted_documents.serving import serving
 from tests.features.trusted_documents.test_persisted import VIEW, by_get, by_post, hashed, sha256
-from tests.server.applications import serving
 from tests.server.serving import ADD, bearer
 
 NOT_KEPT = "private, no-store"

@@ -25,7 +25,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal.dynamodb.errors import QueryTooCostlyError
-from features.trusted_documents.documents import TrustedDocuments
 from schema.build import build_schema
 from schema.execution.compiled.answer_size import AnswerSize
 from schema.execution.documents import faults_of_variables
@@ -343,10 +342,6 @@ SENTENCES: list[tuple[Callable[[], str], str]] = [
             "The document selects too many fields and fragments of the same object: select each "
             "field once, and spread fewer fragments."
         ),
-    ),
-    (
-        lambda: TrustedDocuments(CACHE).add_all({"a": "fragment B on Query { __typename }"})[0],
-        "Document 'a' cannot be registered: Fragment 'B' is never used. (line 1, column 1)",
     ),
 ]
 

@@ -22,7 +22,6 @@ _TEXTS: dict[str, tuple[str, Any]] = {
     "cors_origins": ("https://a.example *", ["https://a.example", "*"]),
     "picture_origins": ("https://cdn.example", ["https://cdn.example"]),
     "log_format": ("json", "json"),
-    "documents": ("one.json:two.json", [Path("one.json"), Path("two.json")]),
     "data_dir": ("elsewhere", Path("elsewhere")),
     "endpoint_url": ("http://127.0.0.1:1", "http://127.0.0.1:1"),
     "redis_url": ("redis://:secret@127.0.0.1/0", "redis://:secret@127.0.0.1/0"),
@@ -44,7 +43,7 @@ TEXTS = merged(_TEXTS, "SETTINGS")
 All other settings are flags, numbers or names.
 """
 
-EXCLUDED = {"aws", "apq", *chain.from_iterable(added("EXCLUDING_FLAGS"))}
+EXCLUDED = {"aws", *chain.from_iterable(added("EXCLUDING_FLAGS"))}
 """Flags that cannot be combined with some other settings."""
 
 

@@ -5,21 +5,16 @@ from typing import Any, cast
 
 import httpx
 import pytest
-from graphql import GraphQLError
 from starlette.types import ASGIApp, Message
 
-from features.trusted_documents.documents import TrustedDocuments
-from schema.build import build_schema
 from server.http.admission import RateLimitMiddleware
 from server.http.connections import _BUSY
 from server.http.middleware import AllowedHosts, HostMiddleware
-from server.http.request import MAX_BODY, PersistedDocuments, request_of
+from server.http.request import MAX_BODY
 from server.http.subscriptions import EXPIRED
 from server.http.websocket import WebSocketView
 from server.settings import Settings
 from tests.server.http.listening import Echo
-
-PERSISTED = {"persistedQuery": {"sha256Hash": "0" * 64}}
 
 
 def message_of(response: httpx.Response) -> str:
@@ -69,6 +64,12 @@ def message_of(response: httpx.Response) -> str:
             b'{"extensions": {"persistedQuery": 1}}',
             "'extensions.persistedQuery' must contain a string 'sha256Hash'.",
         ),
+        (
+            "POST",
+            "/graphql",
+            b'{"documentId": "a"}',
+            "No document is registered under the id 'a'.",
+        ),
     ],
 )
 async def test_a_refused_request_has_a_sentence(
@@ -77,30 +78,6 @@ async def test_a_refused_request_has_a_sentence(
     headers = {"Content-Type": "application/json"} if content else {}
     answer = await client.request(method, path, content=content, headers=headers)
     assert message_of(answer) == sentence
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (
-            {"trusted_only": True},
-            "This server runs only registered documents: send a document's id in 'documentId'.",
-        ),
-        ({"automatic": True}, "'sha256Hash' is not the SHA-256 of the text in 'query'."),
-    ],
-)
-async def test_a_refused_document_has_a_sentence(options: dict[str, bool], sentence: str) -> None:
-    class Nothing:
-        async def holds(self, _: str) -> bool:
-            return False
-
-    documents = PersistedDocuments(
-        TrustedDocuments(build_schema().documents), cast("Any", Nothing()), **options
-    )
-    given = request_of({"query": "{ __typename }", "extensions": PERSISTED})
-    with pytest.raises(GraphQLError) as caught:
-        await documents.find(given)
-    assert caught.value.message == sentence
 
 
 async def last_answer(app: ASGIApp, requests: int) -> str:

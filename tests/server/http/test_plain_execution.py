@@ -40,7 +40,5 @@ async def test_plain_execution_has_equal_results(
         raise AssertionError("It was compiled.")
 
     monkeypatch.setattr(_Compiler, "root", refuse)
-    async with serving(table, {"page": PAGE}, compiles=False) as client:
+    async with serving(table, compiles=False) as client:
         assert await asked(client) == compiled
-        by_id = {"documentId": "page", "variables": {"with": True}}
-        assert (await client.post("/graphql", json=by_id)).content == compiled[0]

@@ -19,8 +19,6 @@ from dal.dynamodb.table import Table
 from dal.live import log
 from dal.live.changes import change_of
 from dal.live.log import InProcessBroker, Log
-from features.trusted_documents.documents import hash_of
-from pages.page_documents import DOCUMENTS
 from server.app import create_app
 from server.auth import authenticator
 from server.auth.authenticator import Authenticator, make_token
@@ -535,23 +533,3 @@ async def test_messages_count_as_requests(url: str, settings: Settings) -> None:
         for number in range(6):
             await subscribe(connection, str(number))
         assert (await closed(connection))[0] == 4429
-
-
-@pytest.mark.parametrize("settings", [Settings(documents_only=True)])
-async def test_a_server_of_trusted_documents_accepts_only_their_subscriptions(url: str) -> None:
-    trusted = {"documentId": hash_of(DOCUMENTS["product.live"]), "variables": {"productId": "42"}}
-    for payload in ({"query": EVENTS, "variables": {"product": "42"}}, trusted):
-        async with httpx.AsyncClient(timeout=60) as client, socket(url) as connection:
-            await say(connection, type="subscribe", id="1", payload=payload)
-            message = await heard(connection)
-            accept = {"Accept": "text/event-stream"}
-            async with client.stream(
-                "POST", f"{url}/graphql", json=payload, headers=accept
-            ) as answer:
-                if payload is trusted:
-                    (told, _) = message["payload"]["data"], await anext(said(answer))
-                    assert told["commentEvents"]["kind"] == "READY"
-                else:
-                    await answer.aread()
-                    for errors in (message["payload"], answer.json()["errors"]):
-                        assert errors[0]["extensions"]["code"] == "UNTRUSTED_DOCUMENT"

@@ -23,8 +23,9 @@ from dal.dynamodb.table import Table
 from dal.model import Profile
 from dal.stores import Stores
 from schema.build import build_schema
+from tests.conftest import Clients, fresh_table
+from tests.features.trusted_documents.serving import serving
 from tests.organizations import ACME, ADMIN, TICKETS, fill
-from tests.server.applications import serving
 from tests.server.serving import ADD, bearer, jwt_of
 from tests.strategies import order
 
@@ -99,6 +100,12 @@ def operations() -> dict[str, tuple[str, list[str]]]:
 
 
 OPERATIONS = operations()
+
+
+@pytest.fixture(scope="module")
+async def table(clients: Clients, dynoxide_url: str) -> Table:
+    """One table for all tests."""
+    return await fresh_table(clients, dynoxide_url)
 
 
 @pytest.fixture(scope="module")
