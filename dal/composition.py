@@ -47,10 +47,10 @@ from features.votes import kind as votes
 ACCESS_PATTERNS = (*CORE_PATTERNS, *groups.PATTERNS, *moderation.PATTERNS, *votes.PATTERNS)
 """The access patterns of the core, then those of features."""
 
-CORRECTIONS: Sequence[Callable[[Table], Correction]] = (
+CORRECTIONS: Sequence[type[Correction]] = (
     BoardCorrection,
-    moderation.CaseCorrection,
     votes.VoteCorrection,
+    moderation.CaseCorrection,
     Names,
     Leftovers,
 )

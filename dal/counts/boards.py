@@ -105,6 +105,9 @@ class Boards(DeferredWork, CounterRule):
 class BoardCorrection:
     """Moves products to their places on the leaderboards."""
 
+    corrects = "the ranks on leaderboards"
+    removes = ""
+
     def __init__(self, table: Table) -> None:
         self.boards = Boards(table)
         self._stored: dict[str, list[StoredCounts]] = {}

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
+from dal.dynamodb.table import Table
 from dal.model import Comment
 from dal.table.items import Item
 
@@ -12,6 +13,13 @@ class Correction(Protocol):
 
     A scan of the table passes all items. Then all corrections run, one after another.
     """
+
+    corrects: str
+    """What the correction corrects, for the help of the command."""
+    removes: str
+    """What may be left of deleted comments and the scan finds, for the help. Empty for nothing."""
+
+    def __init__(self, table: Table) -> None: ...
 
     def scanned(self, items: Sequence[Item], comments: Sequence[Comment]) -> None:
         """Add a page of the scan. ``comments`` are the published comments in ``items``."""

@@ -118,6 +118,9 @@ class Names:
     that were deleted.
     """
 
+    corrects = "the records by which servers allow only one comment per person"
+    removes = ""
+
     def __init__(self, table: Table) -> None:
         self._table = table
         self.added = 0

@@ -1,4 +1,4 @@
-"""Removes what killed processes have left of deleted comments, such as votes and reports."""
+"""Removes what killed processes have left of deleted comments."""
 
 from collections.abc import Collection, Sequence
 
@@ -18,6 +18,8 @@ class Leftovers:
 
     The other corrections find the comments. ``removed`` is the number of deleted comments.
     """
+
+    corrects = removes = ""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -43,5 +45,5 @@ class Leftovers:
 
     def report(self) -> str:
         """Return how many deleted comments had left something."""
-        sentence = f"Reports and votes of {self.removed:,} deleted comments are removed."
+        sentence = f"What was left of {self.removed:,} deleted comments is removed."
         return sentence if self.removed else ""

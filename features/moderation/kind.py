@@ -164,6 +164,9 @@ class CaseCorrection:
     queue, ``closed`` the number that were removed from the queue.
     """
 
+    corrects = "the moderators' queue of reported comments"
+    removes = "reports"
+
     def __init__(self, table: Table) -> None:
         self._table = table
         self.opened = 0

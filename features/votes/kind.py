@@ -49,6 +49,9 @@ KIND = ItemKind(
 class VoteCorrection:
     """Stores the numbers of votes in the comments whose votes are not counted."""
 
+    corrects = "the numbers of helpful votes"
+    removes = "votes"
+
     def __init__(self, table: Table) -> None:
         self.folds = HelpfulFolds(table)
         self._votes: Counter[tuple[str, str]] = Counter()

@@ -15,6 +15,7 @@ from server.cli.long_running import ReadUnits, long_running, scanning, writers_s
 from server.cli.options import STORE, takes
 from server.errors import DIFFERS, CommandError
 from server.local_engine.storage import open_store
+from server.sentences import series
 from server.settings import Settings
 
 SHOWN = 100
@@ -64,9 +65,7 @@ async def verify(*, read_units: ReadUnits = None, settings: Settings) -> None:
     """Count all comments and compare the result with the statistics.
 
     The exit code is 1 if the statistics are wrong. The command does not correct them. But it
-    corrects the ranks on leaderboards, the numbers of helpful votes, the moderators' queue of
-    reported comments, and the records by which servers allow only one comment per person. It also
-    removes reports and votes of deleted comments.
+    corrects {corrected}.{removed}
     """
     async with open_store(settings, share=True) as store:
         store.table.read_pace = Pace(read_units, reads=True)
@@ -82,6 +81,13 @@ async def verify(*, read_units: ReadUnits = None, settings: Settings) -> None:
     console().print(_grid(found))
     if_wrong = COUNTING_MODES[mode].if_wrong
     raise CommandError(f"The statistics of table {settings.table} are wrong: {if_wrong}", DIFFERS)
+
+
+_removed = series(sorted(one.removes for one in CORRECTIONS if one.removes))
+verify.__doc__ = (verify.__doc__ or "").format(
+    corrected=series([one.corrects for one in CORRECTIONS if one.corrects]),
+    removed=f" It also removes {_removed} of deleted comments." if _removed else "",
+)
 
 
 def _grid(found: list[Difference]) -> Grid:
