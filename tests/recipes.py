@@ -20,6 +20,11 @@ from tests.engines import ROOT
 
 COMMENT_FIELD = ROOT / "tests" / "fixtures" / "comment_field.toml"
 
+FIELD_TESTS = [
+    str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("tests/**/test_comment_fields.py"))
+]
+"""The tests that name the places of a field of comments."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:

@@ -2,7 +2,7 @@
 
 From ``FIELDS`` follow the attribute ``data`` of a comment's item, the digest of idempotency keys,
 the values that a load keeps, the filters of lists and of live lists, and the columns of files.
-``tests/test_comment_fields.py`` finds the places that lack a field.
+``test_comment_fields.py`` in ``tests`` finds the places that lack a field.
 """
 
 from collections.abc import Callable, Mapping, Sequence

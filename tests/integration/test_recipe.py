@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.engines import ROOT
-from tests.recipes import COMMENT_FIELD, Edit, apply, copied, edits_of
+from tests.recipes import COMMENT_FIELD, FIELD_TESTS, Edit, apply, copied, edits_of
 
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 
@@ -59,9 +59,7 @@ def test_the_recipe_for_a_field_of_comments_is_complete(tmp_path: Path, dynoxide
     root = copied(tmp_path)
     for edit in edits_of(COMMENT_FIELD):
         apply(edit, root)
-    tests = run(
-        root, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_comment_fields.py"
-    )
+    tests = run(root, "-m", "pytest", "-q", "-p", "no:cacheprovider", *FIELD_TESTS)
     assert tests.returncode == 0, tests.stdout
     outcome = run(root, "-m", "tests.integration.recommended_comments", dynoxide_url)
     assert (outcome.returncode, outcome.stderr) == (0, "")

@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.engines import ROOT
-from tests.recipes import COMMENT_FIELD, Edit, apply, copied, edits_of
+from tests.recipes import COMMENT_FIELD, FIELD_TESTS, Edit, apply, copied, edits_of
 
 CHECKS: Mapping[str, str] = {
-    "test": "pytest -q -p no:cacheprovider tests/test_comment_fields.py",
+    "test": f"pytest -q -p no:cacheprovider {' '.join(FIELD_TESTS)}",
     "ruff": "ruff check -q --output-format=concise dal resolvers pages",
     "mypy": "mypy dal resolvers schema pages server",
 }
