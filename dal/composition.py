@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from dal.catalogue import ACCESS_PATTERNS as CORE_PATTERNS
@@ -20,7 +19,7 @@ from dal.entities.organization import (
     is_organization_user,
 )
 from dal.entities.product import PRODUCT_DETAILS, is_details
-from dal.entities.standing import STANDING, is_standing, standing_in
+from dal.entities.standing import is_standing
 from dal.entities.submission import stored
 from dal.entities.ticket import TICKET, is_ticket
 from dal.kinds.correction import Correction
@@ -33,7 +32,6 @@ from dal.model import Comment
 from dal.repositories import erasures
 from dal.repositories.users import decode_profile, is_profile
 from dal.stores import Stores
-from dal.table.entity import unpacked
 from dal.table.items import Item
 from dal.table.key_parts import unescape
 from features.groups import kind as groups
@@ -78,22 +76,6 @@ def _comment(item: Item) -> Any:
         raise ValueError("This item is not a comment.")
     return one._asdict() | {"state": "PUBLISHED"} if isinstance(one, Comment) else one
 
-
-def _nameless_block(item: Item, _: str) -> Item:
-    """Return the standing of a blocked user without the name of the moderator who blocked."""
-    standing = standing_in(item)
-    block = None if standing.block is None else replace(standing.block, by=None)
-    return STANDING.encode(replace(standing, block=block))
-
-
-_BLOCK = ItemKind(
-    name="blocks",
-    noun="moderation block",
-    holds=lambda _: False,
-    decode=lambda item: {"username": _first(item), **unpacked(item)["block"]},
-    without_name=_nameless_block,
-)
-"""The standing of a user whom another user has blocked as a moderator."""
 
 _NAMELESS = re.compile("(PRODUCT|ORG|RECOUNT|UPGRADE|MARKER)#|COUNTING$|COMMENTED(#|$)")
 """Matches the partition keys of all further items that never name a user."""
@@ -148,13 +130,13 @@ KINDS: Sequence[ItemKind] = (
     ItemKind(holds=is_details, decode=PRODUCT_DETAILS.decode, file=loading.PRODUCTS),
     moderation.REPORTS,
     moderation.DECISIONS,
-    _BLOCK,
+    moderation.BLOCKS,
     ItemKind(
         name="standing",
         noun="write restriction",
         holds=is_standing,
         single=True,
-        of_another=_BLOCK,
+        of_another=moderation.BLOCKS,
     ),
     votes.KIND,
     ItemKind(

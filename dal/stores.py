@@ -20,6 +20,7 @@ from dal.repositories.users import UserRepository
 from dal.writes.comments import CommentWriter
 from dal.writes.rules import WriteRule
 from features.groups.repository import GroupRepository
+from features.moderation.block_repository import BlockRepository
 from features.moderation.report_repository import ReportRepository
 from features.moderation.repository import ModerationRepository
 from features.moderation.write_rule import CaseRule
@@ -60,6 +61,7 @@ class Stores:
         self.orders = OrderRepository(table)
         self.users = UserRepository(table)
         self.standings = StandingRepository(table)
+        self.blocks = BlockRepository(table, self.standings)
         self.organizations = OrganizationRepository(table)
         self.tickets = TicketRepository(table)
         self.markers = MarkerRepository(table)

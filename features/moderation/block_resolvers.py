@@ -59,7 +59,7 @@ async def block_user(info: Info, input: Input[BlockUserInput]) -> BlockPayload: 
     viewer = require_viewer(info.context)
     require_moderator(viewer, "block users")
     given = checked(input, _BLOCK)
-    store = info.context.stores.standings
+    store = info.context.stores.blocks
     return BlockPayload(await store.block(given["username"], given["reason"], viewer.user_id))
 
 
@@ -68,7 +68,7 @@ async def unblock_user(info: Info, input: Input[UnblockUserInput]) -> UnblockPay
     """End the block of a user. For moderators."""
     require_moderator(require_viewer(info.context), "unblock users")
     username = checked(input, _WHO)["username"]
-    await info.context.stores.standings.unblock(username)
+    await info.context.stores.blocks.unblock(username)
     return UnblockPayload(username)
 
 
@@ -81,4 +81,4 @@ async def blocked_users(
 ) -> Page[Block]:
     """Return a page of the blocked users. For moderators."""
     require_moderator(require_viewer(info.context), "see who is blocked")
-    return await info.context.stores.standings.blocked(slice_of(info, first, after, last, before))
+    return await info.context.stores.blocks.page(slice_of(info, first, after, last, before))

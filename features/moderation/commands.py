@@ -6,10 +6,12 @@ from typing import Annotated
 import typer
 from rich.table import Table as Grid
 
+from dal.dynamodb.table import Table
 from dal.model import rules
 from dal.model.standings import Block
 from dal.query.pagination import Slice
 from dal.repositories.standings import StandingRepository
+from features.moderation.block_repository import BlockRepository
 from server.cli.console import console
 from server.cli.options import STORE, Name, takes
 from server.local_engine.storage import open_table
@@ -37,7 +39,7 @@ async def block(
     """
     name, reason = rules.account("NAME", name), rules.stated_title("--reason", reason)
     async with open_table(settings, share=True) as table:
-        await StandingRepository(table).block(name, reason, by=None)
+        await _blocks(table).block(name, reason, by=None)
     typer.echo(f"User {name} is blocked: new comments and edits wait for a moderator.")
 
 
@@ -46,7 +48,7 @@ async def unblock(name: Name, *, settings: Settings) -> None:
     """Unblock a user. Comments that already wait for a moderator stay in the queue."""
     name = rules.account("NAME", name)
     async with open_table(settings, share=True) as table:
-        await StandingRepository(table).unblock(name)
+        await _blocks(table).unblock(name)
     typer.echo(f"User {name} is not blocked.")
 
 
@@ -54,7 +56,7 @@ async def unblock(name: Name, *, settings: Settings) -> None:
 async def blocked(*, settings: Settings) -> None:
     """List the blocked users. The latest block is first."""
     async with open_table(settings, share=True) as table:
-        found = [one async for one in _all(StandingRepository(table))]
+        found = [one async for one in _all(_blocks(table))]
     grid = Grid(title=counted(len(found), "blocked user"), title_justify="left")
     for heading in ("User", "Since (UTC)", "By", "Reason"):
         grid.add_column(heading, overflow="fold")
@@ -63,10 +65,14 @@ async def blocked(*, settings: Settings) -> None:
     console().print(grid)
 
 
-async def _all(standings: StandingRepository) -> AsyncIterator[Block]:
+def _blocks(table: Table) -> BlockRepository:
+    return BlockRepository(table, StandingRepository(table))
+
+
+async def _all(blocks: BlockRepository) -> AsyncIterator[Block]:
     after = None
     while True:
-        page = await standings.blocked(Slice(_ROWS_AT_ONCE, after=after, next_page=True))
+        page = await blocks.page(Slice(_ROWS_AT_ONCE, after=after, next_page=True))
         for one in page.nodes:
             yield one
         if not page.page_info.has_next_page:

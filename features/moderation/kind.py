@@ -12,6 +12,7 @@ from dal.dynamodb.concurrency import batched
 from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key
+from dal.entities.standing import BLOCKED_USERS, STANDING, standing_in
 from dal.entities.submission import stored
 from dal.kinds import field_parsers
 from dal.kinds.item_kind import Field, FileKind, ItemKind
@@ -37,6 +38,7 @@ PATTERNS = (
         "AP15", "published comments with reports, longest waiting first", REPORTED, "state"
     ),
     AccessPattern("AP16", "the reports of a comment, and the decision on it"),
+    AccessPattern("AP18", "blocked users, latest block first", BLOCKED_USERS, "standing"),
 )
 
 _INSTANT = "TIMESTAMPTZ"
@@ -128,6 +130,13 @@ async def _correct_case(table: Table, item: Item) -> None:
         await correct_case(table, comment_id)
 
 
+def _nameless_block(item: Item, _: str) -> Item:
+    """Return the standing of a blocked user without the name of the moderator who blocked."""
+    standing = standing_in(item)
+    block = None if standing.block is None else replace(standing.block, by=None)
+    return STANDING.encode(replace(standing, block=block))
+
+
 def _nameless(item: Item, _: str) -> Item:
     """Return the item of a case without the name of the moderator who decided."""
     case = case_in(item)
@@ -153,6 +162,15 @@ DECISIONS = ItemKind(
     without_name=_nameless,
     file=CASE_FILE,
 )
+
+BLOCKS = ItemKind(
+    name="blocks",
+    noun="moderation block",
+    holds=lambda _: False,
+    decode=lambda item: {"username": standing_in(item).username, **unpacked(item)["block"]},
+    without_name=_nameless_block,
+)
+"""The standing of a user whom another user has blocked as a moderator."""
 
 
 class CaseCorrection:

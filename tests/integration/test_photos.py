@@ -129,7 +129,7 @@ async def test_a_comment_whose_photo_text_has_a_listed_word_waits_for_a_moderato
 
 async def test_a_blocked_users_new_photos_wait_for_a_moderator(client: Client) -> None:
     added = (await client.add(photos=[ONE]))["comment"]
-    await client.stores.standings.block(ANN.user_id, "mo", "Spam.")
+    await client.stores.blocks.block(ANN.user_id, "mo", "Spam.")
     for changes in ({"rating": 4}, {"photos": [ONE]}):
         assert (await client.send(EDIT, id=added["id"], **changes))["comment"] is not None
     held = await client.send(EDIT, id=added["id"], photos=[TWO])

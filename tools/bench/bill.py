@@ -261,7 +261,7 @@ async def _report_many(stores: MeteredStores) -> None:
 
 async def _block_many(stores: MeteredStores) -> None:
     for number in range(40):
-        await stores.standings.block(f"user{number:04}", "Spam", "mo")
+        await stores.blocks.block(f"user{number:04}", "Spam", "mo")
 
 
 def _read(selection: Selection) -> Act:
@@ -466,13 +466,13 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
             "look up what a user may write",
             lambda one: one.standings.permission("ann", PRODUCT),
         ),
-        Operation("block a user", lambda one: one.standings.block("bob", "Spam", "mo")),
+        Operation("block a user", lambda one: one.blocks.block("bob", "Spam", "mo")),
         Operation(
             "read a page of 20 blocked users",
-            lambda one: one.standings.blocked(Slice(20)),
+            lambda one: one.blocks.page(Slice(20)),
             _block_many,
         ),
-        Operation("unblock a user", lambda one: one.standings.unblock("bob")),
+        Operation("unblock a user", lambda one: one.blocks.unblock("bob")),
     ),
     "Comments are read": (
         Operation("read a page of 20 comments", _read(_ANY), _first(_ANY)),

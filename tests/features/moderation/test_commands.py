@@ -11,7 +11,7 @@ async def test_users_are_blocked_listed_and_unblocked(table: Table, store: list[
     blocked = called("user", "block", "a/b", "--reason", "Advertising", *store, **AWS)
     assert (blocked.returncode, blocked.stderr) == (0, "")
     assert blocked.stdout.startswith("User a/b is blocked")
-    await Stores(table).standings.block("eve", "Insults", by="mo")
+    await Stores(table).blocks.block("eve", "Insults", by="mo")
     listed = called("user", "blocked", *store, **AWS).stdout.splitlines()
     assert "2 blocked users" in listed[0]
     rows = [line for line in listed if "Insults" in line or "Advertising" in line]
@@ -24,7 +24,7 @@ async def test_users_are_blocked_listed_and_unblocked(table: Table, store: list[
 
 async def test_names_and_reasons_are_printed_unchanged(table: Table, store: list[str]) -> None:
     """Rich would interpret brackets as markup. A closing tag alone would be an error."""
-    await Stores(table).standings.block("[b]", "[spam] see [/x] :cat:", by=None)
+    await Stores(table).blocks.block("[b]", "[spam] see [/x] :cat:", by=None)
     listed = called("user", "blocked", *store, **AWS)
     assert (listed.returncode, listed.stderr) == (0, "")
     assert "[b]" in listed.stdout

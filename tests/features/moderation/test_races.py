@@ -118,7 +118,7 @@ class Scene:
         await stores.comments.delete(self.id, anybody)
 
     async def block(self, stores: Stores, wait: Wait) -> None:
-        await stores.standings.block(self.comment.username, "Spam.", "mo")
+        await stores.blocks.block(self.comment.username, "Spam.", "mo")
 
     async def load_elsewhere(self, stores: Stores, wait: Wait) -> None:
         await stores.comments.put_many([self.comment._replace(product_id=f"q{self.name}")])

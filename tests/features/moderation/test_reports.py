@@ -152,7 +152,7 @@ async def test_a_second_report_of_a_person_changes_nothing_in_any_state(table: T
     await repeat("early", *people)
     await stores.comments.update("one", {"text": "new"}, anybody)
     await repeat("early", *people)
-    await stores.standings.block("bob", "Spam.", "mo")
+    await stores.blocks.block("bob", "Spam.", "mo")
     await repeat("bob")
     assert await stores.comments.get("one") is not None
     await stores.reports.report("one", "late", SPAM, "", 3)

@@ -287,7 +287,7 @@ async def test_a_moderators_comment_is_published_at_once(client: Client, rule: M
 async def test_a_blocked_users_texts_wait_for_a_moderator_under_any_rule(client: Client) -> None:
     client.rule = Moderation()
     node_id = (await client.add("good"))["comment"]["id"]
-    await client.stores.standings.block("ann", "Insults", by="mo")
+    await client.stores.blocks.block("ann", "Insults", by="mo")
     assert await client.stores.comments.total(Selection("42")) == 1, "what is published stays"
     assert (await client.add("fine"))["submission"]["state"] == "PENDING"
     rated = await client.send(EDIT, ANN, id=node_id, rating=1, text="good")
@@ -296,10 +296,10 @@ async def test_a_blocked_users_texts_wait_for_a_moderator_under_any_rule(client:
     assert held["text"] == "better"
     (first, second) = (await client.stores.moderation.queue(Slice(9))).nodes
     assert [one.submission and one.submission.cause for one in (first, second)] == ["BLOCKED"] * 2
-    await client.stores.standings.unblock("ann")
+    await client.stores.blocks.unblock("ann")
     assert (await client.edit(held["id"], "best"))["submission"], "a moderator has to decide"
     assert (await client.add("fine"))["submission"] is None
-    await client.stores.standings.block("mod", "Why not", by="mo")
+    await client.stores.blocks.block("mod", "Why not", by="mo")
     assert (await client.add("fine", MODERATOR))["submission"] is None
 
 
@@ -309,7 +309,7 @@ async def test_a_blocked_users_waiting_text_needs_a_moderator_when_the_rule_is_o
 ) -> None:
     client.rule = rule
     held = (await client.add("spam"))["submission"]
-    await client.stores.standings.block("ann", "Insults", by="mo")
+    await client.stores.blocks.block("ann", "Insults", by="mo")
     client.rule = Moderation()
     rated = await client.send(EDIT, ANN, id=held["id"], rating=1)
     assert (rated["comment"], rated["submission"]["state"]) == (None, "PENDING")

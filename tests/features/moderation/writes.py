@@ -54,9 +54,9 @@ async def _report(stores: Stores, chance: random.Random) -> None:
     row = chance.choice(ROWS)
     comment_id = chance.choice(["new-1", "new-2", ROWS[0].comment_id, row.comment_id])
     if chance.random() < 0.2:
-        await stores.standings.block(row.username, f"why {chance.random()}", MODERATOR)
+        await stores.blocks.block(row.username, f"why {chance.random()}", MODERATOR)
     elif chance.random() < 0.2:
-        await stores.standings.unblock(row.username)
+        await stores.blocks.unblock(row.username)
     reporter = chance.choice(PEOPLE)
     await stores.reports.report(comment_id, reporter, ReportReason.SPAM, "", review_at=4)
 

@@ -76,8 +76,8 @@ async def fill(stores: Stores, table: Table, name: str = NAME, of: str = "") -> 
         one = comment(f"{of}{number}", **author)
         await stores.comments.add(one)
         await stores.moderation.reject(one.comment_id, version(one), by, "Spam")
-    await stores.standings.block(name, "Spam", by="mo")
-    await stores.standings.block(f"{of}eve", "Insults", by=name)
+    await stores.blocks.block(name, "Spam", by="mo")
+    await stores.blocks.block(f"{of}eve", "Insults", by=name)
     await stores.users.put_profiles({name: Profile(full_name=SHOWN, email="z@example.org")})
     for organization in (ORGANIZATION, LEFT):
         users = [OrganizationUser(organization, name, UserType.ADMIN)]
@@ -108,7 +108,7 @@ async def fill_namesakes(stores: Stores, table: Table) -> list[Item]:
     await stores.organizations.put_many([Roster(Organization(NAME, "Pro"), users)])
     await stores.tickets.put_many([_named(ticket(1, "namesake", NAME), NAME)])
     await stores.orders.put_many([order(NAME, username="namesake")])
-    await stores.standings.block("namesake", NAME, by="mo")
+    await stores.blocks.block("namesake", NAME, by="mo")
     await stores.votes.mark(NAME, "voter")
     group = encode_group(ProductGroup(NAME, (NAME,)))
     await table.put_many([group])

@@ -182,7 +182,7 @@ async def test_two_erased_moderators_leave_no_valid_user_name(table: Table) -> N
         await erase(table, name=name)
         assert await counted(table, name) == {}
         await stores.reports.report(f"{of}other", "late", ReportReason.SPAM, "", 9)
-        await stores.standings.block(f"{of}eve", "Spam", by="mo")
+        await stores.blocks.block(f"{of}eve", "Spam", by="mo")
     assert await counted(table, "erased") == {}
 
 
@@ -241,7 +241,7 @@ REPORT = """mutation Report($input: ReportCommentInput!) { reportComment(input: 
 async def test_a_user_who_continues_to_write_is_refused_and_erased(table: Table) -> None:
     stores = Stores(table)
     await fill(stores, table)
-    await stores.standings.unblock(NAME)
+    await stores.blocks.unblock(NAME)
     viewer = Viewer(NAME, name=SHOWN)
     run = runner(build_schema(), Stores(table))
     added_last, ended = asyncio.Event(), asyncio.Event()

@@ -64,7 +64,7 @@ async def test_invalid_votes_are_refused(table: Table, run: Run, operation: str)
     held = comment("held", username="ann")
     await stores.comments.add(held)
     await stores.moderation.reject("held", held.created_at, "mo", "No.")
-    await stores.standings.block("eve", "Spam", "mo")
+    await stores.blocks.block("eve", "Spam", "mo")
     await table.put_many([STANDING.encode(Standing("gone", erasing={"comments": "delete"}))])
     for viewer, comment_id, code in (
         (ANN, "one", "BAD_ARGUMENT"),

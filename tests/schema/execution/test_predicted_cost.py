@@ -127,7 +127,7 @@ async def filled(table: Table) -> Ids:
     tickets = [ticket(number, USERS[number % 3], f"org{number % 25}") for number in range(80)]
     await stores.tickets.put_many(tickets)
     for name in USERS[4:7]:
-        await stores.standings.block(name, "spam", "mo")
+        await stores.blocks.block(name, "spam", "mo")
     await stores.users.put_profiles({"user1": Profile(full_name="Ann", email="a@example.org")})
     return {
         "Comment": [one.comment_id for one in published[::10]],
