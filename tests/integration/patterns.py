@@ -158,7 +158,6 @@ async def fill(stores: Stores) -> None:
         comment("held", created_at=DAYS[9]), hold=held_for(ReviewCause.SETTING)
     )
     await stores.reports.report("c1", "bob", ReportReason.SPAM, "Buy", review_at=5)
-    await stores.blocks.block("eve", "Spam", by="mo")
     await stores.users.put_profiles({"ana": Profile(full_name="Ana", email="ana@example.org")})
     variants = {"42": ProductDetails("Kettle", group="ks"), "42b": ProductDetails(group="ks")}
     await stores.products.put_many(variants)
