@@ -24,6 +24,7 @@ from dal.entities.comment import (
 from dal.entities.order import OPEN_ORDERS, ORDER_BY_ID, ORDERS_BY_DATE, ORDERS_BY_STATUS
 from dal.entities.organization import ORGANIZATIONS_OF_USER, USERS_OF_ORGANIZATION
 from dal.entities.product import LEADERS, LEADERS_BY_LANGUAGE, TITLES
+from dal.entities.standing import BLOCKED_USERS
 from dal.entities.submission import HELD_BY_AUTHOR, QUEUE
 from dal.entities.ticket import (
     OPEN_TICKETS,
@@ -234,6 +235,7 @@ ACCESS_PATTERNS = (
         "AP14", "comments that wait for a moderator, longest waiting first", QUEUE, "state"
     ),
     AccessPattern("AP17", "an unpublished comment by its id"),
+    AccessPattern("AP18", "blocked users, latest block first", BLOCKED_USERS, "standing"),
     AccessPattern("AP19", "add a comment, if the user may comment on the product"),
     AccessPattern("product details", "a product's title, picture and address"),
     AccessPattern(

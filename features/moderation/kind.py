@@ -12,7 +12,7 @@ from dal.dynamodb.concurrency import batched
 from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key
-from dal.entities.standing import BLOCKED_USERS, STANDING, standing_in
+from dal.entities.standing import STANDING, standing_in
 from dal.entities.submission import stored
 from dal.kinds import field_parsers
 from dal.kinds.item_kind import Field, FileKind, ItemKind
@@ -38,7 +38,6 @@ PATTERNS = (
         "AP15", "published comments with reports, longest waiting first", REPORTED, "state"
     ),
     AccessPattern("AP16", "the reports of a comment, and the decision on it"),
-    AccessPattern("AP18", "blocked users, latest block first", BLOCKED_USERS, "standing"),
 )
 
 _INSTANT = "TIMESTAMPTZ"
