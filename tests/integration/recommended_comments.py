@@ -14,12 +14,9 @@ from dal.entities.comment import COMMENT
 from dal.errors import IdempotencyKeyReusedError
 from dal.live.changes import CommentEventKind, EventPosition, change_of, decode, encode, event_for
 from dal.maintenance.tables import create_table
-from dal.model.loaded import LoadedComment
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores
-from features.loading.column_mapping import make_column_mapping
-from features.loading.kind import COMMENTS
 from tests.oracle import make_comments, newest_first
 
 
@@ -48,7 +45,7 @@ async def main(url: str) -> None:
     ):
         event = event_for(wanted, EventPosition(1, 1), decode(*encode(change)))
         assert (event and event.kind) is kind
-    # Idempotency keys, loads and files.
+    # Idempotency keys.
     item = COMMENT.encode(recommended) | idempotency.mark(recommended)
     try:
         idempotency.check_same(item, recommended._replace(recommended=False))  # type: ignore[call-arg]
@@ -56,15 +53,6 @@ async def main(url: str) -> None:
         pass
     else:
         raise AssertionError("The digest lacks the field.")
-    stored = LoadedComment(plain).over(recommended, plain.created_at)
-    assert stored.recommended is True  # type: ignore[union-attr]
-    names = [one.name for one in COMMENTS.fields]
-    cells = dict(zip(names, COMMENTS.cells(recommended), strict=True))
-    assert cells["recommended"] is True
-    required = {"id": "1", "product_id": "42", "username": "ann", "rating": 5, "language": "en"}
-    required |= {"text": "Good.", "created_at": "2024-01-01T00:00:00Z"}
-    row = make_column_mapping(COMMENTS, (), ()).make(required | {"recommended": "true"})
-    assert row.given == {"recommended": True}
     print(f"The lists of {Path(str(dal.__file__)).parent} are exact")  # noqa: T201
 
 

@@ -9,7 +9,6 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 from string import Template
-from typing import Any
 
 import pytest
 from graphql import (
@@ -20,9 +19,6 @@ from graphql import (
     is_leaf_type,
 )
 
-from dal.composition import KINDS
-from features.loading.kind import with_file
-from features.loading.scan_rows import export_pages
 from resolvers.context import Viewer
 from schema.build import build_schema
 from tests.feature_lists import merged
@@ -210,23 +206,3 @@ async def test_events_show_a_comment_only_to_permitted_users(
     assert {state: there[state]["MARK"] in told for state in STATES} == {
         state: cells[who, state] for state in STATES
     }
-
-
-@pytest.mark.parametrize(
-    ("all_states", "exported"),
-    [(False, {"published"}), (True, {"published", "pending", "rejected"})],
-)
-async def test_an_export_has_only_comments_in_the_exported_states(
-    world: World, all_states: bool, exported: set[str]
-) -> None:
-    there = await world.all_states(f"exported {next(world.numbers)}")
-    pages = [
-        page
-        async for page in export_pages(
-            world.table, 0, with_file(KINDS, "comments"), all_states=all_states
-        )
-    ]
-    found: dict[str, Any] = {
-        one.comment_id: one for page in pages for one in page.objects["comments"]
-    }
-    assert {state for state, given in there.items() if given["ID"] in found} == exported

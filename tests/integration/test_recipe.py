@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.engines import ROOT
+from tests.feature_lists import files
 from tests.recipes import COMMENT_FIELD, FIELD_TESTS, Edit, apply, copied, edits_of
 
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
@@ -52,10 +53,10 @@ def test_the_recipe_for_a_field_of_comments_is_complete(tmp_path: Path, dynoxide
     """The trial ``comment_field`` leaves out each step."""
     recipe = GUIDE.partition("## A field of comments")[2].partition("\n## ")[0]
     named = set(re.findall(r"`([\w./]+\.\w+)`", recipe)) - {"tests/fixtures/comment_field.toml"}
-    files = {edit.file for edit in edits_of(COMMENT_FIELD)}
+    edited = {edit.file for edit in edits_of(COMMENT_FIELD)}
     templates = "pages/templates/"
-    assert {one if "/" in one else templates + one for one in named} == files
-    assert len([one for one in files if not one.startswith("docs/")]) <= 20
+    assert {one if "/" in one else templates + one for one in named} == edited
+    assert len([one for one in edited if not one.startswith("docs/")]) <= 20
     root = copied(tmp_path)
     for edit in edits_of(COMMENT_FIELD):
         apply(edit, root)
@@ -64,3 +65,6 @@ def test_the_recipe_for_a_field_of_comments_is_complete(tmp_path: Path, dynoxide
     outcome = run(root, "-m", "tests.integration.recommended_comments", dynoxide_url)
     assert (outcome.returncode, outcome.stderr) == (0, "")
     assert outcome.stdout == f"The lists of {tmp_path / 'dal'} are exact\n"
+    for path in files("recommended_files.py"):
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        assert run(root, "-m", module).stderr == ""

@@ -4,36 +4,24 @@ Each check must also fail without the rule. So a second test lets one module at 
 submissions as comments.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
 import dal.live.changes
-from dal.composition import KINDS
-from dal.dynamodb.table import Table, TableAddress
+from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT, comment_in, comment_key, is_comment
 from dal.entities.submission import SUBMISSION, stored, submission_in
-from dal.kinds.item_kind import ItemKind
 from dal.maintenance.rebuild import rebuild
 from dal.maintenance.tables import upgrade
 from dal.model import Comment
-from dal.model.loaded import CommentState
 from dal.model.submissions import ReviewCause, Submission
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, Selection
 from dal.stores import Stores
 from dal.table.items import Item
-from dal.writes.overwrite import Outcome
-from features.analytics.exporting import refresh
-from features.loading.kind import COMMENTS, with_file
-from features.loading.scan_rows import export_pages
-from server.local_engine.storage import Store
-from server.settings import Settings
 from tests.dal.repositories.test_observer import Recorder
 from tests.fakes import anybody
 from tests.moderating import held_for
@@ -61,31 +49,31 @@ async def hold(stores: Stores) -> Item:
     return item
 
 
-async def counts(table: Table, _: Path) -> None:
+async def counts(table: Table) -> None:
     stores = Stores(table)
     await hold(stores)
     assert await stores.comments.total(Selection("42")) == 1
 
 
-async def verified(table: Table, _: Path) -> None:
+async def verified(table: Table) -> None:
     await hold(Stores(table))
     assert await verify(table, ignore) == []
 
 
-async def backfilled(table: Table, _: Path) -> None:
+async def backfilled(table: Table) -> None:
     stores = Stores(table)
     await hold(stores)
     await rebuild(table, nobody, ignore)
     assert await Stores(table).comments.total(Selection("42")) == 1
 
 
-async def told(table: Table, _: Path) -> None:
+async def told(table: Table) -> None:
     recorder = Recorder()
     await hold(Stores(table, recorder))
     assert recorder.told == [(None, SHOWN)]
 
 
-async def sent_on(table: Table, _: Path) -> None:
+async def sent_on(table: Table) -> None:
     item = await hold(Stores(table))
     values = {"rating": "5", "language": "en", "verified": "false", "hasPhotos": "false"}
     was = ["2024", values]
@@ -94,46 +82,23 @@ async def sent_on(table: Table, _: Path) -> None:
         dal.live.changes.decode(orjson.dumps(line), orjson.dumps(item))
 
 
-async def by_id(table: Table, _: Path) -> None:
+async def by_id(table: Table) -> None:
     stores = Stores(table)
     await hold(stores)
     assert await stores.comments.get("held") is None
 
 
-async def by_ids(table: Table, _: Path) -> None:
+async def by_ids(table: Table) -> None:
     stores = Stores(table)
     await hold(stores)
     assert await stores.comments.get_many(["held", "shown"]) == {"shown": SHOWN}
 
 
-async def upgraded(table: Table, _: Path) -> None:
+async def upgraded(table: Table) -> None:
     stores = Stores(table)
     await hold(stores)
     await upgrade(table, index_progress=ignore, scan_progress=ignore, wait_for_writers=nobody)
     assert (await stores.comments.page(Selection("42"), Slice(9))).nodes == [SHOWN]
-
-
-async def loaded(table: Table, _: Path) -> None:
-    stores = Stores(table)
-    await hold(stores)
-    await stores.comments.put_many([HELD._replace(text="loaded")])
-    assert (await stores.comments.page(Selection("42"), Slice(9))).nodes == [SHOWN]
-
-
-async def exported(table: Table, _: Path) -> None:
-    await hold(Stores(table))
-    pages = [page async for page in export_pages(table, 0, with_file(KINDS, "comments"))]
-    assert [one for page in pages for one in page.objects["comments"]] == [SHOWN]
-    assert not any(page.unreadable["comments"] for page in pages)
-
-
-async def analysed(table: Table, folder: Path) -> None:
-    await hold(Stores(table))
-    address = TableAddress(table.name, table.service.endpoint_url, embedded=True)
-    store = Store(table, address, "a test", asyncio.get_running_loop().create_future())
-    settings = Settings(data_dir=folder, table=table.name)
-    export = await refresh(settings, store, lambda _: None, KINDS)
-    assert export.rows == 1
 
 
 def leaky(item: Item | None) -> Comment | None:
@@ -149,11 +114,7 @@ class LeakyEntity:
     recover = staticmethod(leaky)
 
 
-LEAKY_FILES = ItemKind(
-    holds=is_comment, file=replace(COMMENTS, contains=lambda _: True, decode=leaky)
-)
-
-Check = Callable[[Table, Path], Awaitable[None]]
+Check = Callable[[Table], Awaitable[None]]
 PLACES: dict[str, tuple[Check, str, Any]] = {
     "counts": (counts, "dal.writes.changes.comment_in", leaky),
     "verify": (verified, "dal.maintenance.verify.comment_in", leaky),
@@ -163,27 +124,22 @@ PLACES: dict[str, tuple[Check, str, Any]] = {
     "id": (by_id, "dal.repositories.comments.comment_in", leaky),
     "nodes": (by_ids, "dal.repositories.comments.comment_in", leaky),
     "key backfill": (upgraded, "dal.maintenance.tables._ENTITIES", [(is_comment, LeakyEntity)]),
-    "load": (loaded, "dal.model.loaded.state_of", lambda _: CommentState.PUBLISHED),
-    "export": (exported, f"{__name__}.KINDS", [LEAKY_FILES]),
-    "analytics": (analysed, f"{__name__}.KINDS", [LEAKY_FILES]),
 }
 
 
 @pytest.mark.parametrize("place", PLACES)
-async def test_no_read_returns_a_submission_as_a_comment(
-    table: Table, tmp_path: Path, place: str
-) -> None:
-    await PLACES[place][0](table, tmp_path)
+async def test_no_read_returns_a_submission_as_a_comment(table: Table, place: str) -> None:
+    await PLACES[place][0](table)
 
 
 @pytest.mark.parametrize("place", PLACES)
 async def test_each_of_these_checks_fails_without_the_rule_that_it_checks(
-    table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+    table: Table, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     check, name, broken = PLACES[place]
     monkeypatch.setattr(name, broken)
     with pytest.raises((AssertionError, pytest.fail.Exception)):
-        await check(table, tmp_path)
+        await check(table)
 
 
 async def test_a_submission_is_only_in_the_indexes_of_its_author_and_of_the_queue(
@@ -196,19 +152,6 @@ async def test_a_submission_is_only_in_the_indexes_of_its_author_and_of_the_queu
     assert item["GSI5PK"] == {"S": "AUTHOR#ana/held"}
     page = await Stores(table).comments.page_of_author(AuthorSelection("ana"), Slice(9))
     assert page.nodes == [SHOWN]
-
-
-async def test_a_load_keeps_the_state_and_changes_the_text(table: Table) -> None:
-    stores = Stores(table)
-    await hold(stores)
-    outcome = await stores.comments.put_many([SHOWN, HELD._replace(text="loaded")])
-    assert outcome == Outcome(changed=1, unchanged=1)
-    held = await stores.moderation.get("held")
-    assert held is not None
-    assert (held.text, held.cause) == ("loaded", CAUSE)
-    assert await stores.comments.put_many([SHOWN, HELD._replace(text="loaded")]) == Outcome(
-        unchanged=2
-    )
 
 
 async def test_a_retry_under_a_key_gets_the_submission(table: Table) -> None:

@@ -4,16 +4,12 @@ import asyncio
 import os
 import pty
 import signal
-import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
 from server.run import _on_hangup, address
-from tests.server.serving import MARGINALIA, environment
 
 SAID: list[str] = []
 
@@ -43,38 +39,6 @@ async def test_sighup_replaces_workers_and_a_closed_terminal_ends_the_server(mas
     assert await heard(1) == ["replace"]
     os.close(master)
     assert await heard(2) == ["replace", "end"]
-
-
-def test_sighup_does_not_end_a_server_that_starts(tmp_path: Path) -> None:
-    """SIGHUP arrives while the demo data is loading, before the workers start."""
-    command = [str(MARGINALIA), "serve", "--port", "0", "--data-dir", str(tmp_path / "data")]
-    log = tmp_path / "log"
-    with (
-        log.open("w") as stderr,
-        subprocess.Popen(
-            [*command, "--demo", "--workers", "2"],
-            env=environment(),
-            stdout=subprocess.DEVNULL,
-            stderr=stderr,
-        ) as starting,
-    ):
-        try:
-            logged(log, "Demo data: loading", starting)
-            starting.send_signal(signal.SIGHUP)
-            logged(log, "no worker serves", starting)
-        finally:
-            starting.terminate()
-    assert starting.returncode == 0
-    assert "Traceback" not in log.read_text()
-
-
-def logged(log: Path, sentence: str, process: subprocess.Popen[bytes]) -> None:
-    """Wait until a process has logged a sentence."""
-    deadline = time.monotonic() + 120
-    while sentence not in log.read_text():
-        assert process.poll() is None, log.read_text()
-        assert time.monotonic() < deadline, log.read_text()
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from dal.composition import KINDS
 from dal.counts.mode import Maintenance, MaintenanceStore
 from dal.dynamodb.errors import AlreadyExistsError
 from dal.dynamodb.table import Table
@@ -18,8 +17,6 @@ from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
 from dal.stores import Stores
 from dal.writes.overwrite import CHANGED, NEW, UNCHANGED
-from features.loading.kind import with_file
-from features.loading.scan_rows import export_pages
 from tests import oracle, recount
 from tests.calls import calls_of
 from tests.edges import edge_of
@@ -130,15 +127,6 @@ async def test_a_retry_does_not_restore_a_deleted_comment(
             await gone
     assert await recount.check(each_table, "42") == []
     assert await verify(each_table, lambda _: None) == []
-
-
-async def test_a_deleted_comment_is_neither_exported_nor_reported_as_unreadable(
-    store: CommentRepository, each_table: Table
-) -> None:
-    await store.delete(edge_of(await store.add(ONE, "key")).node.comment_id, anybody)
-    pages = [page async for page in export_pages(each_table, 0, with_file(KINDS, "comments"))]
-    assert all(not page.objects["comments"] for page in pages)
-    assert all(not page.unreadable["comments"] for page in pages)
 
 
 async def test_a_load_restores_a_deleted_comment(

@@ -17,6 +17,7 @@ from dal.table.items import primary_key
 from tests import oracle
 from tests.moderating import held_for
 from tests.organizations import TICKETS, fill
+from tests.server.local_engine.test_private_files import open_to_others
 from tests.server.serving import AWS, MARGINALIA, called, environment, marginalia
 
 ROWS = oracle.make_comments("42", 30, seed=5)
@@ -162,3 +163,11 @@ async def test_contradicting_options_of_an_export_are_refused_in_one_line(
     code, output, errors = export("-o", tmp_path / "out", *store)
     assert (code, output.startswith(f"{tmp_path}/out: 30 comments")) == (1, True)
     assert errors.startswith("marginalia: The export lacks 1 item ")
+
+
+def test_exported_files_are_private(tmp_path: Path, store: list[str]) -> None:
+    assert export("--output", tmp_path / "out", *store)[0] == 0
+    assert export("--output", tmp_path / "one.csv", "--kind", "orders", *store)[0] == 0
+    made = [tmp_path / "out", *tmp_path.glob("one.csv*")]
+    assert len(made) == 3
+    assert open_to_others(*made) == []

@@ -59,7 +59,7 @@ def commands() -> dict[str, Any]:
 
 
 def test_every_option_has_an_environment_variable() -> None:
-    assert {"serve", "load", "token", "table create", "table describe"} <= commands().keys()
+    assert {"serve", "token", "table create", "table describe"} <= commands().keys()
     for name, command in commands().items():
         options = [parameter for parameter in command.params if parameter.opts[0] != "--help"]
         for option in options:

@@ -99,7 +99,7 @@ def test_an_empty_directory_stays_empty(command: list[str], tmp_path: Path) -> N
 
 async def test_a_wrong_table_name_creates_no_table(tmp_path: Path) -> None:
     async with open_table(Settings(data_dir=tmp_path), share=False):
-        for command in (["export", "--output", tmp_path / "shop"], ["stats", "verify"]):
+        for command in (["table", "describe"], ["stats", "verify"]):
             outcome = called(*command, "--data-dir", tmp_path, "--table", "marginalai")
             assert outcome.returncode == USAGE
             assert re.fullmatch(r"marginalia: .*`marginalia table create`\.\n", outcome.stderr)

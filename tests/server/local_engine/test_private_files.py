@@ -1,4 +1,4 @@
-"""Only their owner can read data, backups and exports, whatever the umask is."""
+"""Only their owner can read data and backups, whatever the umask is."""
 
 import stat
 from pathlib import Path
@@ -36,20 +36,16 @@ def data_dir(tmp_path: Path) -> Path:
     return data_dir
 
 
-def test_files_of_a_server_backups_and_exports_are_private(tmp_path: Path) -> None:
+def test_files_of_a_server_and_backups_are_private(tmp_path: Path) -> None:
     data_dir, backup, restored = (tmp_path / name for name in ("data", "backup.db", "restored"))
     with served(data_dir):
         assert (data_dir / "marginalia.db-wal").exists()
         assert open_to_others(data_dir) == []
         ran("backup", backup, "--data-dir", data_dir)
-        ran("export", "-o", tmp_path / "out", "--data-dir", data_dir)
-        ran("export", "-o", tmp_path / "one.csv", "--kind", "orders", "--data-dir", data_dir)
     ran("restore", backup, "--data-dir", restored)
     ran("restore", backup, "--data-dir", restored)
     assert len(list(restored.glob("marginalia.db.before-restore-*"))) == 1
-    made = [backup, restored, tmp_path / "out", *tmp_path.glob("one.csv*")]
-    assert len(made) == 5
-    assert open_to_others(*made) == []
+    assert open_to_others(backup, restored) == []
 
 
 def test_a_directory_of_an_earlier_version_becomes_private_with_one_log_line(

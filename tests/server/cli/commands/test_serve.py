@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 import signal
 import socket
 import struct
@@ -84,20 +83,6 @@ def test_a_second_ctrl_c_ends_the_server_without_a_traceback(tmp_path: Path) -> 
             server.process.send_signal(signal.SIGINT)
             assert server.ended() == (0, "")
         assert not engine.is_running()
-
-
-async def test_the_demo_shows_how_to_read_and_to_write(tmp_path: Path, demo_data: Path) -> None:
-    shutil.copytree(demo_data, tmp_path, dirs_exist_ok=True)
-    with served(tmp_path, "--demo", MARGINALIA_JWT_SECRET="") as server:
-        assert f"  Pages     {server.url}/ " in server.said
-        assert f"  GraphiQL  {server.url}/graphql\n" in server.said
-        assert f"  Data      {tmp_path}/marginalia.db, table marginalia" in server.said
-        (header,) = [line for line in server.said.splitlines() if "Bearer" in line]
-        async with client_of(server, orjson.loads(header)) as client:
-            page = await client.get("/graphql", headers={"Accept": "text/html"})
-            assert (page.status_code, "GraphiQL" in page.text) == (200, True)
-            written = await add_comment(client, "from the demo")
-            assert await all_comments(client) == [(written, "from the demo")]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -91,23 +91,6 @@ async def test_an_older_table_of_the_embedded_engine_is_refused_at_the_first_sta
     assert len(page.edges) == 3
 
 
-async def test_a_table_that_cannot_be_upgraded_is_exported_and_loaded(
-    settings: Settings, table: Table, tmp_path: Path
-) -> None:
-    comments = oracle.make_comments("42", 30, seed=1)
-    older = Table(table.service, f"{table.name}-oldest")
-    await first_release.create(older, comments, local=False)
-    with pytest.raises(StoreRefusedError, match="run `marginalia export`"):
-        await asyncio.to_thread(run, "table", "upgrade", *of(replace(settings, table=older.name)))
-    exported = ("export", "-o", str(tmp_path / "out"))
-    await asyncio.to_thread(run, *exported, *of(replace(settings, table=older.name)))
-    line = of(replace(settings, table=table.name))
-    await asyncio.to_thread(run, "load", str(tmp_path / "out/comments.jsonl"), *line)
-    assert await oracle.walk(
-        Stores(table).comments, Selection("42"), 13, backward=False
-    ) == oracle.selected(comments, Selection("42"))
-
-
 async def test_the_documented_restore_of_a_backup_works(
     table: Table,
     settings: Settings,
