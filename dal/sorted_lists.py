@@ -42,7 +42,7 @@ from dal.query.errors import NoIndexError
 from dal.query.executor import Executor
 from dal.query.optimizer import TableStatistics
 from dal.query.plan import WITHOUT_STATISTICS, PlanBasis, Query
-from dal.query.trace import ExecutionStatistics, Trace
+from dal.query.statistics import ExecutionStatistics
 from dal.table.entity import Row
 from dal.table.index import QueryRequest, QueryResponse, RunQuery
 from dal.table.key_parts import LAST_CHARACTER
@@ -204,7 +204,7 @@ class StageReader:
         missing, together = count, 1
         while left:
             batch, left = left[:together], left[together:]
-            costs = [_statistics(stage.query, stats) for stage, _ in batch]
+            costs = [_statistics(stage.query, stats, stage.place) for stage, _ in batch]
             try:
                 read = await in_parallel(
                     [
@@ -220,8 +220,8 @@ class StageReader:
                     ]
                 )
             finally:
-                for (stage, _), cost in zip(batch, costs, strict=True):
-                    stats.add(cost, stage.place)
+                for cost in costs:
+                    stats.add(cost)
             for number, ((stage, part), rows) in enumerate(zip(batch, read, strict=True)):
                 for row in rows:
                     shown.setdefault(row.position.rpartition("#")[2], stage.place(row))
@@ -319,13 +319,13 @@ async def _sorted(
         return row._replace(position=prefix + row[0])
 
     dated = query_of(query.filters, query.within)
-    cost = _statistics(dated, stats)
+    cost = _statistics(dated, stats, place)
     try:
         rows = await executor.first(
             dated, UNBOUNDED, cost, descending=True, count=2 * MAX_SORTED_ROWS + 1, plan_by=plan_by
         )
     finally:
-        stats.add(cost, place)
+        stats.add(cost)
     return sorted(map(place, rows), key=itemgetter(0), reverse=True)
 
 
@@ -359,10 +359,12 @@ def _parts(query: Query, span: Range, *, descending: bool) -> Sequence[tuple[Sta
     return found if descending else found[::-1]
 
 
-def _statistics(query: Query, of: ExecutionStatistics) -> ExecutionStatistics:
+def _statistics(
+    query: Query, of: ExecutionStatistics, place: Callable[[Row], Row]
+) -> ExecutionStatistics:
     """Return new execution statistics for one stage of a page.
 
-    They have a trace if the page's execution statistics ``of`` have a trace.
+    ``of`` are the page's. ``place`` returns a row with its position in the whole list.
     """
-    trace = None if of.trace is None else Trace(descending=of.trace.descending)
-    return ExecutionStatistics(query.access_pattern, trace=trace, purpose=of.purpose)
+    instruments = None if of.instruments is None else of.instruments.stage(place)
+    return ExecutionStatistics(query.access_pattern, instruments=instruments, purpose=of.purpose)

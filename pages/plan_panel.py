@@ -14,7 +14,6 @@ from typing import Any
 from pages.formats import day, listed, number
 from pages.i18n import gettext, gettext_noop, ngettext
 from pages.page_documents import DocumentResult
-from schema.plans import REASONS
 
 WIDTH = 400
 _MARGIN = 8
@@ -224,9 +223,17 @@ _HEADINGS: Mapping[str, str] = {
 
 
 def reason(alternative: Mapping[str, Any]) -> str:
-    """Return a sentence with the reason why the optimizer chose or rejected an index."""
-    sentence = REASONS[alternative["reasonCode"]]
-    return gettext(sentence).format(*map(_value_text, alternative["reasonValues"]))
+    """Return a sentence with the reason why the optimizer chose or rejected an index.
+
+    The catalogues translate the API's sentence with ``{}`` for each name and number.
+    """
+    values, sentence = alternative["reasonValues"], str(alternative["reason"])
+    parts = []
+    for value in values:
+        before, _, sentence = sentence.partition(value.replace(", ", " and "))
+        parts.append(before)
+    template = "{}".join([*parts, sentence])
+    return gettext(template).format(*map(_value_text, values))
 
 
 def skip_reason(segment: Mapping[str, Any]) -> str | None:

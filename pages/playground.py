@@ -162,7 +162,7 @@ async def draw(request: Request) -> Response:
     HTML in a JSON string, so that a browser never shows it as a page of this site. It is in
     English, as GraphiQL is.
     """
-    if not request.app.state.settings.plans:
+    if not request.app.state.explain:
         raise HTTPException(404)
     body = await read_body(request.receive)
     with charged(), i18n.speaking(i18n.SOURCE):

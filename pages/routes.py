@@ -103,6 +103,7 @@ def pages_app(
     # to the host in the Host header, which may be another site.
     app.router.redirect_slashes = False
     app.state.settings = settings
+    app.state.explain = view.schema.explain
     app.state.provider = provider
     app.state.shared_pages = SharedReads[Response]()
     app.state.loading = loading or (lambda: None)

@@ -19,8 +19,8 @@ from dal.model import (
 )
 from dal.query.cursors import CursorKind
 from dal.query.pagination import Page
-from dal.query.plan import WITHOUT_STATISTICS, PlanBasis
 from dal.repositories.comments import Selection
+from features.plans.arguments import PlanBy
 from resolvers.authorization import require_staff, require_viewer
 from resolvers.context import NO_DETAILS, ProductReads
 from resolvers.mutations import UserError, changed, reported
@@ -43,7 +43,7 @@ from resolvers.selection import (
     selects,
     slice_of,
 )
-from schema.execution.facts import EXPLAINED, FullPages, Sorting, argument_fact
+from schema.execution.facts import Sorting, argument_fact
 
 
 def product(product_id: ProductId) -> Product:
@@ -93,16 +93,6 @@ async def load(info: Info, product_id: str) -> Product:
 def product_of(root: strawberry.Parent[Comment | OrderLine]) -> Product:
     """Return the product of a comment or of an order's line."""
     return Product(root.product_id)
-
-
-PlanBy: TypeAlias = Annotated[
-    PlanBasis | None,
-    strawberry.argument(
-        description="Statistics that the optimizer may use to plan the page. The page has the "
-        "same rows with every value, so you can compare the plans. Default ROW_LOCATIONS.",
-        metadata=EXPLAINED | argument_fact(FullPages(WITHOUT_STATISTICS)),
-    ),
-]
 
 
 CommentOrderBy: TypeAlias = Annotated[

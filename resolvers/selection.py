@@ -6,7 +6,7 @@ example, the first 20 rows after a cursor. Results that depend only on the docum
 document do not compute these results again.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -29,6 +29,7 @@ from dal.query.cursors import NOT_OF_THIS_LIST, CursorKind, decode_cursor
 from dal.query.errors import InvalidCursorError
 from dal.query.pagination import Slice
 from dal.query.plan import PlanBasis
+from dal.query.statistics import PageInstruments
 from dal.table.errors import InvalidArgumentError
 from resolvers.context import Context
 from resolvers.info_door import raw_info
@@ -40,9 +41,6 @@ MAX_ROWS = 100
 Info = strawberry.Info[Context, None]
 
 DEFAULT_SIZE = 20
-
-TRACED = ("steps", "rows", "alternatives", "fullPages", "ideal")
-"""Fields of a page's plan that need a trace of its reads."""
 
 _PARTITIONS = argument_fact(Effect.PARTITIONS)
 _FURTHER = argument_fact(Effect.FURTHER)
@@ -186,6 +184,18 @@ def selects(info: Info, *path: str) -> bool:
     return memo[path]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ObservedPages:
+    """The pages to observe while they are read: those of lists with a selected field in ``paths``.
+
+    A feature with such fields puts this object into ``Context.services``. A path begins below the
+    list, for example ``("plan", "rows")``.
+    """
+
+    paths: Sequence[Sequence[str]]
+    instruments: Callable[[], PageInstruments]
+
+
 def slice_of(
     info: Info,
     first: int | None,
@@ -203,9 +213,11 @@ def slice_of(
     or if both are given. Raises InvalidCursorError if a cursor is invalid or has another ``kind``.
     """
     raw = raw_info(info)
-    memo: dict[object, Mapping[str, bool]] = getattr(raw, "memo", {})
-    if slice_of not in memo:
-        memo[slice_of] = _Selected({}, raw.field_nodes, raw.fragments).wanted()
+    memo: dict[object, Mapping[str, Any]] = getattr(raw, "memo", {})
+    observed: ObservedPages | None = info.context.services.get(ObservedPages)
+    key = observed or slice_of
+    if key not in memo:
+        memo[key] = _Selected({}, raw.field_nodes, raw.fragments).wanted(observed)
     return plain_slice(
         first,
         after,
@@ -214,7 +226,7 @@ def slice_of(
         kind=kind,
         reverse=order_by is not None and order_by.name == DateOrder.OLDEST.name,
         plan_by=plan_by,
-        **memo[slice_of],
+        **memo[key],
     )
 
 
@@ -236,7 +248,8 @@ def first_slice(info: Info, field: str, *, kind: CursorKind = CursorKind.INSTANT
             continue
         try:
             first, before = given.get("first"), given.get("before")
-            return plain_slice(first, None, None, before, kind=kind, **selected.wanted())
+            wanted = selected.wanted(info.context.services.get(ObservedPages))
+            return plain_slice(first, None, None, before, kind=kind, **wanted)
         except (InvalidArgumentError, InvalidCursorError):
             continue
     return None
@@ -296,13 +309,14 @@ class _Selected:
     nodes: Sequence[FieldNode]
     fragments: dict[str, FragmentDefinitionNode]
 
-    def wanted(self) -> dict[str, bool]:
-        """Return arguments of ``Slice``: which page flags to compute, and whether to trace."""
-        traced = (_reaches(self.nodes, ("plan", name), self.fragments) for name in TRACED)
+    def wanted(self, observed: ObservedPages | None) -> dict[str, Any]:
+        """Return arguments of ``Slice``: which page flags to compute, and the instruments."""
+        paths = () if observed is None else observed.paths
+        seen = any(_reaches(self.nodes, path, self.fragments) for path in paths)
         return {
             "next_page": _reaches(self.nodes, ("pageInfo", "hasNextPage"), self.fragments),
             "previous_page": _reaches(self.nodes, ("pageInfo", "hasPreviousPage"), self.fragments),
-            "explain": any(traced),
+            "instruments": observed.instruments if observed is not None and seen else None,
         }
 
 

@@ -20,7 +20,7 @@ import strawberry
 from strawberry.schema.types.base_scalars import DateTimeDefinition, DecimalDefinition, wrap_parser
 from strawberry.types.scalar import ScalarDefinition
 
-from dal.query import trace
+from dal.query.statistics import ExecutionStatistics
 from resolvers import node_ids
 from resolvers.mutations import UserErrorCode
 from resolvers.orders import CurrencyCode
@@ -188,9 +188,9 @@ class Connection(Generic[Row]):
         "selects it.",
         metadata=PUBLIC,
     )
-    stats: trace.ExecutionStatistics = strawberry.field(
+    stats: ExecutionStatistics = strawberry.field(
         name="plan",
-        graphql_type=Annotated["QueryPlan", strawberry.lazy("schema.plans")],
+        graphql_type=Annotated["QueryPlan", strawberry.lazy("features.plans.types")],
         description="How the server read the page.",
         metadata=EXPLAINED,
     )

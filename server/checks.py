@@ -14,6 +14,7 @@ from dal.entities import INDEXES
 from dal.table.definition import differences, listed
 from dal.table.errors import DalError
 from features.analytics import exporting as analytics
+from features.plans import settings as plans
 from features.trusted_documents.registration import documents_finding, manifests_finding
 from server.auth.issuer import Issuer, KeysUnavailableError
 from server.auth.secret import FILE_NAME, secret_source
@@ -184,10 +185,7 @@ def exposure(settings: Settings) -> Iterator[Finding]:
         yield danger("demo", "every visitor may write as the user demo: add --no-demo.")
     else:
         yield ok("demo", "on, only for this machine." if settings.demo else "off.")
-    if public and settings.plans:
-        yield warning("plans", "every client can see key ranges: add --no-explain.")
-    else:
-        yield ok("plans", "shown, only on this machine." if settings.plans else "not shown.")
+    yield plans.checked(explain=settings.explain, public=public)
     if public and settings.introspection:
         yield warning(
             "introspection",

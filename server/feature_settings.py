@@ -41,17 +41,6 @@ class DemoSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanSettings:
-    """The settings of the plans of reads."""
-
-    explain: bool | None = setting(
-        None,
-        "Add the field 'plan' to the API. It shows how the rows of a list were read, and the cost. "
-        "Default: on with --demo, otherwise off.",
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
 class ModerationSettings:
     """The settings of moderation."""
 

@@ -19,9 +19,11 @@ from dal.stores import Stores
 from features.analytics.exporting import analytics_of
 from features.analytics.service import Analytics
 from features.photos.uploads import PhotoUploads, open_uploads
+from features.plans.resolvers import TRACED
 from features.trusted_documents.documents import TrustedDocuments
 from features.trusted_documents.registration import trusted_documents
 from resolvers.photo_files import PhotoFiles
+from resolvers.selection import ObservedPages
 from schema.build import build_schema, printed
 from schema.execution.executable_schema import ExecutableSchema
 from server.auth.authenticator import Authenticator, SignInCode
@@ -68,6 +70,7 @@ class Services:
         found: dict[type[Any], Any] = {Analytics: self.analytics, Moderation: self.moderation}
         if self.uploads is not None:
             found[PhotoUploads] = found[PhotoFiles] = self.uploads
+        found[ObservedPages] = TRACED
         if settings.live:
             found[Log] = self.broker.log
         return found
@@ -148,7 +151,7 @@ def schema_of(
     return build_schema(
         introspection=settings.introspection,
         federation=settings.federation,
-        explain=settings.plans,
+        explain=settings.explain is True,
         compiles=settings.compiles,
         kind=kind,
     )

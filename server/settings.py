@@ -18,13 +18,13 @@ from urllib.parse import urlsplit
 from features.analytics.settings import AnalyticsSettings
 from features.federation.settings import FederationSettings
 from features.photos.settings import PhotoSettings
+from features.plans.settings import PlanSettings
 from features.trusted_documents.settings import DocumentSettings
 from server.errors import CommandError
 from server.feature_settings import (
     DemoSettings,
     LiveSettings,
     ModerationSettings,
-    PlanSettings,
 )
 from server.logs import LogFormat
 from server.option import Option, is_url, option_name, setting
@@ -395,12 +395,9 @@ class Settings(
         check=_PROXY,
     )
 
-    @property
-    def plans(self) -> bool:
-        """Whether the API has the field ``plan``."""
-        return self.demo if self.explain is None else self.explain
-
     def __post_init__(self) -> None:
+        if self.explain is None:
+            object.__setattr__(self, "explain", self.demo)
         sign_in = self.sign_in_client_id is not None
         conflicts = {
             "--aws and --endpoint-url cannot be used together: remove one of them.": (

@@ -6,8 +6,8 @@ that is deleted. An attribute is found at ``self``, and at variables with the na
 example ``services.analytics``.
 
 The smallest part of a statement that can be missing is deleted: an element of a sequence, an entry
-of a dictionary, an argument by name, a base class or a resource of ``with``. Otherwise the whole
-statement is deleted. A function is deleted with its ``return``.
+of a dictionary, a parameter with a default, an argument by name, a base class or a resource of
+``with``. Otherwise the whole statement is deleted. A function is deleted with its ``return``.
 """
 
 import ast
@@ -163,21 +163,27 @@ class _Deletion:
 
     def _part(self, node: ast.AST) -> ast.AST:
         """Return the smallest part of the module that contains ``node`` and can be missing."""
-        while not isinstance(node, ast.stmt):
-            parent, siblings = self._places[node]
-            match parent:
-                case ast.List() | ast.Set() | ast.Dict():
-                    return node
-                case ast.Tuple() if not isinstance(self._places[parent][0], ast.Subscript):
-                    return node
-                case ast.ClassDef(bases=bases) if siblings is bases:
-                    return node
-                case ast.With(items=items) | ast.AsyncWith(items=items) if len(items) > 1:
-                    return node
-                case ast.Call() if isinstance(node, ast.keyword) and not self._is_field(parent):
-                    return node
-            node = parent
+        while not (isinstance(node, ast.stmt) or self._can_be_missing(node)):
+            node = self._places[node][0]
         return node
+
+    def _can_be_missing(self, node: ast.AST) -> bool:
+        parent, siblings = self._places[node]
+        missing = False
+        match parent:
+            case ast.List() | ast.Set() | ast.Dict():
+                missing = True
+            case ast.Tuple():
+                missing = not isinstance(self._places[parent][0], ast.Subscript)
+            case ast.ClassDef(bases=bases):
+                missing = siblings is bases
+            case ast.arguments(args=args, defaults=defaults):
+                missing = node in args[len(args) - len(defaults) :]
+            case ast.With(items=items) | ast.AsyncWith(items=items):
+                missing = siblings is items and len(items) > 1
+            case ast.Call():
+                missing = isinstance(node, ast.keyword) and not self._is_field(parent)
+        return missing
 
     def _is_field(self, node: ast.AST) -> bool:
         """Return whether a node is in the declaration of a class's field."""
@@ -190,10 +196,7 @@ class _Deletion:
         self.lines.update(range(first.lineno, first.end_lineno + 1))
         parent, siblings = self._places[node]
         index = siblings.index(node)
-        if isinstance(parent, ast.Dict):
-            del parent.keys[index], parent.values[index]
-        else:
-            del siblings[index]
+        _remove(index, parent, siblings)
         self._note_names(node, parent)
         if isinstance(parent, ast.Tuple) and not siblings:
             holder = self._places[parent][0]
@@ -217,7 +220,7 @@ class _Deletion:
         match node:
             case ast.ImportFrom(names=names):
                 self._names |= {one.asname or one.name for one in names}
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.arg(arg=name):
                 self._names.add(name)
             case ast.withitem(optional_vars=ast.Name(id=name)):
                 self._names.add(name)
@@ -228,6 +231,16 @@ class _Deletion:
                 self._attributes.add(name)
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
                 (self._attributes if isinstance(parent, ast.ClassDef) else self._names).add(name)
+
+
+def _remove(index: int, parent: Any, siblings: list[Any]) -> None:
+    """Remove an element from a node, with the other half of an entry or a parameter's default."""
+    if isinstance(parent, ast.Dict):
+        del parent.keys[index], parent.values[index]
+        return
+    if isinstance(parent, ast.arguments):
+        del parent.defaults[index - len(siblings)]
+    del siblings[index]
 
 
 def _is_text(node: ast.AST) -> bool:

@@ -31,7 +31,7 @@ from dal.model import ProductDetails
 from dal.query.optimizer import TableStatistics
 from dal.query.plan import EqualityKey, Filters, Query, filters_of
 from dal.query.row_locations import LocatedRow, RangeRead, RowLocations
-from dal.query.trace import ExecutionStatistics
+from dal.query.statistics import ExecutionStatistics
 from dal.table.entity import Row
 from dal.table.index import TABLE, QueryRequest, RunQuery, Spend, query_all
 from dal.table.items import Item, bytes_of

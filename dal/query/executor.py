@@ -16,7 +16,6 @@ from typing import Protocol
 from cachetools import LRUCache
 
 from dal.dynamodb.concurrency import in_parallel
-from dal.query.alternatives import alternatives, full_pages
 from dal.query.cost import spread
 from dal.query.optimizer import (
     PageSpan,
@@ -38,7 +37,7 @@ from dal.query.plan import (
     too_many_segments,
 )
 from dal.query.row_locations import RangeRead
-from dal.query.trace import READ_INSTRUMENTS, ExecutionStatistics, Purpose, SegmentStatistics
+from dal.query.statistics import READ_INSTRUMENTS, ExecutionStatistics, Purpose, SegmentStatistics
 from dal.table.entity import Row
 from dal.table.index import BY_DATE, Index, QueryRequest, RunQuery
 from dal.table.items import Item
@@ -289,9 +288,8 @@ class Executor:
             plan = whole_pages(paths[0], page)
         else:
             plan = optimize(paths, page, known)
-        if stats.trace is not None and not stats.trace.steps:
-            stats.trace.alternatives = alternatives(self.indexes, paths, page, known, plan)
-            stats.trace.full = full_pages(paths[0], page, known)
+        if stats.instruments is not None:
+            stats.instruments.planned(self.indexes, paths, page, known, plan)
         if self.statistics is None or not worth_proving(plan):
             return plan
         keys = [segment.key for segment in plan.segments]

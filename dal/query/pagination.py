@@ -12,7 +12,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from dal.query.cursors import encode_cursor
 from dal.query.plan import PlanBasis, Query
-from dal.query.trace import ExecutionStatistics, Purpose, Trace
+from dal.query.statistics import ExecutionStatistics, PageInstruments, Purpose
 from dal.table.entity import Row
 from dal.table.errors import DalError
 from dal.table.items import Item
@@ -37,8 +37,8 @@ class Slice:
     reverse: bool = False
     """Whether to reverse the usual order of the list, for example to read the oldest comment
     first."""
-    explain: bool = False
-    """Whether to record a trace, with every row read and the optimizer's alternatives."""
+    instruments: Callable[[], PageInstruments] | None = None
+    """Creates the object that observes how the page is read. None if the read is not observed."""
     plan_by: PlanBasis | None = None
     """The statistics that the optimizer may use; None for all."""
 
@@ -137,9 +137,8 @@ class PageReader(Generic[Node]):
         If one Query to DynamoDB fails, the page fails.
         """
         listed_descending = self.descending is not cut.reverse
-        stats = ExecutionStatistics(query.access_pattern)
-        if cut.explain:
-            stats.trace = Trace(descending=listed_descending)
+        instruments = None if cut.instruments is None else cut.instruments()
+        stats = ExecutionStatistics(query.access_pattern, instruments=instruments)
         # The page is read from ``start`` towards ``end``. ``ahead`` requests the flag that shows
         # whether rows follow the page in this direction. ``behind`` requests the flag that shows
         # whether rows precede the page. With ``backward``, the list is read in reverse, from
@@ -187,8 +186,9 @@ class PageReader(Generic[Node]):
         if cut.backward:
             shown.reverse()
             followed, preceded = preceded, followed
-        if stats.trace is not None:
-            stats.trace.shown = [row.position for row in shown]
+        if instruments is not None:
+            positions = [row.position for row in shown]
+            instruments.shown(positions, descending=listed_descending)
         info = PageInfo(
             has_next_page=followed if cut.next_page else None,
             has_previous_page=preceded if cut.previous_page else None,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from itertools import product
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from dal.query.errors import NoIndexError, TooManySegmentsError
 from dal.table.index import Index
@@ -210,60 +210,11 @@ class Plan:
         return True
 
 
-class ReasonCode(StrEnum):
-    """Sentences that state why the optimizer chose or rejected an index.
+class Refusal(NamedTuple):
+    """The condition for which an index cannot answer a query, with the names in question."""
 
-    ``Reason`` replaces each ``{}`` by a name, a number, or several names.
-    The catalogues of the HTML pages translate the sentences.
-    """
-
-    ONLY_INDEX = "The only index that can answer this query."
-    LEAST_BY_COUNTS = "Lowest cost, estimated from the counts."
-    LEAST_BY_LOCATIONS = "Lowest cost, estimated from the row locations of earlier reads."
-    NOTHING_TO_READ = "There is nothing to read."
-    NOTHING_TO_WEIGH = "One key range contains exactly these rows, so no other index is compared."
-    NOTHING_KNOWN = "Without statistics: this index covers the most filters."
-    MORE_RANGES = "More expensive: {} key ranges instead of {}."
-    MORE_ROWS = "More expensive: about {} rows would be read and then dropped by the filter on {}."
-    MORE_OF_BOTH = (
-        "More expensive: {} key ranges instead of {}, and about {} rows would be read and then "
-        "dropped by the filter on {}."
-    )
-    MORE_TO_READ = "More expensive: it reads more."
-    NO_CHEAPER = "Not cheaper."
-    NONE_PASSES = "No row is expected to pass the filter, so every row would be read."
-    UNWEIGHED_ROWS = "Not compared: this index covers fewer filters than {}."
-    UNWEIGHED_RANGES = "Not compared: this index needs at least as many key ranges as {}."
-    DIVIDED = "The keys of the index contain {}, which the query does not filter by."
-    HOLDS_OTHERS = "The index contains only rows whose {} is {}."
-    LACKS = "The rows of the index do not contain {}."
-    LAGS = "The index is eventually consistent, but this query needs a consistent read."
-    TOO_MANY_RANGES = "This index needs {} key ranges; the maximum is {}."
-
-
-ReasonValue: TypeAlias = str | int | Sequence[str]
-"""A name, a number, or several names."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """A reason code, and the names and numbers that fill the ``{}`` of its sentence, in order."""
-
-    code: ReasonCode
-    named: tuple[ReasonValue, ...] = ()
-
-    def __str__(self) -> str:
-        """Return the sentence."""
-        return self.code.value.format(*(_listed(one, " and ") for one in self.named))
-
-    @property
-    def values(self) -> list[str]:
-        """The names and numbers as texts. Several names are one text, separated by commas."""
-        return [_listed(one, ", ") for one in self.named]
-
-
-def _listed(value: ReasonValue, between: str) -> str:
-    return str(value) if isinstance(value, str | int) else between.join(value)
+    code: Literal["DIVIDED", "HOLDS_OTHERS", "LACKS", "LAGS"]
+    named: tuple[str | Sequence[str], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,28 +306,29 @@ def too_many_segments(partitions: int) -> TooManySegmentsError:
     )
 
 
-def refusal(index: Index, query: Query) -> Reason | None:
-    """Return the reason why an index cannot answer a query; None if it can.
+def refusal(index: Index, query: Query) -> Refusal | None:
+    """Return the first condition that an index does not meet; None if it can answer the query.
 
     An index can answer a query under four conditions:
 
-    - The query filters by all fields in the index's keys.
-    - The index contains all matching rows.
-    - The index projects every other filtered field.
-    - The query does not need consistent reads, or DynamoDB allows them for the index.
+    - The query filters by all fields in the index's keys (otherwise DIVIDED).
+    - The index contains all matching rows (otherwise HOLDS_OTHERS).
+    - The index projects every other filtered field (otherwise LACKS).
+    - The query does not need consistent reads, or DynamoDB allows them for the index (otherwise
+      LAGS).
     """
     asked = query.filters
     unasked = [name for name in index.fields if name not in asked]
     if unasked:
-        return Reason(ReasonCode.DIVIDED, (unasked,))
+        return Refusal("DIVIDED", (unasked,))
     for name, held in index.covers.items():
         if asked.get(name) != held:
-            return Reason(ReasonCode.HOLDS_OTHERS, (name, sorted(held)))
+            return Refusal("HOLDS_OTHERS", (name, sorted(held)))
     missing = asked.keys() - {*index.fields, *index.covers, *index.projects, *index.packs}
     if missing:
-        return Reason(ReasonCode.LACKS, (sorted(missing),))
+        return Refusal("LACKS", (sorted(missing),))
     # Global indexes have no consistent reads:
     # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.ReadConsistency.html
     if query.consistent and not index.consistent:
-        return Reason(ReasonCode.LAGS)
+        return Refusal("LAGS")
     return None

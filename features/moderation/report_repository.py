@@ -25,7 +25,7 @@ from dal.model.submissions import ReviewCause, Submission, pending
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
 from dal.query.plan import PlanBasis, Query
-from dal.query.trace import ExecutionStatistics
+from dal.query.statistics import ExecutionStatistics
 from dal.repositories.reactions import published, same_state
 from dal.table.entity import Row
 from dal.table.errors import InvalidArgumentError

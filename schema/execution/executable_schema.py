@@ -98,7 +98,7 @@ class ExecutableSchema(Schema):
         compiles: bool = True,
         **roots: Any,
     ) -> None:
-        self._explain = explain
+        self.explain = explain
         super().__init__(**roots)
         self.host = host
         self._introspection = introspection
@@ -111,7 +111,7 @@ class ExecutableSchema(Schema):
     def get_fields(self, type_definition: StrawberryObjectDefinition) -> list[StrawberryField]:
         """Return a type's fields. Without ``explain``, omit the explained fields."""
         fields = super().get_fields(type_definition)
-        if self._explain:
+        if self.explain:
             return fields
         return [
             _without_explained(field) if field.arguments else field

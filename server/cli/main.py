@@ -56,7 +56,7 @@ COMMANDS = {
         "marginalia export --output shop-monday",
     ),
     "explain": Command(
-        "server.cli.commands.explain",
+        "features.plans.commands",
         "Read a page of comments, and print the index, key ranges and cost of the read.",
         "marginalia explain B000G6RYNE --rating 4 --rating 5 --language en",
     ),

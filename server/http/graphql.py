@@ -172,12 +172,11 @@ class GraphQLView:
         self.uploads: PhotoFiles | None = services.get(PhotoFiles)
         self._documents = documents or Documents()
         self._authenticator = authenticator
-        self._explain = settings.plans
         self._site = settings.public_url
         self._context = partial(
             Context,
             stores=stores,
-            explain=settings.plans,
+            explain=schema.explain,
             known_products_only=settings.known_products_only,
             buyers_only=settings.buyers_only,
             allow_empty_text=settings.allow_empty_text,
@@ -208,7 +207,7 @@ class GraphQLView:
             raise HTTPException(406, f"The response is {GRAPHQL} or {JSON}: accept one of them.")
         if media_type == HTML:
             address = str(URL(scope=scope).replace(query=""))
-            return graphiql.page(address, explain=self._explain)
+            return graphiql.page(address, explain=self.schema.explain)
         context = await self.context(header(scope, b"authorization"))
         request = await read_request(scope, receive)
         try:

@@ -29,7 +29,7 @@ from dal.dynamodb.errors import (
 )
 from dal.dynamodb.instrumentation import STORE_INSTRUMENTS, Send
 from dal.query.plan import Plan, Segment
-from dal.query.trace import READ_INSTRUMENTS, Result, SegmentStatistics
+from dal.query.statistics import READ_INSTRUMENTS, Result, SegmentStatistics
 from dal.table.errors import DalError, StoreRefusedError
 from schema.execution.executable_schema import ExecutableSchema, OperationResult
 

@@ -44,7 +44,7 @@ from opentelemetry.util.types import AttributeValue
 from dal.dynamodb.account import WRITES, consumed
 from dal.dynamodb.instrumentation import Send
 from dal.query.plan import Plan, Segment
-from dal.query.trace import Result, SegmentStatistics
+from dal.query.statistics import Result, SegmentStatistics
 from schema.execution.compiled.fields import FIELD_INSTRUMENTS
 from server.observability.observation import NameOf, Observation
 

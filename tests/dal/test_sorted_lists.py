@@ -17,11 +17,12 @@ from dal.model import Comment
 from dal.query.errors import NoIndexError
 from dal.query.pagination import Slice
 from dal.query.plan import PlanBasis
-from dal.query.trace import Purpose
+from dal.query.statistics import Purpose
 from dal.repositories.comments import Selection
 from tests import oracle
 from tests.dal.known import KnownProduct
 from tests.dal.paging import PRODUCT, dense, engine_of, read
+from tests.dal.read_pages import ReadPage
 
 BEST = Selection(PRODUCT, order=Order.HIGHEST_RATING)
 MANY = [dense(f"{number:03}", rating=number % 5 + 1) for number in range(300)]
@@ -45,14 +46,12 @@ async def test_a_page_of_one_rating_takes_one_query_at_any_depth(rank: int) -> N
 async def test_a_page_across_two_ratings_reads_from_the_second_only_the_missing_rows() -> None:
     product = KnownProduct(COMMENT, MANY)
     start = oracle.position_in(BEST.order, oracle.selected(MANY, BEST)[49])
-    page = await product.read(BEST.query(), Slice(20, after=start, explain=True))
+    page = await product.read(BEST.query(), Slice(20, after=start, instruments=ReadPage))
     assert ratings(page.nodes) == [5] * 10 + [4] * 10
     reads = [one for one in product.engine.requests if one.index.name == "byRating"]
     assert [request.limit for request in reads] == [20, 10]
-    trace = page.stats.trace
-    assert trace is not None
-    assert [step.purpose for step in trace.steps] == [Purpose.PAGE, Purpose.PAGE]
-    assert trace.full_pages() is not None
+    assert isinstance(page.stats.instruments, ReadPage)
+    assert [purpose for purpose, _ in page.stats.instruments.plans] == [Purpose.PAGE, Purpose.PAGE]
 
 
 @pytest.mark.parametrize("plan_by", [None, PlanBasis.NOTHING])
@@ -89,7 +88,7 @@ async def test_a_comment_whose_rating_changes_during_the_read_is_shown_once(size
 async def test_a_list_without_ratings_has_no_rows(comments: list[Comment]) -> None:
     engine = engine_of(comments)
     nothing = Selection(PRODUCT, frozenset(), order=Order.LOWEST_RATING)
-    page = await read(engine, nothing, Slice(2, next_page=True, explain=True))
+    page = await read(engine, nothing, Slice(2, next_page=True))
     assert (page.nodes, page.page_info.has_next_page, engine.requests) == ([], False, [])
     assert page.stats.index == "byRating"
 

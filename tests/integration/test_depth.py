@@ -8,7 +8,7 @@ from dal.catalogue import Order
 from dal.dynamodb.table import Table
 from dal.model import Comment
 from dal.query.pagination import Slice
-from dal.query.trace import ExecutionStatistics
+from dal.query.statistics import ExecutionStatistics
 from dal.repositories.comments import Selection
 from dal.stores import Stores
 from tests import oracle

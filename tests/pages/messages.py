@@ -10,12 +10,12 @@ from babel.messages import Catalog
 from babel.messages.extract import DEFAULT_KEYWORDS, extract_from_file
 from babel.messages.pofile import read_po, write_po
 
-from dal.query.plan import ReasonCode
-from dal.query.trace import EMPTY_BY_COUNTS, EMPTY_RANGE
+from features.plans.reasons import ReasonCode
+from features.plans.resolvers import EMPTY_BY_COUNTS, EMPTY_RANGE
 from pages.i18n import CATALOGUES, LOCALES, SOURCE
 from tests.engines import ROOT
 
-PLANS, TRACES = "dal/query/plan.py", "dal/query/trace.py"
+PLANS, SKIPS = "features/plans/reasons.py", "features/plans/resolvers.py"
 
 TEMPLATES = ROOT / "pages/templates"
 
@@ -47,7 +47,7 @@ def messages() -> Catalog:
             for _, message, _, context in _of(method, path):
                 found.add(message, locations=[(name, 0)], context=context)
     reasons = [(PLANS, code.value) for code in ReasonCode]
-    for name, message in (*reasons, (TRACES, EMPTY_RANGE), (TRACES, EMPTY_BY_COUNTS)):
+    for name, message in (*reasons, (SKIPS, EMPTY_RANGE), (SKIPS, EMPTY_BY_COUNTS)):
         found.add(message, locations=[(name, 0)])
     return found
 

@@ -17,16 +17,18 @@ from hypothesis import strategies as st
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
 from dal.query.pagination import Page, Slice
-from dal.query.plan import PlanBasis, Reason, ReasonCode
-from dal.query.trace import EMPTY_BY_COUNTS, SegmentStatistics, Trace
+from dal.query.plan import PlanBasis
+from dal.query.statistics import SegmentStatistics
 from dal.repositories.comments import Selection
 from dal.stores import Stores
 from dal.table.ranges import UNBOUNDED, Range
+from features.plans import resolvers as plans
+from features.plans.reasons import Reason, ReasonCode
+from features.plans.resolvers import EMPTY_BY_COUNTS, TRACED
+from features.plans.trace import Trace
 from pages import i18n, plan_panel
 from pages.page_documents import DOCUMENTS
 from pages.plan_panel import _HEADINGS, WIDTH, draw_plan
-from resolvers import plans
-from resolvers.selection import TRACED
 from tests import oracle
 from tests.dal.known import KnownProduct
 from tests.pages.conftest import Parsed, invalid_html, numbered, opened, stored
@@ -38,8 +40,7 @@ NEWEST = oracle.newest_first(ROWS)
 
 def told(page: Any) -> dict[str, Any]:
     """Return a page's plan with the fields that the drawing needs, as the API returns it."""
-    stats, trace = page.stats, page.stats.trace
-    assert isinstance(trace, Trace)
+    stats = page.stats
     full, ideal = plans.full_pages(stats), plans.ideal(stats)
     assert full is not None
     assert ideal is not None
@@ -50,7 +51,7 @@ def told(page: Any) -> dict[str, Any]:
             {
                 "partitionKey": one.partition_key,
                 "itemsRead": one.items_read,
-                "skipReason": one.skip_reason,
+                "skipReason": plans.skip_reason(one),
             }
             for one in stats.segments
         ],
@@ -77,7 +78,9 @@ async def test_each_dot_is_a_row_read_and_each_filled_dot_a_row_shown(
 ) -> None:
     indexes = tuple(replace(one, shards=shards) for one in COMMENT.indexes)
     product = KnownProduct(replace(COMMENT, indexes=indexes), ROWS)
-    cut = Slice(size, backward, reverse=reverse, next_page=True, previous_page=True, explain=True)
+    cut = Slice(
+        size, backward, reverse=reverse, next_page=True, previous_page=True, instruments=Trace
+    )
     pages = []
     # The second page is planned by row locations if ``plan_by`` allows them.
     for basis in (plan_by, plan_by, None):
@@ -85,9 +88,7 @@ async def test_each_dot_is_a_row_read_and_each_filled_dot_a_row_shown(
         same(pages[-1])
     assert pages[0].nodes == pages[1].nodes == pages[2].nodes
     if plan_by is PlanBasis.FULL_PAGES:
-        trace = pages[0].stats.trace
-        assert trace is not None
-        plan = trace.steps[0].plan
+        plan = plans.steps(pages[0].stats)[0].plan
         assert {one.limit for one in plan.segments} == {size + 1}
         assert len(plan.segments) % shards == 0
         assert not plan.residual
@@ -134,17 +135,17 @@ async def test_refills_residual_filters_new_plans_and_skipped_ranges_are_drawn(
 
     surprising = by_number(lambda n: 5 if place(n) < 60 else place(n) % 4 + 1)
     replanned = same(
-        await surprising.read(IN_ENGLISH.query(), Slice(10, reverse=reverse, explain=True))
+        await surprising.read(IN_ENGLISH.query(), Slice(10, reverse=reverse, instruments=Trace))
     )
     assert replanned["counts"]["filtered"] > 10
     assert any(lane["heading"] for lane in replanned["lanes"])
     uneven = by_number(lambda n: 5 if place(n) < 60 else place(n) % 3 + 1)
     both = Selection("42", frozenset({1, 5}))
-    refilled = same(await uneven.read(both.query(), Slice(40, reverse=reverse, explain=True)))
+    refilled = same(await uneven.read(both.query(), Slice(40, reverse=reverse, instruments=Trace)))
     assert {dot["kind"] for dot in refilled["dots"]} >= {"shown", "shown refilled"}
     unspoken = replace(IN_ENGLISH, languages=frozenset({"en", "xx", "yy", "zz"}))
     lone = by_number(lambda n: 1 if n % 20 == 0 else 5)
-    skips = same(await lone.read(unspoken.query(), Slice(10, reverse=reverse, explain=True)))
+    skips = same(await lone.read(unspoken.query(), Slice(10, reverse=reverse, instruments=Trace)))
     assert sum(lane["skipped"] == EMPTY_BY_COUNTS for lane in skips["lanes"]) == 3
 
 
@@ -152,7 +153,7 @@ async def test_each_shard_of_open_orders_is_a_lane(table: Table) -> None:
     placed = [order(f"o{n}", username=f"user{n}", created_at=TIES[n % 3]) for n in range(40)]
     orders = Stores(table).orders
     await orders.put_many(placed)
-    page = await orders.open_page(Slice(20, next_page=True, explain=True))
+    page = await orders.open_page(Slice(20, next_page=True, instruments=Trace))
     assert len(same(page)["lanes"]) == 8
 
 
@@ -275,14 +276,14 @@ async def test_a_page_without_a_plan_has_no_panel_and_a_panel_sends_no_request(
     page = await opened(client, "/products/plain?rating=1")
     assert any(given.get("id") == "plan" for _, given in page.elements)
     assert Parsed((await client.get("/sign-in")).text).account == {}
-    assert all(field in DOCUMENTS["product"] for field in TRACED)
+    assert all(field in DOCUMENTS["product"] for _, field in TRACED.paths)
 
 
 _SEVERAL = ("language", "rating")
 
 
 def _reason_text(reason: Reason) -> str:
-    return plan_panel.reason({"reasonCode": reason.code.name, "reasonValues": reason.values})
+    return plan_panel.reason({"reason": str(reason), "reasonValues": reason.values})
 
 
 @pytest.mark.parametrize("code", ReasonCode)
@@ -311,8 +312,8 @@ def test_the_values_of_a_reason_are_texts_and_several_names_are_one_text() -> No
 def test_the_reason_for_skipping_a_key_range_is_translated(sort_keys: Range) -> None:
     segment = SegmentStatistics("P#1", sort_keys, 20, skipped=True)
     with i18n.speaking("de"):
-        told = plan_panel.skip_reason({"skipReason": segment.skip_reason})
-    assert told not in {None, segment.skip_reason}
+        told = plan_panel.skip_reason({"skipReason": plans.skip_reason(segment)})
+    assert told not in {None, plans.skip_reason(segment)}
     assert plan_panel.skip_reason({"skipReason": None}) is None
 
 

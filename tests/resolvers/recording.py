@@ -7,7 +7,7 @@ from dal.dynamodb.table import Table
 from dal.dynamodb.wire import Service
 from dal.model import Comment
 from dal.query.pagination import Page, PageInfo, Slice
-from dal.query.trace import ExecutionStatistics
+from dal.query.statistics import ExecutionStatistics
 from dal.repositories.comments import CommentRepository, Selection
 from dal.stores import Stores
 from resolvers.context import Context

@@ -8,7 +8,7 @@ from dal.dynamodb.errors import ThrottledError
 from dal.live.log import Log
 from dal.model import Organization
 from dal.query.pagination import Page, PageInfo, Slice
-from dal.query.trace import ExecutionStatistics
+from dal.query.statistics import ExecutionStatistics
 from resolvers.context import Built, Context, NotAvailableError, PrefetchedPages, RequestCache
 from tests.resolvers.recording import STORES
 

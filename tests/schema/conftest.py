@@ -12,8 +12,10 @@ from dal.model.moderation import Moderation
 from dal.stores import Stores
 from resolvers.authorization import is_staff
 from resolvers.context import Context, Viewer
+from resolvers.selection import ObservedPages
 from schema.build import build_schema
 from tests.calls import calls_of
+from tests.dal.read_pages import ReadPages
 
 Answer = dict[str, Any]
 Run = Callable[..., Awaitable[Answer]]
@@ -78,18 +80,23 @@ def explaining() -> Schema:
 
 
 def runner(schema: Schema, stores: Stores) -> Run:
-    """Return a function that executes an operation and returns its ``data`` and ``errors``."""
+    """Return a function that executes an operation and returns its ``data`` and ``errors``.
+
+    The function adds to ``pages`` how each page of a list was read.
+    """
 
     async def run(
         operation: str,
         viewer: Viewer | None = None,
         *,
-        explain: bool = False,
+        pages: ReadPages | None = None,
         **variables: object,
     ) -> Answer:
-        context = Context(viewer, stores, explain, services={Moderation: Moderation()})
-        served = explaining() if explain else schema
-        result = await served.execute(operation, variables, context_value=context)
+        services: dict[type[Any], Any] = {Moderation: Moderation()}
+        if pages is not None:
+            services[ObservedPages] = ObservedPages((("nodes",), ("pageInfo",)), pages.add)
+        context = Context(viewer, stores, services=services)
+        result = await schema.execute(operation, variables, context_value=context)
         errors = [error.formatted for error in result.errors or []]
         return {"data": result.data, "errors": errors}
 

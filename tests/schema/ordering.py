@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from tests.dal.read_pages import ReadPages
 from tests.schema.conftest import ANN, STAFF, Answer, Run
 
 PAGE = """
 nodes { orderId status createdAt lines { productId quantity unitPrice { amount currencyCode } } }
 pageInfo { hasNextPage hasPreviousPage endCursor }
-plan { accessPattern index requests segments { partitionKey range } }
 """
 ORDERS = f"""
 query ($status: [OrderStatus!], $from: DateTime, $before: DateTime, $first: Int, $after: String,
@@ -64,7 +64,9 @@ async def placed(run: Run, **fields: Any) -> dict[str, Any]:
 
 
 async def listed(run: Run, **variables: object) -> dict[str, Any]:
-    answer = await run(ORDERS, ANN, explain=True, **variables)
+    """Return a page of the orders of the user ann, with ``read``: how it was read."""
+    pages = ReadPages()
+    answer = await run(ORDERS, ANN, pages=pages, **variables)
     assert answer["errors"] == []
     page: dict[str, Any] = answer["data"]["user"]["orders"]
-    return page
+    return page | {"read": pages[0].summary}

@@ -15,7 +15,7 @@ from strawberry.execution.is_awaitable import optimized_is_awaitable
 from dal.entities.comment import comment_position
 from dal.model import Comment, Photo
 from dal.query.pagination import Edge, Page, PageInfo, Slice
-from dal.query.trace import ExecutionStatistics
+from dal.query.statistics import ExecutionStatistics
 from dal.repositories.comments import Selection
 from resolvers.context import Context
 from schema.build import build_schema

@@ -12,6 +12,7 @@ from dal.repositories.comments import CommentRepository, Selection
 from resolvers.context import Viewer
 from resolvers.selection import CommentOrder
 from tests import oracle
+from tests.dal.read_pages import ReadPages
 from tests.schema.conftest import ANN, STAFF, Answer, Run
 
 PAGE = """
@@ -269,74 +270,11 @@ async def test_a_missing_object_looked_up_by_id_is_null(run: Run) -> None:
 
 
 async def test_pagination_flags_cost_nothing_unless_selected(run: Run) -> None:
-    asked = "plan { requests itemsRead segments { limit } }"
-    plans = []
+    limits = []
     for flags in ("pageInfo { endCursor }", "pageInfo { hasNextPage }"):
-        connection = f"comments(first: 5) {{ {flags} {asked} }}"
-        answer = await run(
-            f'{{ product(productId: "{PRODUCT}") {{ {connection} }} }}', explain=True
-        )
-        plans.append(answer["data"]["product"]["comments"]["plan"])
-    plain, ahead = plans
-    assert plain == {"requests": 1, "itemsRead": 5, "segments": [{"limit": 5}]}
-    assert ahead == {"requests": 1, "itemsRead": 6, "segments": [{"limit": 6}]}
-
-
-PLAN = """
-query ($product: String!, $rating: [Int!]) {
-  product(productId: $product) {
-    comments(rating: $rating, language: "de", first: 3) {
-      plan {
-        accessPattern index residual requests itemsRead consumedCapacity estimatedCapacity
-        planningRequests segments { partitionKey range limit itemsRead refills skipped }
-      }
-    }
-  }
-}
-"""
-
-
-async def plan_of(run: Run, rating: list[int]) -> dict[str, Any]:
-    answer = await run(PLAN, explain=True, product=PRODUCT, rating=rating)
-    plan: dict[str, Any] = answer["data"]["product"]["comments"]["plan"]
-    return plan
-
-
-async def test_the_plan_has_the_index_and_the_ranges_that_were_read(run: Run) -> None:
-    plan = await plan_of(run, [5])
-    fives = oracle.selected(DATA, Selection(PRODUCT, frozenset({5}), frozenset({"de"})))
-    read = min(3, len(fives))
-    assert plan == {
-        "accessPattern": "AP3a",
-        "index": "byLangAndRating",
-        "residual": [],
-        "requests": 1,
-        "itemsRead": read,
-        "consumedCapacity": 0.5,
-        "estimatedCapacity": None,
-        "planningRequests": 0,
-        "segments": [
-            {
-                "partitionKey": "PRODUCT#4%2F2%23%25é/de/5",
-                "range": "all",
-                "limit": 3,
-                "itemsRead": read,
-                "refills": 0,
-                "skipped": False,
-            }
-        ],
-    }
-
-
-async def test_a_plan_chosen_by_statistics_has_an_estimated_capacity(run: Run) -> None:
-    plan = await plan_of(run, [2, 5])
-    assert plan["accessPattern"] == "AP3a"
-    assert plan["planningRequests"] == 2, "the counts and the size of the rows"
-    assert plan["estimatedCapacity"] >= 0.5
-    assert plan["itemsRead"] == sum(segment["itemsRead"] for segment in plan["segments"])
-    assert all(
-        segment["partitionKey"].startswith("PRODUCT#4%2F2%23%25é/de")
-        for segment in plan["segments"]
-    )
-    again = await plan_of(run, [2, 5])
-    assert again["planningRequests"] == 0
+        pages = ReadPages()
+        connection = f"comments(first: 5) {{ {flags} }}"
+        await run(f'{{ product(productId: "{PRODUCT}") {{ {connection} }} }}', pages=pages)
+        ((_, plan),) = pages[0].plans
+        limits.append(([one.limit for one in plan.segments], pages[0].queries))
+    assert limits == [([5], 1), ([6], 1)]

@@ -24,7 +24,7 @@ from dal.query.optimizer import PageSpan, TableStatistics
 from dal.query.pagination import Slice
 from dal.query.plan import EqualityKey, Query, equality_keys
 from dal.query.row_locations import RangeRead
-from dal.query.trace import ExecutionStatistics
+from dal.query.statistics import ExecutionStatistics
 from dal.repositories.comments import Selection
 from dal.stores import Stores
 from dal.table.entity import Row

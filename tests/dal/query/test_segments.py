@@ -6,7 +6,7 @@ import pytest
 from dal.entities.comment import ALL, COMMENT, comment_position
 from dal.query.executor import PageProgress, SegmentReader
 from dal.query.plan import Plan
-from dal.query.trace import ExecutionStatistics
+from dal.query.statistics import ExecutionStatistics
 from dal.repositories.comments import Selection
 from dal.table.ranges import Range
 from tests.dal.planning import plan

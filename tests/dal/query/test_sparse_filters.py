@@ -19,10 +19,11 @@ from dal.entities.comment import COMMENT
 from dal.model import RATINGS, Comment, Photo
 from dal.query.pagination import Page, Slice
 from dal.query.plan import PlanBasis
-from dal.query.trace import Purpose
+from dal.query.statistics import Purpose
 from dal.repositories.comments import Selection
 from tests import oracle
 from tests.dal.known import KnownProduct
+from tests.dal.read_pages import ReadPage
 
 FURTHER = 4
 """Maximum Queries of a page in addition to one for each segment of its plans. If a further read
@@ -74,10 +75,10 @@ def planned(page: Page[Comment], further: int = 0) -> int:
 
     A list with an order has a plan for each stage. Plans for the rest of a page are not included.
     """
-    trace = page.stats.trace
-    assert trace is not None
-    plans = [step for step in trace.steps if step.purpose is not Purpose.REST]
-    return sum(step.segments for step in plans) + further * len({step.purpose for step in plans})
+    assert isinstance(page.stats.instruments, ReadPage)
+    plans = [one for one in page.stats.instruments.plans if one[0] is not Purpose.REST]
+    segments = sum(len(plan.segments) for _, plan in plans)
+    return segments + further * len({purpose for purpose, _ in plans})
 
 
 patterns = st.tuples(*[st.sampled_from(sorted(PATTERNS))] * 3)
@@ -142,7 +143,7 @@ async def test_a_page_is_right_and_takes_few_queries_after_any_earlier_reads(
     start = None
     if from_row is not None:
         start = oracle.position_in(selection.order, rows[from_row % len(rows)])
-    cut = Slice(size, backward, explain=True, plan_by=plan_by)
+    cut = Slice(size, backward, instruments=ReadPage, plan_by=plan_by)
     cut = replace(cut, before=start) if backward else replace(cut, after=start)
     cut = replace(cut, next_page=both or not backward, previous_page=both or backward)
     product.engine.requests.clear()
@@ -165,6 +166,6 @@ async def test_after_a_view_of_the_whole_list_an_index_without_rows_takes_one_qu
     product = KnownProduct(COMMENT, rows)
     await product.read(ALL.query(), Slice(20, next_page=True))
     selection = replace(filtered, order=order)
-    page = await product.read(selection.query(), Slice(size, next_page=True, explain=True))
+    page = await product.read(selection.query(), Slice(size, next_page=True, instruments=ReadPage))
     assert page.nodes == []
     assert page.stats.requests == planned(page)

@@ -142,4 +142,4 @@ def test_secrets_are_not_shown() -> None:
     [([], False), (["--demo"], True), (["--explain"], True), (["--demo", "--no-explain"], False)],
 )
 def test_only_the_demo_shows_plans_by_default(arguments: list[str], plans: bool) -> None:
-    assert settings_of(arguments).plans is plans
+    assert settings_of(arguments).explain is plans

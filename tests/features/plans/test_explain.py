@@ -7,6 +7,7 @@ import pytest
 from dal.dynamodb.table import Table
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
+from features.plans.trace import Trace
 from tests import oracle
 from tests.server.serving import AWS, called
 
@@ -35,9 +36,9 @@ async def test_the_rejected_indexes_are_printed_as_a_table(
     said = called(*asked, *store, COLUMNS="200", **AWS)
     assert (said.returncode, said.stderr) == (0, "")
     selection = Selection("42", frozenset({4, 5}), frozenset({"en"}))
-    page = await comments.page(selection, Slice(20, explain=True))
-    assert page.stats.trace is not None
-    chosen, *others = page.stats.trace.alternatives
+    page = await comments.page(selection, Slice(20, instruments=Trace))
+    assert isinstance(page.stats.instruments, Trace)
+    chosen, *others = page.stats.instruments.alternatives
     for one in (chosen, *others):
         assert any(one.index in line and one.reason in line for line in said.stdout.splitlines())
     assert f"{chosen.index} (chosen)" in said.stdout

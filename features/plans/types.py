@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import strawberry
 
-from dal.query import trace
-from dal.query.plan import MAX_SEGMENTS, ReasonCode
-from resolvers import plans
+from dal.query.plan import MAX_SEGMENTS
+from dal.query.statistics import Purpose
+from features.plans import alternatives as compared
+from features.plans import resolvers as plans
+from features.plans import trace
+from features.plans.reasons import ReasonCode
 from schema.costs import listed
 from schema.execution.cost import MAX_ANSWER_VALUES
 from schema.execution.facts import ROWS_READ, facts
@@ -28,19 +31,16 @@ show_enum(
     },
 )
 show_enum(
-    trace.Purpose,
+    Purpose,
     "Purpose of a step.",
     {
-        trace.Purpose.PAGE: "Read the page.",
-        trace.Purpose.REST: "Read the rest of the page by a new plan, because the first plan's "
+        Purpose.PAGE: "Read the page.",
+        Purpose.REST: "Read the rest of the page by a new plan, because the first plan's "
         "estimate was wrong.",
-        trace.Purpose.FLAGS: "Compute the pagination flags.",
+        Purpose.FLAGS: "Compute the pagination flags.",
     },
     name="PlanPurpose",
 )
-REASONS = {code.name: code.value for code in ReasonCode}
-"""The sentence of each reason code, by the code's name. The HTML pages translate the sentences."""
-
 show_enum(
     ReasonCode,
     "Why the optimizer chose or rejected an index.",
@@ -51,7 +51,7 @@ show_enum(
 
 @strawberry.type(description="A segment: one contiguous key range of one partition.")
 class SegmentReading:
-    """The GraphQL type of ``dal.query.trace.SegmentStatistics``."""
+    """The GraphQL type of ``dal.query.statistics.SegmentStatistics``."""
 
     partition_key: str = strawberry.field(description="Partition key in the index.")
     range: str = strawberry.field(
@@ -66,7 +66,8 @@ class SegmentReading:
     )
     skipped: bool = strawberry.field(description="Whether the segment was not read.")
     skip_reason: str | None = strawberry.field(
-        description="Why the server did not read the segment; null if the server read it."
+        resolver=plans.skip_reason,
+        description="Why the server did not read the segment; null if the server read it.",
     )
 
 
@@ -74,7 +75,7 @@ class SegmentReading:
     description="A row that the server read for a page. The page may or may not show the row."
 )
 class RowReading:
-    """The GraphQL type of ``dal.query.trace.RowRead``."""
+    """The GraphQL type of ``features.plans.trace.RowRead``."""
 
     position: str = strawberry.field(
         description="Position of the row in the list: the end of its sort key, usually time and id."
@@ -91,9 +92,9 @@ class RowReading:
 
 @strawberry.type(description="One executed step of a page's plan.")
 class PlanStep:
-    """The GraphQL type of ``dal.query.trace.Step``."""
+    """The GraphQL type of ``features.plans.trace.Step``."""
 
-    purpose: trace.Purpose = strawberry.field(description="Purpose of the step.")
+    purpose: Purpose = strawberry.field(description="Purpose of the step.")
     index: str = strawberry.field(description="Index that the step read, or `table`.")
     segments: int = strawberry.field(
         description="Number of segments of this step. `QueryPlan.segments` has the segments of "
@@ -103,7 +104,7 @@ class PlanStep:
 
 @strawberry.type(description="A key range that the server would read with an alternative plan.")
 class KeyRange:
-    """The GraphQL type of ``dal.query.trace.KeyRange``."""
+    """The GraphQL type of ``features.plans.alternatives.KeyRange``."""
 
     partition_key: str = strawberry.field(description="Partition key in the index.")
     range: str = strawberry.field(description="Range of sort keys.")
@@ -116,14 +117,14 @@ class KeyRange:
 
 @strawberry.type(description="An index that the optimizer considered for a page.")
 class PlanAlternative:
-    """The GraphQL type of ``dal.query.trace.Alternative``."""
+    """The GraphQL type of ``features.plans.alternatives.Alternative``."""
 
     index: str = strawberry.field(description="Index name, or `table`.")
     residual: list[str] = strawberry.field(
         description="Filters that the index does not cover. The server applies these filters to "
         "the rows that it reads."
     )
-    segments: list[trace.KeyRange] = strawberry.field(
+    segments: list[compared.KeyRange] = strawberry.field(
         graphql_type=list[KeyRange],
         description="Key ranges to read; empty if the index cannot answer the query.",
         metadata=facts(reads=listed(5, MAX_SEGMENTS)),
@@ -153,7 +154,7 @@ class PlanAlternative:
 
 @strawberry.type(description="Cost of reading the same page in another way, for comparison.")
 class ReadFigures:
-    """The GraphQL type of ``dal.query.trace.ReadFigures``."""
+    """The GraphQL type of ``features.plans.trace.ReadFigures``."""
 
     requests: int = strawberry.field(description="Number of DynamoDB requests.")
     items_read: float = strawberry.field(description="Number of rows that DynamoDB would return.")
@@ -162,7 +163,7 @@ class ReadFigures:
 
 @strawberry.type(description="How the server read a page.")
 class QueryPlan:
-    """The GraphQL type of ``dal.query.trace.ExecutionStatistics``."""
+    """The GraphQL type of ``dal.query.statistics.ExecutionStatistics``."""
 
     access_pattern: str = strawberry.field(
         description="Name of the access pattern in docs/access-patterns.md."
@@ -215,7 +216,7 @@ class QueryPlan:
         "occurs twice.",
         metadata=facts(sized=ROWS_READ),
     )
-    alternatives: list[trace.Alternative] = strawberry.field(
+    alternatives: list[compared.Alternative] = strawberry.field(
         resolver=plans.alternatives,
         graphql_type=list[PlanAlternative],
         description="Indexes that the optimizer considered. The chosen index is first, then the "

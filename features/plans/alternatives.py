@@ -1,12 +1,14 @@
 """Alternatives: the indexes of an entity, and why the optimizer chose or rejected each for a page.
 
-Only a page that is requested with ``explain`` has alternatives. The optimizer does not keep the
+Only a page whose plan the request selects has alternatives. The optimizer does not keep the
 costs that it compared, so this module calculates the cost of each index again, with the optimizer's
 functions. It sends no request.
 """
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from dal.query.optimizer import PageSpan, PathEstimate, TableStatistics, cheapest_estimate
 from dal.query.plan import (
@@ -14,14 +16,72 @@ from dal.query.plan import (
     AccessPath,
     Plan,
     Query,
-    Reason,
-    ReasonCode,
-    ReasonValue,
     refusal,
 )
-from dal.query.trace import Alternative, FullPages, KeyRange
 from dal.table.index import Index
 from dal.table.ranges import Range
+from features.plans.reasons import Reason, ReasonCode, ReasonValue
+
+
+class KeyRange(NamedTuple):
+    """One segment of an alternative; ``expected_rows`` is None without statistics."""
+
+    partition_key: str
+    range: str
+    limit: int
+    expected_rows: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """An index, and the reason why the optimizer chose or rejected it.
+
+    The numbers of rows and RCU are None without statistics, and for an index that cannot answer the
+    query.
+    """
+
+    index: str
+    residual: Sequence[str]
+    segments: Sequence[KeyRange]
+    expected_rows: float | None
+    """The expected number of rows that the first Queries of all segments return."""
+    estimated_capacity: float | None
+    cost: float | None
+    """The cost that the optimizer compares, in RCU: the capacity, plus a weight for each Query and
+    each row. Also None if no row is expected to pass the residual filter."""
+    chosen: bool
+    why: Reason
+
+    @property
+    def reason(self) -> str:
+        """The reason as a sentence."""
+        return str(self.why)
+
+    @property
+    def reason_code(self) -> ReasonCode:
+        """The reason's code."""
+        return self.why.code
+
+    @property
+    def reason_values(self) -> list[str]:
+        """The names and numbers of the reason's sentence."""
+        return self.why.values
+
+
+@dataclass(frozen=True, slots=True)
+class FullPages:
+    """A plan that reads a full page from every partition, for comparison with the page's plan.
+
+    Of all indexes that can answer the query, the plan uses the index with the fewest fields in the
+    residual filter.
+    """
+
+    index: str
+    limit: int
+    rows: Sequence[float]
+    """The expected number of rows that the plan reads from each partition."""
+    row_bytes: float | None
+    """The mean size of a row; None without statistics."""
 
 
 def alternatives(
@@ -70,9 +130,10 @@ def full_pages(path: AccessPath, page: PageSpan, statistics: TableStatistics | N
 
 def exclusion(index: Index, query: Query) -> Reason:
     """Return the reason why ``access_paths`` returns no path for ``index``."""
-    return refusal(index, query) or Reason(
-        ReasonCode.TOO_MANY_RANGES, (AccessPath(index, query).size, MAX_SEGMENTS)
-    )
+    refused = refusal(index, query)
+    if refused is not None:
+        return Reason(ReasonCode[refused.code], refused.named)
+    return Reason(ReasonCode.TOO_MANY_RANGES, (AccessPath(index, query).size, MAX_SEGMENTS))
 
 
 def _by_rule(

@@ -12,8 +12,9 @@ from dal.catalogue import Order
 from dal.entities.comment import COMMENT, comment_position
 from dal.model import Comment
 from dal.query.pagination import Page, Slice
-from dal.query.trace import Purpose, RowOutcome, Trace
+from dal.query.statistics import Purpose
 from dal.repositories.comments import Selection
+from features.plans.trace import RowOutcome, Trace
 from tests import oracle
 from tests.dal.known import KnownProduct
 from tests.dal.paging import cuts, engine_of, placed, read, row_lists, selections
@@ -23,8 +24,8 @@ SHOWN, FILTERED, AROUND = RowOutcome.SHOWN, RowOutcome.FILTERED, RowOutcome.AROU
 
 
 def traced(page: Page[Comment]) -> Trace:
-    assert page.stats.trace is not None
-    return page.stats.trace
+    assert isinstance(page.stats.instruments, Trace)
+    return page.stats.instruments
 
 
 def agrees(page: Page[Comment]) -> None:
@@ -60,7 +61,7 @@ async def test_a_page_without_statistics_has_the_same_rows_and_a_trace_of_all_ro
 ) -> None:
     cut = placed(cut, selection)
     plain, engine = await read(engine_of(rows), selection, cut), engine_of(rows, most_rows=2)
-    page = await read(engine, selection, replace(cut, explain=True))
+    page = await read(engine, selection, replace(cut, instruments=Trace))
     assert page.nodes == plain.nodes
     agrees(page)
 
@@ -78,10 +79,12 @@ async def test_the_trace_of_a_page_with_statistics_has_all_its_rows(
     """The second page is planned by row locations. The trace sends no additional request."""
     selection = replace(selection, order=order)
     product, unexplained = (KnownProduct(COMMENT, ROWS[::2]) for _ in range(2))
-    cut = Slice(size, backward, reverse=reverse, next_page=True, previous_page=True, explain=True)
+    cut = Slice(
+        size, backward, reverse=reverse, next_page=True, previous_page=True, instruments=Trace
+    )
     page = await product.read(selection.query(), cut)
     agrees(page)
-    plain = await unexplained.read(selection.query(), replace(cut, explain=False))
+    plain = await unexplained.read(selection.query(), replace(cut, instruments=None))
     assert plain.nodes == page.nodes
     assert product.engine.requests == unexplained.engine.requests
     agrees(await product.read(selection.query(), cut))
@@ -101,7 +104,7 @@ async def test_the_trace_has_the_dropped_rows_and_the_plan_of_the_rest() -> None
     """Most comments pass the filter, but the newest do not. The statistics do not show this."""
     product = ordered(lambda n: 5 if n < 60 else n % 4 + 1)
     several = Selection("42", frozenset({1, 2, 3, 4}), frozenset({"en"}))
-    page = await product.read(several.query(), Slice(10, explain=True))
+    page = await product.read(several.query(), Slice(10, instruments=Trace))
     agrees(page)
     trace = traced(page)
     assert [(step.purpose, step.index) for step in trace.steps] == [
@@ -116,7 +119,7 @@ async def test_the_trace_has_the_dropped_rows_and_the_plan_of_the_rest() -> None
 async def test_the_trace_has_the_rows_of_refills_and_of_flags() -> None:
     product = ordered(lambda n: 5 if n < 60 else n % 3 + 1)
     several = Selection("42", frozenset({1, 5}), frozenset({"en"}))
-    cut = Slice(40, next_page=True, explain=True)
+    cut = Slice(40, next_page=True, instruments=Trace)
     page = await product.read(replace(several, languages=None).query(), cut)
     agrees(page)
     refilled = [row for row in traced(page).rows() if row.refill]
@@ -130,7 +133,7 @@ async def test_a_row_in_two_segments_is_shown_once_and_read_twice() -> None:
     new = COMMENT.encode(moved._replace(rating=5))
     engine = engine_of([first, second])
     engine.put(old, new | {"PK": {"S": "another"}})
-    page = await read(engine, Selection("42", frozenset({1, 5})), Slice(20, explain=True))
+    page = await read(engine, Selection("42", frozenset({1, 5})), Slice(20, instruments=Trace))
     rows = [row for row in traced(page).rows() if row.position == comment_position(moved)]
     assert sorted(row.outcome for row in rows) == [AROUND, SHOWN]
 
@@ -145,18 +148,19 @@ async def test_a_page_that_is_not_explained_keeps_no_trace(
         return lambda *_, **__: calls.update([name])
 
     for name in ("alternatives", "full_pages"):
-        monkeypatch.setattr(f"dal.query.executor.{name}", counted(name))
+        monkeypatch.setattr(f"features.plans.trace.{name}", counted(name))
     for name in ("Step", "TracedQuery"):
-        monkeypatch.setattr(f"dal.query.trace.{name}", counted(name))
+        monkeypatch.setattr(f"features.plans.trace.{name}", counted(name))
     product = KnownProduct(COMMENT, ROWS)
     page = await product.read(selection.query(), Slice(20))
-    assert (page.stats.trace, calls) == (None, Counter())
-    await product.read(selection.query(), Slice(20, explain=True))
+    assert (page.stats.instruments, calls) == (None, Counter())
+    await product.read(selection.query(), Slice(20, instruments=Trace))
     assert calls["alternatives"] == calls["full_pages"] == calls["Step"] == 1
 
 
 async def test_the_cost_of_full_pages_is_measured_if_the_page_read_full_pages() -> None:
-    page = await read(engine_of(ROWS), Selection("42", frozenset({1, 5})), Slice(20, explain=True))
+    several = Selection("42", frozenset({1, 5}))
+    page = await read(engine_of(ROWS), several, Slice(20, instruments=Trace))
     full = traced(page).full_pages()
     assert full == (page.stats.requests, page.stats.items_read, page.stats.consumed_capacity)
 
@@ -164,7 +168,7 @@ async def test_the_cost_of_full_pages_is_measured_if_the_page_read_full_pages() 
 async def test_otherwise_the_cost_of_full_pages_is_estimated_from_the_counts() -> None:
     product = KnownProduct(COMMENT, ROWS)
     several = Selection("42", frozenset({1, 2, 3}), frozenset({"en", "de"}))
-    page = await product.read(several.query(), Slice(20, explain=True))
+    page = await product.read(several.query(), Slice(20, instruments=Trace))
     full = traced(page).full_pages()
     assert full is not None
     held = [

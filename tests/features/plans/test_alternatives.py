@@ -3,28 +3,24 @@
 import pytest
 
 from dal.entities.comment import BY_LANGUAGE_AND_RATING, COMMENT
-from dal.entities.order import OPEN_ORDERS, ORDER_BY_ID, ORDERS_BY_DATE, ORDERS_BY_STATUS
-from dal.model import OrderStatus
-from dal.query.alternatives import exclusion
 from dal.query.errors import TooManySegmentsError
 from dal.query.pagination import Slice
-from dal.query.plan import Query, Reason, ReasonCode, refusal
-from dal.query.trace import Alternative
 from dal.repositories.comments import Selection
-from dal.table.index import Index
+from features.plans.alternatives import Alternative, exclusion
+from features.plans.reasons import ReasonCode
+from features.plans.trace import Trace
 from tests import oracle
 from tests.dal.known import KnownProduct
 from tests.dal.paging import engine_of, read
 
 ROWS = oracle.make_comments("42", 240, seed=3)
-HOLDS_PLACED = Reason(ReasonCode.HOLDS_OTHERS, ("status", [OrderStatus.PLACED]))
 SEVERAL = Selection("42", frozenset({1, 2, 4, 5}), frozenset(oracle.LANGUAGES))
 
 
 async def weighed(selection: Selection, product: KnownProduct) -> dict[str, Alternative]:
-    page = await product.read(selection.query(), Slice(20, explain=True))
-    assert page.stats.trace is not None
-    return {one.index: one for one in page.stats.trace.alternatives}
+    page = await product.read(selection.query(), Slice(20, instruments=Trace))
+    assert isinstance(page.stats.instruments, Trace)
+    return {one.index: one for one in page.stats.instruments.alternatives}
 
 
 async def test_the_cheapest_of_all_possible_indexes_is_chosen() -> None:
@@ -50,9 +46,9 @@ async def test_the_cheapest_of_all_possible_indexes_is_chosen() -> None:
 async def test_the_chosen_alternative_has_the_figures_of_the_plan() -> None:
     product = KnownProduct(COMMENT, ROWS)
     for code in (ReasonCode.LEAST_BY_COUNTS, ReasonCode.LEAST_BY_LOCATIONS):
-        page = await product.read(SEVERAL.query(), Slice(20, explain=True))
-        assert page.stats.trace is not None
-        chosen = page.stats.trace.alternatives[0]
+        page = await product.read(SEVERAL.query(), Slice(20, instruments=Trace))
+        assert isinstance(page.stats.instruments, Trace)
+        chosen = page.stats.instruments.alternatives[0]
         assert chosen.reason_code is code
         assert chosen.index == page.stats.index
         assert chosen.estimated_capacity == page.stats.estimated_capacity
@@ -70,9 +66,9 @@ async def test_the_reason_for_rejecting_an_index_of_equal_cost_is_that_it_is_not
 
 
 async def test_without_statistics_the_reason_is_that_the_index_covers_the_most_filters() -> None:
-    page = await read(engine_of(ROWS), SEVERAL, Slice(20, explain=True))
-    assert page.stats.trace is not None
-    first, *others = page.stats.trace.alternatives
+    page = await read(engine_of(ROWS), SEVERAL, Slice(20, instruments=Trace))
+    assert isinstance(page.stats.instruments, Trace)
+    first, *others = page.stats.instruments.alternatives
     assert (first.index, first.cost) == ("byLangAndRating", None)
     assert first.reason_code is ReasonCode.NOTHING_KNOWN
     assert {(one.reason_code, *one.reason_values) for one in others} == {
@@ -86,9 +82,9 @@ async def test_without_statistics_the_reason_is_that_the_index_covers_the_most_f
 
 async def test_without_statistics_an_index_that_covers_as_many_filters_has_another_reason() -> None:
     tied = Selection("42", languages=frozenset({"en", "de"}), verified_only=True, has_photos=True)
-    page = await read(engine_of(ROWS), tied, Slice(20, explain=True))
-    assert page.stats.trace is not None
-    found = {one.index: one for one in page.stats.trace.alternatives}
+    page = await read(engine_of(ROWS), tied, Slice(20, instruments=Trace))
+    assert isinstance(page.stats.instruments, Trace)
+    found = {one.index: one for one in page.stats.instruments.alternatives}
     (chosen,) = [name for name, one in found.items() if one.chosen]
     for name in {"byLang", "byVerified", "withPhotos"} - {chosen}:
         assert found[name].reason_code is ReasonCode.UNWEIGHED_RANGES
@@ -127,21 +123,3 @@ async def test_each_index_has_the_reason_why_it_was_rejected(
         assert (reason.code, reason.values) == (code, values)
     else:
         assert (found[index].reason_code, found[index].reason_values) == (code, values)
-
-
-@pytest.mark.parametrize(
-    ("index", "filters", "reason"),
-    [
-        (ORDERS_BY_DATE, {"user": "ann"}, None),
-        (ORDERS_BY_DATE, {"user": "ann", "order": "7"}, Reason(ReasonCode.LACKS, (["order"],))),
-        (ORDERS_BY_STATUS, {"user": "ann"}, Reason(ReasonCode.DIVIDED, (["status"],))),
-        (ORDER_BY_ID, {"order": "7"}, Reason(ReasonCode.LAGS)),
-        (OPEN_ORDERS, {"status": "SHIPPED"}, HOLDS_PLACED),
-        (OPEN_ORDERS, {}, HOLDS_PLACED),
-    ],
-)
-def test_an_index_without_consistent_reads_is_rejected_for_a_consistent_query(
-    index: Index, filters: dict[str, str], reason: Reason | None
-) -> None:
-    wanted = {name: frozenset({value}) for name, value in filters.items()}
-    assert refusal(index, Query("any", wanted, consistent=True)) == reason

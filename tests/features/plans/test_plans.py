@@ -9,10 +9,10 @@ from strawberry import Schema
 
 from dal.dynamodb.table import Table
 from dal.query.pagination import Slice
-from dal.query.plan import ReasonCode
 from dal.repositories.comments import CommentRepository, Selection
 from dal.stores import Stores
-from resolvers.selection import TRACED
+from features.plans.reasons import ReasonCode
+from features.plans.resolvers import TRACED
 from schema.execution.cost import MAX_ANSWER_VALUES
 from tests import oracle
 from tests.schema.conftest import STAFF, Run, explaining
@@ -85,7 +85,7 @@ def adds_up(page: dict[str, Any]) -> Counter[str]:
 @pytest.mark.usefixtures("stored")
 async def test_the_rows_and_figures_of_a_plan_agree(run: Run, filters: dict[str, Any]) -> None:
     for _ in range(2):  # the second page is planned by row locations
-        answer = await run(COMMENTS, explain=True, **filters)
+        answer = await run(COMMENTS, **filters)
         assert not answer["errors"]
         adds_up(answer["data"]["product"]["comments"])
 
@@ -95,7 +95,7 @@ async def test_the_capacity_of_full_pages_equals_that_of_reading_them(
     run: Run, table: Table
 ) -> None:
     """Without statistics of the product, a process reads a full page from each partition."""
-    answer = await run(COMMENTS, explain=True, rating=[1, 5], language=["en", "de"])
+    answer = await run(COMMENTS, rating=[1, 5], language=["en", "de"])
     told = answer["data"]["product"]["comments"]["plan"]["fullPages"]
     took = 0.0
     for rating in (1, 5):
@@ -131,7 +131,7 @@ query ($rating: [Int!], $language: [String!], $orderBy: CommentOrder, $planBy: P
 async def test_every_plan_returns_the_same_page(run: Run, filters: dict[str, Any]) -> None:
     pages = {}
     for basis in BASES[::-1]:
-        answer = await run(PLANNED, explain=True, planBy=basis, **filters)
+        answer = await run(PLANNED, planBy=basis, **filters)
         assert not answer["errors"]
         pages[basis] = answer["data"]["product"]["comments"]
         adds_up(pages[basis])
@@ -151,14 +151,13 @@ async def test_every_plan_returns_the_same_page(run: Run, filters: dict[str, Any
         "ROW_LOCATIONS": ReasonCode.LEAST_BY_LOCATIONS,
         "COUNTS": ReasonCode.LEAST_BY_COUNTS,
     }
-    usual = await run(PLANNED, explain=True, **filters)
+    usual = await run(PLANNED, **filters)
     assert usual["data"]["product"]["comments"]["nodes"] == listed[0]
     for part in ("segments", "rows", "consumedCapacity"):
         assert usual["data"]["product"]["comments"]["plan"][part] == plans["ROW_LOCATIONS"][part]
 
 
 EXPLAIN_TYPES = {
-    "AnalyticsSource",
     "KeyRange",
     "PlanAlternative",
     "PlanBasis",
@@ -175,14 +174,13 @@ EXPLAIN_TYPES = {
 
 def test_only_a_server_with_explain_has_plans_in_its_schema(schema: Schema) -> None:
     types, explained = schema._schema.type_map, explaining()._schema.type_map
-    assert explained.keys() - types.keys() == EXPLAIN_TYPES
+    assert explained.keys() - types.keys() >= EXPLAIN_TYPES
     document = """query ($by: PlanBasis) { product(productId: "42") {
-        comments(planBy: $by) { plan { index } } trend(interval: DAY) { source { store } } } }"""
+        comments(planBy: $by) { plan { index } } } }"""
     assert [error.message for error in validate(schema._schema, parse(document))] == [
         "Unknown type 'PlanBasis'.",
         "Unknown argument 'planBy' on field 'Product.comments'.",
         "Cannot query field 'plan' on type 'CommentConnection'.",
-        "Cannot query field 'source' on type 'Trend'.",
     ]
     assert validate(explaining()._schema, parse(document)) == []
 
@@ -193,7 +191,6 @@ async def test_the_plan_of_open_orders_has_a_segment_for_each_shard(run: Run, ta
     answer = await run(
         f"{{ openOrders(first: 5) {{ nodes {{ orderId }} plan {{ {TRACE} }} }} }}",
         STAFF,
-        explain=True,
     )
     assert not answer["errors"]
     adds_up(answer["data"]["openOrders"])
@@ -208,11 +205,11 @@ async def test_a_plan_without_traced_fields_needs_no_trace(
     def weighed(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("dal.query.executor.alternatives", weighed)
+    monkeypatch.setattr("features.plans.trace.alternatives", weighed)
     asked = '{ product(productId: "42") { comments(rating: [1, 5]) { plan { %s } } } }'
-    answer = await run(asked % "index segments { limit itemsRead }", explain=True)
+    answer = await run(asked % "index segments { limit itemsRead }")
     assert not answer["errors"]
-    answer = await run(asked % "alternatives { index }", explain=True)
+    answer = await run(asked % "alternatives { index }")
     assert answer["errors"]
 
 
@@ -224,7 +221,7 @@ def test_each_field_that_needs_a_trace_is_in_the_schema_and_has_a_cost() -> None
         "fullPages": "fullPages { requests }",
         "ideal": "ideal { requests }",
     }
-    assert tuple(fields) == TRACED
+    assert TRACED.paths == tuple(("plan", name) for name in fields)
     asked = '{ product(productId: "1") { comments { plan { %s } } } }'
     values = {name: cost_of(asked % field)[1] - 3 for name, field in fields.items()}
     assert values == {
@@ -236,3 +233,62 @@ def test_each_field_that_needs_a_trace_is_in_the_schema_and_has_a_cost() -> None
     }
     many = " ".join(f"c{n}: comments {{ plan {{ rows {{ outcome }} }} }}" for n in range(150))
     assert cost_of(f'{{ product(productId: "1") {{ {many} }} }}')[1] > MAX_ANSWER_VALUES
+
+
+FIGURES = """
+query ($rating: [Int!]) {
+  product(productId: "42") {
+    comments(rating: $rating, language: "de", first: 3) {
+      plan {
+        accessPattern index residual requests itemsRead consumedCapacity estimatedCapacity
+        planningRequests segments { partitionKey range limit itemsRead refills skipped }
+      }
+    }
+  }
+}
+"""
+
+
+async def plan_of(run: Run, rating: list[int]) -> dict[str, Any]:
+    answer = await run(FIGURES, rating=rating)
+    plan: dict[str, Any] = answer["data"]["product"]["comments"]["plan"]
+    return plan
+
+
+@pytest.mark.usefixtures("stored")
+async def test_the_plan_has_the_index_and_the_ranges_that_were_read(run: Run) -> None:
+    plan = await plan_of(run, [5])
+    fives = oracle.selected(DATA, Selection("42", frozenset({5}), frozenset({"de"})))
+    read = min(3, len(fives))
+    assert plan == {
+        "accessPattern": "AP3a",
+        "index": "byLangAndRating",
+        "residual": [],
+        "requests": 1,
+        "itemsRead": read,
+        "consumedCapacity": 0.5,
+        "estimatedCapacity": None,
+        "planningRequests": 0,
+        "segments": [
+            {
+                "partitionKey": "PRODUCT#42/de/5",
+                "range": "all",
+                "limit": 3,
+                "itemsRead": read,
+                "refills": 0,
+                "skipped": False,
+            }
+        ],
+    }
+
+
+@pytest.mark.usefixtures("stored")
+async def test_a_plan_chosen_by_statistics_has_an_estimated_capacity(run: Run) -> None:
+    plan = await plan_of(run, [2, 5])
+    assert plan["accessPattern"] == "AP3a"
+    assert plan["planningRequests"] == 2, "the counts and the size of the rows"
+    assert plan["estimatedCapacity"] >= 0.5
+    assert plan["itemsRead"] == sum(segment["itemsRead"] for segment in plan["segments"])
+    assert all(segment["partitionKey"].startswith("PRODUCT#42/de") for segment in plan["segments"])
+    again = await plan_of(run, [2, 5])
+    assert again["planningRequests"] == 0

@@ -8,7 +8,25 @@ from math import isnan
 
 import strawberry
 
-from dal.query.trace import Alternative, ExecutionStatistics, ReadFigures, RowRead, Step, Trace
+from dal.query.statistics import ExecutionStatistics, SegmentStatistics
+from features.plans.alternatives import Alternative
+from features.plans.trace import ReadFigures, RowRead, Step, Trace
+from resolvers.selection import ObservedPages
+
+_NAMES = ("steps", "rows", "alternatives", "fullPages", "ideal")
+TRACED = ObservedPages(tuple(("plan", name) for name in _NAMES), Trace)
+"""The pages that have a trace: those of which a request selects such a field of the plan."""
+
+EMPTY_RANGE = "The key range is empty."
+EMPTY_BY_COUNTS = "No rows, according to the counts."
+"""The reason for skipping a segment that the counts show to be empty."""
+
+
+def skip_reason(root: strawberry.Parent[SegmentStatistics]) -> str | None:
+    """Return why a segment was not read; None if it was read."""
+    if not root.skipped:
+        return None
+    return EMPTY_RANGE if root.sort_keys.empty else EMPTY_BY_COUNTS
 
 
 def consumed_capacity(root: strawberry.Parent[ExecutionStatistics]) -> float | None:
@@ -50,4 +68,4 @@ def ideal(root: strawberry.Parent[ExecutionStatistics]) -> ReadFigures | None:
 
 
 def _trace(stats: ExecutionStatistics) -> Trace:
-    return stats.trace or Trace()
+    return stats.instruments if isinstance(stats.instruments, Trace) else Trace()

@@ -11,13 +11,13 @@ from rich.table import Table as Grid
 from dal.kinds.field_parsers import instant
 from dal.model import Comment, rules
 from dal.query.pagination import Page
-from dal.query.trace import ExecutionStatistics, Trace
+from dal.query.statistics import ExecutionStatistics
 from dal.repositories.comments import Selection
-from dal.stores import Stores
+from features.plans.trace import Trace
 from resolvers.selection import DEFAULT_SIZE, MAX_ROWS, CommentOrder, plain_slice
 from server.cli.console import console
 from server.cli.options import STORE, takes
-from server.local_engine.storage import open_table
+from server.local_engine.storage import open_store
 from server.settings import Settings
 
 
@@ -73,16 +73,16 @@ async def explain(
     cut = replace(
         plain_slice(first, after, last, before, kind=order_by.kind),
         reverse=order_by is CommentOrder.OLDEST,
-        explain=True,
+        instruments=Trace,
     )
-    async with open_table(settings, share=True) as table:
-        page = await Stores(table).comments.page(selection, cut)
+    async with open_store(settings, share=True) as store:
+        page = await store.stores.comments.page(selection, cut)
     out = console()
     out.print(_grid(page.stats))
     out.print(_summary(page))
-    if page.stats.trace is not None:
-        out.print(_alternatives(page.stats.trace))
-        out.print(_compared(page.stats.trace))
+    if isinstance(page.stats.instruments, Trace):
+        out.print(_alternatives(page.stats.instruments))
+        out.print(_compared(page.stats.instruments))
     if page.edges:
         out.print(f"Next page: --after {page.edges[-1].cursor}")
 
