@@ -124,13 +124,6 @@ def may_write(permission: Permission) -> None:
         raise ForbiddenError("Your data is being erased. You cannot write until the erasure ends.")
 
 
-def may_vote(permission: Permission) -> None:
-    """Raise ForbiddenError if the viewer is blocked, or while the viewer's data is being erased."""
-    may_write(permission)
-    if permission.blocked:
-        raise ForbiddenError("A moderator has blocked you. You cannot vote.")
-
-
 def may_set_status(viewer: Viewer, status: OrderStatus) -> None:
     """Raise ForbiddenError unless ``viewer`` is staff or the order's new status is CANCELLED."""
     if not is_staff(viewer) and status is not OrderStatus.CANCELLED:

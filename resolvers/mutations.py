@@ -123,7 +123,7 @@ def reported(
 
     While the viewer's data is being erased, the mutation raises ForbiddenError, because an erasure
     proves that no item names the user. With ``reads_standing``, the mutation itself calls
-    ``may_write`` or ``may_vote``, because it reads the viewer's standing together with other items.
+    ``may_write``, because it reads the viewer's standing together with other items.
     """
 
     def decorated(mutation: Mutation[Arguments, Payload]) -> Mutation[Arguments, Payload]:

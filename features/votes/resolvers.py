@@ -7,8 +7,9 @@ import strawberry
 from strawberry.dataloader import DataLoader
 
 from dal.model import Comment, Product
+from dal.model.standings import Permission
 from features.votes.model import Highlights
-from resolvers.authorization import may_vote, require_viewer
+from resolvers.authorization import ForbiddenError, may_write, require_viewer
 from resolvers.context import Context
 from resolvers.mutations import UserError, checked, reported
 from resolvers.node_ids import own_id_of
@@ -70,10 +71,17 @@ async def unmark_helpful(info: Info, input: Input[UnmarkHelpfulInput]) -> VotePa
     return await _set_vote(info, input, helpful=False)
 
 
+def _may_vote(permission: Permission) -> None:
+    """Raise ForbiddenError if the viewer is blocked, or while the viewer's data is being erased."""
+    may_write(permission)
+    if permission.blocked:
+        raise ForbiddenError("A moderator has blocked you. You cannot vote.")
+
+
 async def _set_vote(info: Info, given: MarkHelpfulInput, *, helpful: bool) -> VotePayload:
     viewer, comment_id = require_viewer(info.context), checked(given, _WHICH)["id"]
     votes = info.context.stores.votes
-    comment = await votes.mark(comment_id, viewer.user_id, may_vote, helpful=helpful)
+    comment = await votes.mark(comment_id, viewer.user_id, _may_vote, helpful=helpful)
     info.context.part(ViewerVotes).changed[comment_id] = helpful
     return VotePayload(comment)
 

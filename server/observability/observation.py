@@ -55,7 +55,6 @@ _PATTERNS = {
     "ORDER": "A3",
     "ORG": "T1",
     "TICKET": "T3",
-    "DOCUMENTS": "documents",
     "MARKER": "health",
     "COUNTING": "maintenance",
     "RECOUNT": "maintenance",
