@@ -26,13 +26,12 @@ from dal.repositories.one_per_person import named, others_of
 from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
 from dal.table.items import Item, key_of
-from dal.writes.comments import version
 from dal.writes.overwrite import Outcome
 from schema.build import build_schema
 from tests.dal.writes.test_stream_mode_writes import in_stream_mode
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, FaultyClient, Operation, anybody, client_error, let_pass
-from tests.moderating import edit_for, held_for
+from tests.moderating import held_for, publish, reject
 from tests.recount import comments_of
 from tests.schema.conftest import ANN, runner
 from tests.strategies import comment
@@ -259,14 +258,11 @@ async def test_a_person_can_add_a_comment_again_after_deleting_it(
 async def test_a_rejected_comment_counts_as_the_persons_comment(table: Table) -> None:
     stores = await switched(table)
     await stores.comments.add(FIRST)
-    await stores.moderation.reject("1", version(FIRST), "mo", "no")
+    await reject(stores, "1")
     with pytest.raises(AlreadyCommentedError) as refused:
         await stores.comments.add(SECOND)
     assert isinstance(refused.value.there, Submission)
-    await stores.comments.update("1", {"text": "better"}, anybody, edit_for(None))
-    held = await stores.moderation.get("1")
-    assert held is not None
-    await stores.moderation.approve("1", version(held), "mo")
+    await publish(stores, "1")
     assert await names(table) == {("ann", "42"): "1"}
     await stores.comments.delete("1", anybody)
     await stores.comments.add(SECOND)
@@ -288,7 +284,7 @@ async def test_the_error_names_the_existing_comment(table: Table) -> None:
         "existingId": node_id,
     }
     (there,) = await comments_of(stores.comments, "42")
-    await stores.moderation.reject(there.comment_id, version(there), "mo", "no")
+    await reject(stores, there.comment_id)
     (error,) = (await run(add, ANN, input=new))["data"]["addComment"]["userErrors"]
     assert error["existingId"] == to_base64("Submission", there.comment_id)
 

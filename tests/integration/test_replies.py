@@ -22,7 +22,6 @@ from dal.model.submissions import ReviewCause
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores
-from dal.writes.comments import version
 from resolvers.context import Viewer
 from schema.build import build_schema
 from tests.calls import calls_of
@@ -30,7 +29,7 @@ from tests.dal.live.listening import waiting
 from tests.dal.repositories.test_observer import Recorder
 from tests.edges import edge_of
 from tests.fakes import anybody
-from tests.moderating import edit_for, held_for
+from tests.moderating import edit_for, held_for, publish, reject, submission_of
 from tests.schema.conftest import ANN, MERCHANT, MODERATOR, STAFF, Run, looks_missing, runner
 from tests.strategies import FEW, comment
 from tests.verifying import verify
@@ -138,7 +137,7 @@ async def submission(stores: Stores) -> str:
 
 async def rejected_one(stores: Stores) -> str:
     await stores.comments.add(ONE)
-    await stores.moderation.reject("one", version(ONE), "mo", "No.")
+    await reject(stores, "one")
     return NODE_ID
 
 
@@ -179,7 +178,7 @@ async def test_only_merchants_may_reply(run: Run, stores: Stores, viewer: Viewer
 
 
 async def test_a_reply_is_kept_by_edits_reviews_and_loads(
-    run: Run, schema: Schema, stores: Stores
+    run: Run, table: Table, stores: Stores
 ) -> None:
     await stores.comments.add(ONE)
     await reply(run, "Thank you.")
@@ -187,15 +186,11 @@ async def test_a_reply_is_kept_by_edits_reviews_and_loads(
     assert shown is not None
     await stores.comments.put_many([ONE._replace(text="loaded")])
     await stores.comments.update("one", {"text": "edited"}, anybody, edit_for(ReviewCause.WORDS))
-    held = await stores.moderation.get("one")
+    held = await submission_of(table, "one")
     assert held is not None
     assert held.reply == shown.reply
-    answer = await run("{ viewer { submissions { nodes { text reply { text } } } } }", ANN)
-    assert answer["data"]["viewer"]["submissions"]["nodes"] == [
-        {"text": "edited", "reply": {"text": "Thank you."}}
-    ]
-    held = await stores.moderation.reject("one", version(held), "mo", "No.")
-    await stores.moderation.approve("one", version(held), "mo")
+    await reject(stores, "one")
+    await publish(stores, "one")
     back = await stores.comments.get("one")
     assert back is not None
     assert (back.text, back.reply) == ("edited", shown.reply)
@@ -299,11 +294,9 @@ async def interleaved(table: Table, comment_id: str, order: list[int]) -> list[b
 
 
 async def hide_and_show(stores: Stores, comment_id: str) -> None:
-    """Reject a comment, then approve it."""
-    one = await stores.comments.get(comment_id)
-    assert one is not None
-    held = await stores.moderation.reject(comment_id, version(one), "mo", "No.")
-    await stores.moderation.approve(comment_id, version(held), "mo")
+    """Reject a comment, then publish it."""
+    await reject(stores, comment_id)
+    await publish(stores, comment_id)
 
 
 WORKS: list[Work] = [
@@ -321,7 +314,7 @@ async def test_concurrent_edits_and_replies_are_both_stored(table: Table, order:
     comment_id = f"one-{next(NUMBERS)}"
     await Stores(table).comments.add(comment(comment_id))
     _, _, replied, decided = await interleaved(table, comment_id, order)
-    held = await Stores(table).moderation.get(comment_id)
+    held = await submission_of(table, comment_id)
     shown = await Stores(table).comments.get(comment_id)
     one = held or shown
     assert one is not None

@@ -19,13 +19,11 @@ from dal.query.cursors import decode_cursor
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
 from dal.stores import Stores
-from dal.writes.comments import version
-from features.moderation.repository import SubmissionSelection
 from tests import oracle
 from tests.edges import edge_of
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import anybody
-from tests.moderating import edit_for
+from tests.moderating import edit_for, reject
 from tests.strategies import FEW
 
 WORDS, PENDING = ReviewCause.WORDS, {"state": CommentState.PENDING}
@@ -188,6 +186,7 @@ async def test_rows_that_exist_during_the_whole_walk_are_returned_once_and_in_or
         for one in selection.product_ids:
             await oracle.walk(store, Selection(one), 20, backward=False)
     live = {comment.comment_id: comment for comment in before}
+    hidden = list(held)
     always, number = set(live), itertools.count()
     shown: list[Comment] = []
     pending = list(happenings)
@@ -203,7 +202,8 @@ async def test_rows_that_exist_during_the_whole_walk_are_returned_once_and_in_or
         if not (info.has_previous_page if backward else info.has_next_page):
             break
         for kind, place in pending.pop(0) if pending else []:
-            await _happen(stores, live, always, kind, place, f"{product}/new{next(number)}")
+            new_id = f"{product}/new{next(number)}"
+            await _happen(stores, live, hidden, always, kind, place, new_id)
     if reverse:
         shown.reverse()
     positions = [oracle.position_in(order, comment) for comment in shown]
@@ -215,13 +215,14 @@ async def test_rows_that_exist_during_the_whole_walk_are_returned_once_and_in_or
 async def _happen(
     stores: Stores,
     live: dict[str, Comment],
+    hidden: list[Comment],
     always: set[str],
     kind: str,
     place: int,
     new_id: str,
 ) -> None:
     """Change, hide or publish a comment."""
-    store, moderation = stores.comments, stores.moderation
+    store = stores.comments
     chosen = oracle.newest_first(live.values())[place % len(live)]
     always.discard(chosen.comment_id) if kind not in {"insert", "approve"} else None
     hides = {"delete", "edit for review", "reject"}
@@ -229,17 +230,18 @@ async def _happen(
         if kind == "delete":
             await store.delete(chosen.comment_id, anybody)
         elif kind == "reject":
-            await moderation.reject(chosen.comment_id, version(chosen), "mo", "No.")
+            await reject(stores, chosen.comment_id)
         else:
             changes = {"text": "Spam", "rating": place % 5 + 1}
             await store.update(chosen.comment_id, changes, anybody, edit_for(WORDS))
+        hidden += [] if kind == "delete" else [chosen]
         del live[chosen.comment_id]
     elif kind == "approve":
-        whose = SubmissionSelection(chosen.username)
-        for held in (await moderation.page(whose, Slice(100))).nodes:
-            if held.product_id == chosen.product_id:
-                edge = await moderation.approve(held.comment_id, version(held), "mo")
-                live[held.comment_id] = edge.node
+        for one in [*hidden]:
+            if (one.username, one.product_id) == (chosen.username, chosen.product_id):
+                edge = edge_of(await store.update(one.comment_id, {}, anybody, edit_for(None)))
+                live[one.comment_id] = edge.node
+                hidden.remove(one)
     elif kind == "rate":
         edge = edge_of(await store.update(chosen.comment_id, {"rating": place % 5 + 1}, anybody))
         live[chosen.comment_id] = edge.node

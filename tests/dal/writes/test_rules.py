@@ -1,41 +1,51 @@
-"""Rules beside writes: the order of their actions, their errors, and their notes."""
+"""Rules of writes: the order of their actions, their errors, and their calls."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import pytest
 
-from dal.counts.mode import Maintenance, MaintenanceStore, OnePerPerson
+from dal.counts.mode import Maintenance, MaintenanceStore
 from dal.dynamodb.errors import ConditionFailedError, InvalidRequestError
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT, comment_key
-from dal.entities.commented import commented_key
-from dal.model.submissions import ReviewCause, Submission
 from dal.stores import Stores
 from dal.table.errors import DalError
-from dal.table.items import Action, Item
+from dal.table.items import Action, Item, primary_key
 from dal.writes.changes import CommentChange
-from dal.writes.comments import CommentWriter, Stored, version
+from dal.writes.comments import CommentWriter, Stored
 from dal.writes.rules import WriteRule, WriteRules, explained
-from features.moderation.entity import case_key
-from features.moderation.model import ReportReason
-from tests.fakes import Answer, FaultyClient, Operation, anybody, client_error, let_pass, refuse
-from tests.moderating import edit_for
+from tests.fakes import Answer, FaultyClient, anybody, client_error, let_pass, refuse
 from tests.strategies import comment
 
 ONE = comment("one", username="ann")
-STATE = Maintenance(one_per_person=OnePerPerson.ON)
 REFUSED = refuse(client_error("ValidationException"))
 
 
-async def reported(table: Table) -> Stores:
-    """Return the stores of a table with a reported comment, and one comment per person."""
-    store = MaintenanceStore(table)
-    await store.announce(await store.read(), one_per_person=OnePerPerson.ON)
-    stores = Stores(table)
-    await stores.comments.add(ONE)
-    await stores.reports.report("one", "bob", ReportReason.SPAM, "", 9)
-    return stores
+def key(name: str) -> Item:
+    return primary_key(f"RULE#{name}", "1")
+
+
+class Adding(WriteRule):
+    """Adds actions to each change, and returns its own error for each failure."""
+
+    class Error(DalError):
+        pass
+
+    def __init__(self, number: int, *, follows_new: bool = True) -> None:
+        self.number = number
+        self.follows_new = follows_new  # type: ignore[misc]
+
+    def actions(self, change: CommentChange, state: Maintenance) -> Sequence[Action]:
+        return [{"Delete": {"Key": key(f"{self.number} {n}")}} for n in range(self.number)]
+
+    async def failed(self, change: CommentChange, error: ConditionFailedError) -> DalError:
+        return self.Error(self.number, error.failed, error.items)
+
+
+def writer(client: FaultyClient, name: str, *rules: WriteRule) -> CommentWriter:
+    table = Table(client, name)
+    return CommentWriter(table, MaintenanceStore(table), rules)
 
 
 def sent(client: FaultyClient) -> list[Action]:
@@ -59,55 +69,36 @@ def key_of(action: Action) -> Item:
 async def test_rules_add_their_actions_after_the_callers_and_before_the_counters(
     table: Table, *, beside: bool
 ) -> None:
-    await reported(table)
-    check: Action = {"ConditionCheck": {"Key": case_key("other"), "ConditionExpression": "a = b"}}
+    await Stores(table).comments.add(ONE)
+    check: Action = {"ConditionCheck": {"Key": key("caller"), "ConditionExpression": "a = b"}}
 
     def step(item: Item, _: Stored) -> CommentChange:
         return CommentChange(item, None, [check] if beside else [])
 
     found = []
-    for rules in (True, False):
-        reads = [let_pass] * (2 if rules and not beside else 1)
-        client = FaultyClient(table.service, *reads, REFUSED)
-        watched = Table(client, table.name)
-        bare = CommentWriter(watched, MaintenanceStore(watched), [])
+    for rules in ([Adding(2), Adding(1)], []):
+        client = FaultyClient(table.service, let_pass, REFUSED)
         with pytest.raises(InvalidRequestError):
-            await (Stores(watched).comments if rules else bare).rewrite("one", step)
+            await writer(client, table.name, *rules).rewrite("one", step)
         found.append(sent(client))
     on, off = found
-    middle = [case_key("other" if beside else "one"), commented_key(ONE)]
-    assert [key_of(one) for one in on[:3]] == [comment_key("one"), *middle]
     own = 2 if beside else 1
-    assert on[:own] + on[3:] == off
+    assert [key_of(one) for one in on[own : own + 3]] == [key("2 0"), key("2 1"), key("1 0")]
+    assert on[:own] + on[own + 3 :] == off
     assert len(off) > own, "the counters are last"
 
 
 async def test_a_new_comment_has_the_actions_of_rules_that_follow_new_comments(
     table: Table,
 ) -> None:
-    stores = await reported(table)
-    new = comment("two", username="cy")
     client = FaultyClient(table.service, REFUSED)
+    rules = Adding(2, follows_new=False), Adding(1)
     with pytest.raises(InvalidRequestError):
-        await Stores(Table(client, table.name)).comments.add(new)
-    assert [key_of(one) for one in sent(client)[:2]] == [comment_key("two"), commented_key(new)]
-    assert await stores.comments.get("two") is None
-
-
-class Adding(WriteRule):
-    """Adds actions to each change, and returns its own error for each failure."""
-
-    class Error(DalError):
-        pass
-
-    def __init__(self, number: int) -> None:
-        self._number = number
-
-    def actions(self, change: CommentChange, state: Maintenance) -> Sequence[Action]:
-        return [{"Delete": {"Key": case_key(f"{n}")}} for n in range(self._number)]
-
-    async def failed(self, change: CommentChange, error: ConditionFailedError) -> DalError:
-        return self.Error(self._number, error.failed, error.items)
+        await writer(client, table.name, *rules).add(ONE)
+    keys = [key_of(one) for one in sent(client)]
+    assert keys[:2] == [comment_key("one"), key("1 0")]
+    assert key("2 0") not in keys
+    assert await Stores(table).comments.get("one") is None
 
 
 @pytest.mark.parametrize(
@@ -125,9 +116,9 @@ async def test_the_caller_and_then_the_first_rule_with_a_failed_action_get_the_e
 ) -> None:
     """The actions are those of the comment, of the caller, two of a rule, and one of the next."""
     held = COMMENT.encode(ONE)
-    change = CommentChange(held, held, [{"Delete": {"Key": case_key("beside")}}])
+    change = CommentChange(held, held, [{"Delete": {"Key": key("beside")}}])
     rules = WriteRules([WriteRule(), Adding(2), Adding(1)])
-    assert len(change.write(STATE, rules.actions).actions) == 5
+    assert len(change.write(Maintenance(), rules.actions).actions) == 5
     error = ConditionFailedError([*failed], {number: {"n": number} for number in failed})
     found = await explained(change, error)
     if expected is None:
@@ -137,39 +128,29 @@ async def test_the_caller_and_then_the_first_rule_with_a_failed_action_get_the_e
         assert found.args == expected
 
 
-async def test_a_note_of_an_earlier_attempt_is_not_used(table: Table) -> None:
-    """The first attempt hides the comment's case. The second finds the comment hidden already."""
-    stores = await reported(table)
+class Upgrading(Adding):
+    """Adds its actions while the table is being upgraded."""
 
-    async def rejected_meanwhile(real: Operation, arguments: Answer) -> Answer:
-        await stores.moderation.reject("one", version(ONE), "mo", "No.")
-        return await real(**arguments)
-
-    client = FaultyClient(table.service, let_pass, let_pass, rejected_meanwhile)
-    edited = Stores(Table(client, table.name)).comments
-    one = await edited.update("one", {"text": "new"}, anybody, edit_for(ReviewCause.WORDS))
-    assert isinstance(one, Submission)
-    assert one.cause is ReviewCause.EDIT
-    assert [operation for operation, _ in client.calls].count("batch_get_item") == 1
+    def actions(self, change: CommentChange, state: Maintenance) -> Sequence[Action]:
+        return super().actions(change, state) if state.upgrading else []
 
 
 async def test_actions_are_built_again_for_another_state_of_the_table(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The limit of one comment per person is switched on between the locks and the write."""
+    """An upgrade of the table begins between the locks and the write."""
     client = FaultyClient(table.service)
-    stores = Stores(Table(client, table.name))
-    await stores.comments.add(comment("first"))
-    latest = stores.maintenance.latest
-    assert latest is not None
+    watched = Table(client, table.name)
+    maintenance = MaintenanceStore(watched)
+    latest = await maintenance.current()
 
-    async def switched() -> Maintenance:
-        return replace(latest, one_per_person=OnePerPerson.ON)
+    async def changed() -> Maintenance:
+        return replace(latest, upgrading=True)
 
-    monkeypatch.setattr(stores.maintenance, "current", switched)
-    await stores.comments.add(ONE)
-    assert key_of(sent(client)[1]) == commented_key(ONE)
-    assert stores.maintenance.latest is latest
+    monkeypatch.setattr(maintenance, "current", changed)
+    await CommentWriter(watched, maintenance, [Upgrading(1)]).add(ONE)
+    assert key_of(sent(client)[1]) == key("1 0")
+    assert maintenance.latest is latest
 
 
 class Following(WriteRule):

@@ -35,6 +35,7 @@ from tests.dal.repositories.test_author_index import COMMENTS, NAMES, TEN, of
 from tests.dal.repositories.test_observer import Recorder
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import anybody
+from tests.features.moderation.edits import edit_by_author
 from tests.features.moderation.writes import MODERATION
 from tests.features.votes.writes import VOTES
 from tests.moderating import edit_for, held_for
@@ -330,7 +331,7 @@ async def test_after_a_rejection_the_author_can_submit_the_comment_again(client:
     assert await stores.moderation.reject(which, seen, "mo", "Off topic.") == rejected
     assert (rejected.state, rejected.reason) == (SubmissionState.REJECTED, "Off topic.")
     assert (await stores.moderation.queue(Slice(9))).nodes == []
-    again = await stores.comments.update(which, {"text": "new"}, anybody, edit_for(None))
+    again = await stores.comments.update(which, {"text": "new"}, anybody, edit_by_author())
     assert isinstance(again, Submission)
     assert (again.state, again.cause, again.reason) == (
         SubmissionState.PENDING,
