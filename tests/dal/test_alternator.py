@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from math import isnan
 
 import pytest
-from starlette.types import ASGIApp
 
 from dal.counts.mode import MaintenanceMode, MaintenanceStore
 from dal.dynamodb import admin
@@ -19,12 +18,7 @@ from dal.maintenance.tables import create_table, upgrade
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores
-from pages.addresses import comment_path
 from schema.build import build_schema
-from server.app import create_app
-from server.auth.authenticator import Authenticator
-from server.services import services_of
-from server.settings import Settings
 from tests import oracle
 from tests.dal.repositories.test_comments import (  # noqa: F401 - run here, too
     store,
@@ -37,7 +31,6 @@ from tests.dal.repositories.test_comments import (  # noqa: F401 - run here, too
     test_two_concurrent_deletions_delete_once,
 )
 from tests.engines.alternator import EXPIRY, LACKING, alternator, lacking
-from tests.pages.conftest import SECRET, client_of
 from tests.proxy import Proxy, spoilt
 from tests.schema.conftest import runner
 from tests.writers import at_once, ignore
@@ -103,26 +96,13 @@ async def test_unknown_capacity_is_nan(each_table: Table) -> None:
 _COUNTS = """{ product(productId: "42") { statistics { total } comments { totalCount } } }"""
 
 
-async def test_statistics_are_null_and_pages_leave_them_out(each_table: Table) -> None:
+async def test_statistics_are_null(each_table: Table) -> None:
     stores = Stores(each_table)
     await stores.comments.put_many(ROWS)
     answer = await runner(build_schema(), stores)(_COUNTS)
     assert not answer["errors"]
     product = answer["data"]["product"]
     assert (product["statistics"], product["comments"]["totalCount"]) == (None, None)
-    async with client_of(_app(each_table)) as client:
-        page = (await client.get("/products/42?language=xx")).text
-        comment = (await client.get(comment_path(ROWS[0].comment_id))).text
-    assert "average rating is not available yet" in page
-    assert 'class="count"' not in page
-    assert "<small>0" not in page
-    assert "noindex" not in page
-    assert ">All comments on this product<" in comment
-
-
-def _app(table: Table) -> ASGIApp:
-    authenticator = Authenticator(secret=lambda: SECRET)
-    return create_app(Settings(), services_of(Settings(), table, authenticator))
 
 
 async def test_an_operation_that_needs_transactions_is_refused_before_it_changes_anything(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import pytest
 from graphql import build_schema as parsed
@@ -17,6 +18,7 @@ from features.moderation.publication import ModeratedPublication
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
 from tests.fakes import anybody
+from tests.feature_lists import added
 from tests.items import all_items
 from tests.organizations import ticket
 from tests.proxy import LateNetwork, refuse, through_proxy
@@ -94,7 +96,6 @@ def decided(verdict: str) -> tuple[str, str]:
 
 
 ROWS = [
-    *pair(("markHelpful", THE_ONE), ("unmarkHelpful", THE_ONE)),
     *pair(("blockUser", 'username: "eve", reason: "Spam"'), ("unblockUser", 'username: "eve"')),
     *pair(("rejectComment", f'{SEEN}, reason: "No."'), ("approveComment", SEEN)),
     *pair(decided("REJECT"), decided("APPROVE")),
@@ -121,6 +122,7 @@ ROWS = [
         undone=[("setOrderStatus", 'id: "$id", status: CANCELLED')],
     ),
     Write("setOrderStatus", f'id: "{to_base64("Order", "o1")}", status: SHIPPED'),
+    *chain.from_iterable(pair(*one) for one in chain.from_iterable(added("OPPOSITES"))),
 ]
 RETURNS = {
     "addComment": "comment { id } submission { id }",
@@ -132,7 +134,7 @@ SCHEMA = build_schema()
 CREATE = {"addComment", "addOrganizationUser", "placeOrder"}
 """Mutations that create an object. If no attempt got a response, the client that sends such a
 mutation again may create two objects, or create an object that it has removed."""
-NO_WRITES = {"createPhotoUploads"}
+NO_WRITES = {*chain.from_iterable(added("NO_WRITES"))}
 """Mutations that write nothing to the table."""
 
 
@@ -246,22 +248,6 @@ async def test_a_delayed_load_does_not_restore_a_deleted_comment(
         await comments.put_many([OWN])
         proxy.pass_all()
         await comments.delete("own", anybody)
-        before = await stored(table)
-        assert await network.deliver() > 0
-        assert await stored(table) == before
-
-
-async def test_a_delayed_fold_changes_nothing(table: Table) -> None:
-    await filled(table, MaintenanceMode.TRANSACTIONAL)
-    network = LateNetwork()
-    async with through_proxy(table) as (beyond, proxy):
-        stores = Stores(beyond)
-        await stores.votes.mark("one", "eve")
-        proxy.choose = network.choose
-        await stores.folds.finish()
-        proxy.pass_all()
-        await stores.votes.mark("one", "eve", helpful=False)
-        await stores.folds.finish()
         before = await stored(table)
         assert await network.deliver() > 0
         assert await stored(table) == before

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import uuid
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -23,6 +24,7 @@ from tests import oracle
 from tests.edges import edge_of
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import anybody
+from tests.feature_lists import merged
 from tests.moderating import edit_for, reject
 from tests.strategies import FEW
 
@@ -106,6 +108,22 @@ async def test_walks_over_every_selection_equal_the_oracles(
     assert seen > len(data)
 
 
+async def _rate(stores: Stores, of: Comment, number: int) -> Comment:
+    changes = {"rating": number % 5 + 1}
+    return edge_of(await stores.comments.update(of.comment_id, changes, anybody)).node
+
+
+async def _load_votes(stores: Stores, of: Comment, number: int) -> Comment:
+    voted = of._replace(votes_before=number % 4)
+    await stores.comments.put_many([LoadedComment(voted, {"votes_before": number % 4})])
+    return voted
+
+
+Change = Callable[[Stores, Comment, int], Awaitable[Comment]]
+_CHANGES: Mapping[str, Change] = {"rate": _rate, "load votes": _load_votes}
+CHANGES = merged(_CHANGES, "CHANGES")
+"""Changes of a comment, which use a number, and return the changed comment."""
+
 dates = st.none() | st.integers(-1, 24).map(lambda hour: oracle.START + timedelta(hours=hour))
 """Many of these dates are the time of one comment, and some the time of two."""
 
@@ -113,8 +131,7 @@ dates = st.none() | st.integers(-1, 24).map(lambda hour: oracle.START + timedelt
 @st.composite
 def changes(draw: st.DrawFn) -> list[list[tuple[str, int]]]:
     """Draw the changes before each page: comments that are added, hidden or changed."""
-    kinds = ["insert", "delete", "rate", "vote", "load votes"]
-    kinds += ["edit for review", "reject", "approve"]
+    kinds = ["insert", "delete", "edit for review", "reject", "approve", *CHANGES]
     change = st.tuples(st.sampled_from(kinds), st.integers(0, 10**6))
     return draw(st.lists(st.lists(change, max_size=3), min_size=1, max_size=6))
 
@@ -242,28 +259,12 @@ async def _happen(
                 edge = edge_of(await store.update(one.comment_id, {}, anybody, edit_for(None)))
                 live[one.comment_id] = edge.node
                 hidden.remove(one)
-    elif kind == "rate":
-        edge = edge_of(await store.update(chosen.comment_id, {"rating": place % 5 + 1}, anybody))
-        live[chosen.comment_id] = edge.node
-    elif kind in {"vote", "load votes"}:
-        live[chosen.comment_id] = await _vote(stores, chosen, place % 4, loads=kind != "vote")
+    elif kind in CHANGES:
+        live[chosen.comment_id] = await CHANGES[kind](stores, chosen, place)
     elif kind == "insert":
         new = chosen._replace(comment_id=new_id, rating=place % 5 + 1)
         await store.add(new)
         live[new.comment_id] = new
-
-
-async def _vote(stores: Stores, of: Comment, votes: int, *, loads: bool) -> Comment:
-    """Vote for a comment and withdraw a vote, or load a number of votes."""
-    if loads:
-        voted = of._replace(votes_before=votes)
-        await stores.comments.put_many([LoadedComment(voted, {"votes_before": votes})])
-        return voted
-    for person in range(votes + 1):
-        await stores.votes.mark(of.comment_id, f"person {person}")
-    await stores.votes.mark(of.comment_id, "person 0", helpful=False)
-    await stores.folds.finish()
-    return of._replace(votes=max(votes, of.votes))
 
 
 @pytest.mark.parametrize("depth_first", [False, True])

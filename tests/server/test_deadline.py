@@ -115,14 +115,6 @@ async def test_a_request_ends_with_its_deadline_however_many_calls_it_makes(
     assert errors or fault is not hang
 
 
-async def test_an_html_page_ends_with_the_deadline_too(
-    client: httpx.AsyncClient, proxy: Proxy
-) -> None:
-    proxy.choose = always(hang)
-    shown = await client.get("/products/42", headers={"Accept": "text/html"})
-    assert (shown.status_code, "Traceback" in shown.text) == (503, False)
-
-
 async def leave(client: httpx.AsyncClient, work: Work, proxy: Proxy, operation: str) -> None:
     """Begin a request, and disconnect when the server has sent an operation to the store."""
     task = asyncio.ensure_future(work(client))

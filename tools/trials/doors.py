@@ -35,12 +35,14 @@ PROJECT = (
     "tests/docs",
     "tests/examples",
     "tests/federation",
+    "tests/integration/test_recipe.py",
+    "tests/schema/test_breaking_changes.py",
     "tests/test_doors.py",
     "tests/test_dockerfile.py",
     "tests/test_makefile.py",
     "tests/test_wheel.py",
 )
-"""Tests of the files around the code: they know all features, or the folders that are shipped."""
+"""Tests of the files around the code. They know all features, and some need the Git repository."""
 
 PAGE = """
 import asyncio, sys

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -11,6 +12,7 @@ from features.analytics.clickhouse_store import REPLACED
 from features.analytics.duckdb_store import _converting_errors
 from features.analytics.errors import NOT_FILLED, AnalyticsFailedError
 from features.analytics.questions import Interval, Span
+from tests.server.serving import called
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -68,3 +70,33 @@ def test_a_refusal_has_a_sentence(
     with pytest.raises(kind) as caught:
         refusal()
     assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        (
+            "analytics movers",
+            (
+                "marginalia: There is no analytics data in /tmp/data: run `marginalia analytics "
+                "refresh`, or name the server's data directory with --data-dir."
+            ),
+        ),
+        (
+            "analytics trend 42 --analytics-url nowhere",
+            (
+                "marginalia: --analytics-url is not a URL such as http://user:password@127.0.0.1:8123."
+            ),
+        ),
+        (
+            "analytics trend 42 --from 2020-01-01 --to 2020-01-01 --endpoint-url http://127.0.0.1:9",
+            "marginalia: `from` must be earlier than `to`.",
+        ),
+    ],
+)
+def test_a_command_is_refused(
+    command: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    last = called(*command.split()).stderr.splitlines()[-1]
+    assert last.replace(str(tmp_path), "/tmp") == sentence

@@ -8,3 +8,6 @@ SETTINGS = {
     "upload_url": ("https://photos.example", "https://photos.example"),
 }
 """Settings with the text of the environment variable and the value."""
+
+NO_WRITES = tuple(MUTATIONS)
+"""Mutations that write nothing to the table."""

@@ -2,6 +2,7 @@
 
 from strawberry.relay.utils import to_base64
 
+from dal.model import Comment
 from dal.stores import Stores
 from features.votes.model import Vote
 from resolvers.context import Viewer
@@ -14,6 +15,10 @@ INPUTS = dict.fromkeys(MUTATIONS, "")
 
 OF_COMMENTS = tuple(MUTATIONS)
 """These mutations accept the id of a ``Comment`` only."""
+
+THE_ONE = f'id: "{to_base64("Comment", "one")}"'
+OPPOSITES = ((("markHelpful", THE_ONE), ("unmarkHelpful", THE_ONE)),)
+"""Pairs of opposite mutations with their inputs."""
 
 HIDDEN_WRITES = {
     "vote": 'markHelpful(input: {id: "$ID"}) { userErrors { code } }',
@@ -52,3 +57,16 @@ async def react(stores: Stores, comment_id: str) -> None:
 async def fill_for_costs(stores: Stores) -> None:
     """Store what random and rare operations read."""
     await stores.votes.put_many([Vote("voted", "42", f"u{number}") for number in range(60)])
+
+
+async def _vote(stores: Stores, of: Comment, number: int) -> Comment:
+    """Vote for a comment, and withdraw a vote. Return the changed comment."""
+    for person in range(number % 4 + 1):
+        await stores.votes.mark(of.comment_id, f"person {person}")
+    await stores.votes.mark(of.comment_id, "person 0", helpful=False)
+    await stores.folds.finish()
+    return of._replace(votes=max(number % 4, of.votes))
+
+
+CHANGES = {"vote": _vote}
+"""Changes of a comment between two pages."""

@@ -56,21 +56,6 @@ REFUSED: list[tuple[str, str]] = [
             "with --data-dir, or set MARGINALIA_JWT_SECRET to the server's secret."
         ),
     ),
-    (
-        "analytics movers",
-        (
-            "marginalia: There is no analytics data in /tmp/data: run `marginalia analytics "
-            "refresh`, or name the server's data directory with --data-dir."
-        ),
-    ),
-    (
-        "analytics trend 42 --analytics-url nowhere",
-        ("marginalia: --analytics-url is not a URL such as http://user:password@127.0.0.1:8123."),
-    ),
-    (
-        "analytics trend 42 --from 2020-01-01 --to 2020-01-01 --endpoint-url http://127.0.0.1:9",
-        "marginalia: `from` must be earlier than `to`.",
-    ),
     ("restore monday.db", "marginalia: monday.db does not exist: name a backup."),
     (
         "table describe --aws --endpoint-url http://127.0.0.1:1",
