@@ -19,7 +19,7 @@ PEERS := tools/bench/peers
 CONFORMANCE := tools/trials/conformance
 LIGHTHOUSE := tools/trials/lighthouse
 CLIENTS := tests/clients
-FEDERATION := tests/federation
+GATEWAY := $(wildcard tests/features/federation/gateway)
 EXAMPLES := examples
 TOOLS := $(wildcard tools/*/requirements.txt)
 
@@ -34,7 +34,7 @@ setup: ## Install what the server needs
 	@$(MAKE) --no-print-directory --jobs=2 .venv/installed node_modules/installed
 	@$(BIN)/python -m server.local_engine.program
 
-setup-dev: setup .venv/installed-dev .venv/installed-cfn-lint node_modules/installed-dev $(LINTERS)/node_modules/installed $(CLIENTS)/node_modules/installed $(FEDERATION)/node_modules/installed ## Install what tests and checks need too
+setup-dev: setup .venv/installed-dev .venv/installed-cfn-lint node_modules/installed-dev $(LINTERS)/node_modules/installed $(CLIENTS)/node_modules/installed $(GATEWAY:%=%/node_modules/installed) ## Install what tests and checks need too
 
 run: setup ## Serve demo data at http://127.0.0.1:8000 (ARGS="--port 8001")
 	@echo "Starting the server"
@@ -138,7 +138,7 @@ function: setup ## Build build/function.zip, the Lambda function for the counts
 	.venv/audit/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement $(AUDIT)/clairvoyance.txt
 	@touch $@
 
-$(AUDIT)/node_modules/installed $(LIGHTHOUSE)/node_modules/installed $(CLIENTS)/node_modules/installed $(FEDERATION)/node_modules/installed: %/node_modules/installed: node_modules/installed %/package.json %/package-lock.json
+$(AUDIT)/node_modules/installed $(LIGHTHOUSE)/node_modules/installed $(CLIENTS)/node_modules/installed $(GATEWAY:%=%/node_modules/installed): %/node_modules/installed: node_modules/installed %/package.json %/package-lock.json
 	cd $* && $(NPM) ci --no-fund --no-audit --ignore-scripts
 	@touch $@
 

@@ -34,7 +34,6 @@ PROJECT = (
     "tests/deploy",
     "tests/docs",
     "tests/examples",
-    "tests/federation",
     "tests/integration/test_recipe.py",
     "tests/schema/test_breaking_changes.py",
     "tests/test_doors.py",
