@@ -23,13 +23,12 @@ from dal.query.pagination import Edge
 from dal.stores import Stores
 from dal.table.key_parts import format_instant
 from dal.writes.comments import version
-from features.moderation.model import ReportReason
 from resolvers.context import Context, Viewer
 from tests.conftest import Clients, fresh_table
 from tests.engines import ROOT
 from tests.fakes import anybody
 from tests.feature_lists import added, files
-from tests.moderating import held_for
+from tests.moderating import held_for, reject
 from tests.schema.conftest import ANN, BOB, MODERATOR, STAFF
 from tests.strategies import comment
 
@@ -97,11 +96,10 @@ class World:
         one = written.node if isinstance(written, Edge) else written
         self.added.append(one.comment_id)
         if state == "rejected":
-            await self.stores.moderation.reject(one.comment_id, version(one), "mo", "No.")
+            await reject(self.stores, one.comment_id)
         if state == "deleted":
             await self.stores.comments.delete(one.comment_id, anybody)
         if state == "published":
-            await self.stores.reports.report(one.comment_id, "reader", ReportReason.SPAM, "", 5)
             for react in added("react"):
                 await react(self.stores, one.comment_id)
         assert one.comment_id == idempotency.comment_id("ann", key)

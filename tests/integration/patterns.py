@@ -30,14 +30,11 @@ from dal.model import (
     Ticket,
     UserType,
 )
-from dal.model.submissions import ReviewCause
 from dal.query.cursors import encode_cursor
 from dal.stores import Stores
-from features.moderation.model import ReportReason
 from resolvers.context import Viewer
 from tests.engines import ROOT
 from tests.feature_lists import added, files
-from tests.moderating import held_for
 from tests.strategies import comment, order
 
 FIXTURE = ROOT / "tests/fixtures/access_patterns.toml"
@@ -118,7 +115,9 @@ def _and(
         for few, number, operation in REQUESTS.findall(text):
             sent[few, operation] += int(number)
     summed = ", ".join(f"{few}{number} {operation}" for (few, operation), number in sent.items())
-    both = Reads([*reads.indexes, *indexes], [*reads.conditions, *conditions], summed)
+    both = Reads(
+        [*dict.fromkeys([*reads.indexes, *indexes])], [*reads.conditions, *conditions], summed
+    )
     return replace(example, reads=both)
 
 
@@ -154,10 +153,6 @@ def _comment(number: int) -> Comment:
 async def fill(stores: Stores) -> None:
     """Store the items that the examples read."""
     await stores.comments.put_many([_comment(number) for number in range(10)])
-    await stores.comments.add(
-        comment("held", created_at=DAYS[9]), hold=held_for(ReviewCause.SETTING)
-    )
-    await stores.reports.report("c1", "bob", ReportReason.SPAM, "Buy", review_at=5)
     await stores.users.put_profiles({"ana": Profile(full_name="Ana", email="ana@example.org")})
     variants = {"42": ProductDetails("Kettle", group="ks"), "42b": ProductDetails(group="ks")}
     await stores.products.put_many(variants)
