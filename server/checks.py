@@ -14,6 +14,7 @@ from dal.entities import INDEXES
 from dal.table.definition import differences, listed
 from dal.table.errors import DalError
 from features.analytics import exporting as analytics
+from features.moderation import word_file
 from features.plans import settings as plans
 from features.trusted_documents.registration import documents_finding, manifests_finding
 from server.auth.issuer import Issuer, KeysUnavailableError
@@ -23,7 +24,6 @@ from server.findings import Finding, danger, ok, warning
 from server.http.middleware import is_loopback
 from server.local_engine.data_directory import DataDirectory
 from server.local_engine.storage import open_store
-from server.moderation import moderation_of
 from server.services import schema_of
 from server.settings import Settings
 
@@ -44,7 +44,7 @@ async def findings(settings: Settings) -> AsyncIterator[Finding]:
     if settings.documents:
         yield manifests_finding(settings, schema_of(settings))
     if settings.moderation_words is not None:
-        yield words(settings)
+        yield word_file.checked(settings)
     yield permissions(settings)
     for one in exposure(settings):
         yield one
@@ -136,15 +136,6 @@ async def issuer(settings: Settings) -> Finding:
     except KeysUnavailableError:
         return danger("issuer", "its keys cannot be fetched or are invalid: read the log.")
     return ok("issuer", "its keys can be fetched.")
-
-
-def words(settings: Settings) -> Finding:
-    """Check that the file with the moderation words can be read."""
-    try:
-        moderation_of(settings)
-    except CommandError as error:
-        return danger("moderation", str(error))
-    return ok("moderation", "its list of words can be read.")
 
 
 def permissions(settings: Settings) -> Finding:

@@ -13,11 +13,12 @@ from typing import Any, TypeAlias
 
 from dal.dynamodb.table import Table
 from dal.live.log import Broker, InProcessBroker, Log
-from dal.model.moderation import Moderation
 from dal.repositories import erasures
 from dal.stores import Stores
 from features.analytics.exporting import analytics_of
 from features.analytics.service import Analytics
+from features.moderation.word_file import moderation_of
+from features.moderation.words import Moderation
 from features.photos.uploads import PhotoUploads, open_uploads
 from features.plans.resolvers import TRACED
 from features.trusted_documents.documents import TrustedDocuments
@@ -31,7 +32,6 @@ from server.auth.claims import ClaimRules
 from server.auth.issuer import Issuer
 from server.errors import CommandError, installing
 from server.local_engine.data_directory import DataDirectory
-from server.moderation import moderation_of
 from server.observability.signals import OFF, Signals, open_signals
 from server.settings import Settings
 

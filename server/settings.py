@@ -17,15 +17,12 @@ from urllib.parse import urlsplit
 
 from features.analytics.settings import AnalyticsSettings
 from features.federation.settings import FederationSettings
+from features.moderation.settings import ModerationSettings
 from features.photos.settings import PhotoSettings
 from features.plans.settings import PlanSettings
 from features.trusted_documents.settings import DocumentSettings
 from server.errors import CommandError
-from server.feature_settings import (
-    DemoSettings,
-    LiveSettings,
-    ModerationSettings,
-)
+from server.feature_settings import DemoSettings, LiveSettings
 from server.logs import LogFormat
 from server.option import Option, is_url, option_name, setting
 

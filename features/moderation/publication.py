@@ -4,10 +4,10 @@ from dataclasses import replace
 from urllib.parse import unquote
 
 from dal.model import Comment
-from dal.model.moderation import Moderation
 from dal.model.standings import Permission
 from dal.model.submissions import ReviewCause, SubmissionState, pending
 from dal.writes.comments import Stored, version
+from features.moderation.words import Moderation
 from resolvers.publication import Publication
 
 _OF_THE_RULE = frozenset({ReviewCause.SETTING, ReviewCause.WORDS})

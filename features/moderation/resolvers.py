@@ -9,12 +9,12 @@ from typing import Annotated
 import strawberry
 
 from dal.model import Comment, User, rules
-from dal.model.moderation import Moderation
 from dal.model.submissions import ReviewCause, Submission
 from dal.query.pagination import Edge, Page
 from dal.table.errors import InvalidArgumentError
 from features.moderation.model import CommentReports, QueueEntry, QueueKind, ReportReason, Verdict
 from features.moderation.repository import SubmissionSelection
+from features.moderation.words import Moderation
 from resolvers.authorization import (
     can_change,
     is_moderator,

@@ -11,10 +11,10 @@ from strawberry.relay.utils import to_base64
 from dal.counts.mode import MaintenanceMode, MaintenanceStore
 from dal.dynamodb.table import Table
 from dal.model import Organization, OrganizationUser, Roster, TicketStatus, UserType
-from dal.model.moderation import Moderation
 from dal.stores import Stores
 from dal.table.items import Item
 from features.moderation.publication import ModeratedPublication
+from features.moderation.words import Moderation
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
 from tests.fakes import anybody

@@ -7,11 +7,11 @@ from strawberry import Schema
 
 from dal.dynamodb.table import Table
 from dal.model import Photo
-from dal.model.moderation import Moderation, WordList
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores
 from features.moderation.publication import ModeratedPublication
+from features.moderation.words import Moderation, WordList
 from resolvers.context import Context
 from schema.build import build_schema
 from tests.schema.conftest import ANN

@@ -8,8 +8,8 @@ import pytest
 from strawberry import Schema
 
 from dal.dynamodb.table import Table
-from dal.model.moderation import Moderation
 from dal.stores import Stores
+from features.moderation.words import Moderation
 from resolvers.authorization import is_staff
 from resolvers.context import Context, Viewer
 from resolvers.selection import ObservedPages

@@ -8,30 +8,15 @@ import pytest
 from server import checks
 from server.errors import CommandError
 from server.findings import Finding
-from server.moderation import moderation_of
 from server.settings import Settings
 
-FILE = Path("file")
 ISSUER = "https://login.shop.example"
-
-
-def words(content: str) -> object:
-    FILE.write_text(content)
-    return moderation_of(Settings(moderation="words", moderation_words=FILE))
 
 
 MESSAGES: list[tuple[Callable[[], object], str]] = [
     (
         lambda: Settings(trusted_proxies=("shop.example",)),
         ("--trusted-proxy shop.example is not an IP address, or a network such as 10.0.0.0/8."),
-    ),
-    (lambda: words(""), "The list of words file is empty: write a word or a phrase in each line."),
-    (
-        lambda: words("..."),
-        (
-            "file, line 1: a word or phrase must have a letter or a digit, and at most 100 "
-            "characters."
-        ),
     ),
     (
         lambda: Settings(redis_url="http://:hush@127.0.0.1"),

@@ -38,7 +38,6 @@ from dal.model import (
     Roster,
     Ticket,
 )
-from dal.model.moderation import Moderation
 from dal.model.standings import Permission
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, Selection
@@ -48,6 +47,7 @@ from dal.stores import Stores
 from features.moderation.model import ReportReason
 from features.moderation.publication import ModeratedPublication
 from features.moderation.repository import SubmissionSelection
+from features.moderation.words import Moderation
 from features.stream_counting import lambda_handler
 from features.stream_counting.applier import Record
 from server.errors import CommandError

@@ -2,10 +2,10 @@
 
 from functools import partial
 
-from dal.model.moderation import Moderation, WordList
 from dal.model.standings import Permission
 from dal.writes.comments import Edit
 from features.moderation.publication import ModeratedPublication
+from features.moderation.words import Moderation, WordList
 
 MAY_WRITE = Permission(blocked=False, erasing=False, bought=False)
 

@@ -23,7 +23,6 @@ from dal.entities.comment import comment_in
 from dal.errors import NotFoundError
 from dal.maintenance.leftovers import Leftovers
 from dal.model.loaded import CommentState, LoadedComment
-from dal.model.moderation import Moderation
 from dal.model.submissions import ReviewCause, Submission, SubmissionState
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
@@ -36,6 +35,7 @@ from features.moderation.cases import read_case
 from features.moderation.entity import commented_id, encode_report, is_report
 from features.moderation.kind import CaseCorrection
 from features.moderation.model import QueueKind, Report, ReportReason
+from features.moderation.words import Moderation
 from features.privacy.personal_data import scan
 from resolvers.context import Context, Viewer
 from schema.build import build_schema

@@ -16,7 +16,6 @@ from dal.dynamodb.table import Table
 from dal.entities.comment import comment_position
 from dal.live.log import InProcessBroker
 from dal.model import Comment
-from dal.model.moderation import Moderation, WordList
 from dal.model.submissions import ReviewCause, Submission, SubmissionState
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, Selection
@@ -27,6 +26,7 @@ from dal.writes.overwrite import Outcome
 from features.moderation.model import QueueKind
 from features.moderation.publication import ModeratedPublication
 from features.moderation.repository import SubmissionSelection
+from features.moderation.words import Moderation, WordList
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
 from tests import oracle

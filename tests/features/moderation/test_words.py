@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.model.moderation import MAX_PHRASE, Moderation, WordList, normalized
 from dal.model.submissions import ReviewCause
+from features.moderation.words import MAX_PHRASE, Moderation, WordList, normalized
 from tests.strategies import MORE
 
 LIST = WordList(["buy now", "ASS", "straße", "垃圾", "ﬁsh", "a", "café", "casino"])
@@ -86,6 +86,11 @@ def test_a_word_that_matches_many_phrases_takes_few_calls() -> None:
     finally:
         sys.setprofile(before)
     assert calls < 100_000
+
+
+@pytest.mark.parametrize("marks", ["\u0301\u0316", "\u0301\u034f\u0316\ufe0f"])
+def test_a_word_after_many_marks_is_found(marks: str) -> None:
+    assert WordList(["casino"]).matches(f"a{marks * 500} casino")
 
 
 def test_with_a_list_of_every_word_every_text_with_a_word_waits() -> None:

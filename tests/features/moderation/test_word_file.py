@@ -1,12 +1,13 @@
-"""The settings of moderation. A server with an empty list of words does not start."""
+"""The file of words. A server with an empty file does not start."""
 
 from pathlib import Path
 
 import pytest
 
 from dal.model.submissions import ReviewCause
+from features.moderation.word_file import checked, moderation_of
 from server.errors import CommandError
-from server.moderation import moderation_of
+from server.findings import Level
 from server.settings import Settings
 
 
@@ -39,6 +40,13 @@ def test_a_word_list_is_read_line_by_line(tmp_path: Path) -> None:
     moderation = moderation_of(words(tmp_path / "words.txt"))
     assert moderation.cause("Buy now") is ReviewCause.WORDS
     assert moderation.cause("mine") is None
+
+
+def test_the_check_of_a_server_reads_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "words.txt"
+    assert checked(words(file)).level is Level.DANGER
+    file.write_text("spam")
+    assert checked(words(file)).level is Level.OK
 
 
 @pytest.mark.parametrize("given", [{"moderation": "words"}, {"moderation_words": Path("x")}])

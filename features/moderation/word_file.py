@@ -1,8 +1,9 @@
 """Makes the moderation rule from the settings and the file of words."""
 
-from dal.model.moderation import MAX_PHRASE, Moderation, WordList
+from features.moderation.settings import ModerationSettings
+from features.moderation.words import MAX_PHRASE, Moderation, WordList
 from server.errors import CommandError
-from server.feature_settings import ModerationSettings
+from server.findings import Finding, danger, ok
 
 
 def moderation_of(settings: ModerationSettings) -> Moderation:
@@ -38,3 +39,12 @@ def moderation_of(settings: ModerationSettings) -> Moderation:
             f"{file}, line {number}: a word or phrase must have a letter or a digit, and at most "
             f"{MAX_PHRASE} characters."
         ) from error
+
+
+def checked(settings: ModerationSettings) -> Finding:
+    """Check that the file with the moderation words can be read."""
+    try:
+        moderation_of(settings)
+    except CommandError as error:
+        return danger("moderation", str(error))
+    return ok("moderation", "its list of words can be read.")
