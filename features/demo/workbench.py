@@ -14,7 +14,6 @@ from dal.counts import counter_items
 from dal.counts.counts import deltas, summed
 from dal.entities import INDEXES
 from dal.entities.comment import COMMENT
-from dal.entities.commented import commented
 from dal.entities.order import ORDER, purchases
 from dal.entities.organization import ORGANIZATION_USER, encode_organization
 from dal.entities.product import PRODUCT_DETAILS
@@ -114,7 +113,6 @@ def _of_comments() -> Iterator[Item]:
     *others, voted = demo_comments()[-_EACH:]
     comments = [*others, voted._replace(votes_before=2)]
     yield from map(COMMENT.encode, comments)
-    yield commented(comments[0])
     for key, counts in summed(deltas(None, comment) for comment in comments).items():
         yield counter_items.encode(key, counts)
     products = dict(read_demo("products"))
