@@ -1,4 +1,4 @@
-"""What the core's tests know of trusted documents."""
+"""What trusted documents add to the lists of the core's tests."""
 
 from pathlib import Path
 
