@@ -10,7 +10,6 @@ from dal.counts.mode import MaintenanceMode, WaitForWriters
 from dal.dynamodb.scan import Progress
 from dal.dynamodb.table import Table, TableAddress
 from dal.entities.comment import is_comment
-from dal.entities.commented import NAMED
 from dal.entities.order import ORDER, is_order
 from dal.entities.organization import (
     ORGANIZATION_USER,
@@ -25,7 +24,6 @@ from dal.entities.ticket import TICKET, is_ticket
 from dal.kinds.correction import Correction
 from dal.kinds.counting_mode import CountingMode
 from dal.kinds.item_kind import ItemKind
-from dal.maintenance.commented_marking import Names
 from dal.maintenance.leftovers import Leftovers
 from dal.maintenance.rebuild import rebuild
 from dal.model import Comment
@@ -37,6 +35,8 @@ from dal.table.key_parts import unescape
 from features.groups import kind as groups
 from features.loading import kind as loading
 from features.moderation import kind as moderation
+from features.one_per_person.entity import NAMED
+from features.one_per_person.marking import Names
 from features.privacy import kind as privacy
 from features.stream_counting import kind as stream_counting
 from features.trusted_documents import kind as documents

@@ -10,7 +10,6 @@ from dal.dynamodb.table import Table
 from dal.repositories.comments import CommentRepository
 from dal.repositories.leaderboard import LeaderboardRepository
 from dal.repositories.markers import MarkerRepository
-from dal.repositories.one_per_person import OnePerPersonRule
 from dal.repositories.orders import OrderRepository
 from dal.repositories.organizations import OrganizationRepository
 from dal.repositories.products import ProductRepository
@@ -24,6 +23,7 @@ from features.moderation.block_repository import BlockRepository
 from features.moderation.report_repository import ReportRepository
 from features.moderation.repository import ModerationRepository
 from features.moderation.write_rule import CaseRule
+from features.one_per_person.write_rule import OnePerPersonRule
 from features.trusted_documents.repository import DocumentRepository
 from features.votes.folds import HelpfulFolds
 from features.votes.repository import VoteRepository

@@ -76,6 +76,7 @@ AMAZON = (
     "tests/amazon/",
     "tests/dal/",
     "tests/features/groups/test_repository.py",
+    "tests/features/one_per_person/test_one_per_person.py",
     "tests/features/photos/test_uploads.py",
     "tests/features/trusted_documents/test_repository.py",
     "tests/features/votes/test_folds.py",

@@ -12,10 +12,10 @@ from dal.counts.mode import MaintenanceStore, OnePerPerson
 from dal.dynamodb import admin
 from dal.dynamodb.concurrency import Pace
 from dal.entities import INDEXES
-from dal.maintenance.commented_marking import switch_off, switch_on
 from dal.maintenance.tables import IndexProgress, create_table
 from dal.maintenance.tables import upgrade as upgrade_table
 from dal.table.definition import differences, listed
+from features.one_per_person.marking import switch_off, switch_on
 from server.cli.console import console
 from server.cli.long_running import ReadUnits, WriteUnits, long_running, scanning, writers_settled
 from server.cli.options import STORE, takes

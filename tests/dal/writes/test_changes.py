@@ -15,7 +15,6 @@ from dal.entities.comment import COMMENT, comment_in
 from dal.entities.submission import encode
 from dal.model import Comment
 from dal.model.submissions import ReviewCause, pending
-from dal.repositories.one_per_person import OnePerPersonRule
 from dal.table.items import Action, Item
 from dal.writes.changes import (
     MOST_ACTIONS,
@@ -27,6 +26,7 @@ from dal.writes.changes import (
     failures,
     joined,
 )
+from features.one_per_person.write_rule import OnePerPersonRule
 from tests.strategies import comment
 
 OLD, NEW = comment("1", rating=5), comment("1", rating=2, language="de")

@@ -20,7 +20,6 @@ from dal.entities.comment import comment_key, is_tombstone
 from dal.kinds.item_kind import ItemKind, kind_of
 from dal.live.changes import CommentEventKind, change_of
 from dal.live.log import InProcessBroker
-from dal.maintenance.commented_marking import switch_on
 from dal.model.standings import Block
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, Selection
@@ -31,6 +30,7 @@ from dal.table.items import Item, key_of, primary_key, versioned
 from dal.table.key_parts import escape
 from features.moderation.entity import case_key
 from features.moderation.model import ReportReason
+from features.one_per_person.marking import switch_on
 from features.privacy import erasure
 from features.privacy.erasure import Choices, Erased, Erasure
 from features.privacy.personal_data import exported, find, kind_in, scan

@@ -16,17 +16,17 @@ from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.scan import scan_all
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
-from dal.entities.commented import NAMED, commented, commented_key, of_same_person
 from dal.entities.submission import encode, stored
 from dal.errors import AlreadyCommentedError
-from dal.maintenance import commented_marking
-from dal.maintenance.commented_marking import Names, switch_off, switch_on
 from dal.model.submissions import ReviewCause, Submission, pending
-from dal.repositories.one_per_person import named, others_of
 from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
 from dal.table.items import Item, key_of
 from dal.writes.overwrite import Outcome
+from features.one_per_person import marking as commented_marking
+from features.one_per_person.entity import NAMED, commented, commented_key, of_same_person
+from features.one_per_person.marking import Names, switch_off, switch_on
+from features.one_per_person.write_rule import named, others_of
 from schema.build import build_schema
 from tests.dal.writes.test_stream_mode_writes import in_stream_mode
 from tests.engines import SECOND_IN_SOAK
@@ -227,7 +227,7 @@ async def test_if_comments_keep_changing_the_switch_ends_with_one_error(table: T
 
     client._faults.append(changing)
     with (
-        patch("dal.maintenance.commented_marking.MAINTENANCE_DEADLINE", 0.2),
+        patch("features.one_per_person.marking.MAINTENANCE_DEADLINE", 0.2),
         pytest.raises(ConflictError, match="same command"),
     ):
         await switch_on(Table(client, table.name), at_once, ignore)

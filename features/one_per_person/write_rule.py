@@ -14,7 +14,6 @@ from dal.dynamodb.concurrency import in_parallel
 from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.comment import ALL, BY_AUTHOR, STATE, comment_key
-from dal.entities.commented import NAMED, commented_key, named_actions
 from dal.entities.submission import stored
 from dal.errors import AlreadyCommentedError
 from dal.model import Comment
@@ -23,6 +22,7 @@ from dal.table.errors import DalError
 from dal.table.items import ABSENT, Action, Item, key_of, unchanged
 from dal.writes.changes import CommentChange, Undated
 from dal.writes.rules import KEEPS_CHANGING, WriteRule
+from features.one_per_person.entity import NAMED, commented_key, named_actions
 
 Key = tuple[str, str]
 

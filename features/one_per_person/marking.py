@@ -2,8 +2,8 @@
 
 1. *Announce*: the command writes ``marking`` to the maintenance item (see ``dal.counts.mode``).
    After SETTLE_SECONDS, every server has read the item. From then on, each add of a comment also
-   writes a reservation for its author and product (see ``dal.entities.commented``). An add is
-   refused if the author's reservation of the product is for another comment.
+   writes a reservation for its author and product (see ``entity``). An add is refused if the
+   author's reservation of the product is for another comment.
 2. *Mark*: a scan writes reservations for the older comments. If a user has several comments on a
    product, the reservation is for the newest comment. The partition ``COMMENTED`` keeps the ids of
    the user's other comments.
@@ -30,11 +30,16 @@ from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_conflict
 from dal.dynamodb.scan import SCAN_SEGMENTS, Progress, ResumableScan, scan_pages
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key
-from dal.entities.commented import NAMED, commented, commented_key, is_commented
 from dal.entities.submission import stored
 from dal.model import Comment
 from dal.model.submissions import Submission
-from dal.repositories.one_per_person import (
+from dal.table.errors import DalError
+from dal.table.index import TABLE, QueryRequest, query_all
+from dal.table.items import Action, Item, key_of, primary_key, unchanged
+from dal.table.key_parts import escape, unescape
+from dal.writes.changes import MOST_ACTIONS
+from features.one_per_person.entity import NAMED, commented, commented_key, is_commented
+from features.one_per_person.write_rule import (
     Key,
     named,
     others_of,
@@ -42,11 +47,6 @@ from dal.repositories.one_per_person import (
     same_owner,
     unnamed_among,
 )
-from dal.table.errors import DalError
-from dal.table.index import TABLE, QueryRequest, query_all
-from dal.table.items import Action, Item, key_of, primary_key, unchanged
-from dal.table.key_parts import escape, unescape
-from dal.writes.changes import MOST_ACTIONS
 
 _FURTHER = "COMMENTED"
 """The partition key of items with comments' ids. The author of each of these comments has a newer
