@@ -12,14 +12,14 @@ import strawberry
 from strawberry.relay.utils import to_base64
 
 from dal.errors import NotBoughtError
-from dal.live.changes import CommentEvent, CommentEventKind, event_position_of
-from dal.live.log import Log
 from dal.model import Comment, Photo, Product, rules
 from dal.query.pagination import Edge
 from dal.repositories.comments import Selection
 from dal.table.errors import InvalidArgumentError
 from dal.table.key_parts import unescape
 from dal.writes.comments import Written
+from features.live.changes import CommentEvent, CommentEventKind, event_position_of
+from features.live.log import Log
 from resolvers.authorization import (
     is_moderator,
     may_change,

@@ -6,7 +6,6 @@ from typing import Annotated, TypeAlias
 
 import strawberry
 
-from dal.live.log import Log
 from dal.model import (
     NEGATIVE,
     POSITIVE,
@@ -20,6 +19,7 @@ from dal.model import (
 from dal.query.cursors import CursorKind
 from dal.query.pagination import Page
 from dal.repositories.comments import Selection
+from features.live.log import Log
 from features.plans.arguments import PlanBy
 from resolvers.authorization import require_staff, require_viewer
 from resolvers.context import NO_DETAILS, ProductReads

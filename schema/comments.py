@@ -8,9 +8,9 @@ from typing import Annotated, ClassVar
 import strawberry
 
 from dal import model
-from dal.live import changes
 from dal.model.rules import MAX_PHOTOS
 from dal.query import pagination
+from features.live import changes
 from features.votes import resolvers as votes
 from resolvers import comments, json_ld, products, users
 from resolvers.selection import CommentOrder
@@ -251,7 +251,7 @@ show_enum(
 
 @strawberry.type(description="An event of a product's list of comments, such as a new comment.")
 class CommentEvent:
-    """The GraphQL type of ``dal.live.changes.CommentEvent``."""
+    """The GraphQL type of ``features.live.changes.CommentEvent``."""
 
     kind: changes.CommentEventKind = strawberry.field(
         description="Kind of event. The kind determines which of the other fields are set.",

@@ -14,7 +14,6 @@ from dal.dynamodb.errors import (
     ThrottledError,
 )
 from dal.errors import NotFoundError
-from dal.live.log import SlowListenerError
 from dal.query.errors import InvalidCursorError, NoIndexError, TooManySegmentsError
 from dal.table.errors import InvalidArgumentError
 from features.analytics.errors import (
@@ -24,6 +23,7 @@ from features.analytics.errors import (
     AnalyticsMissingError,
     AnalyticsUnavailableError,
 )
+from features.live.log import SlowListenerError
 from resolvers.authorization import ForbiddenError, UnauthenticatedError
 from resolvers.context import NotAvailableError
 from schema.execution.errors import KnownError

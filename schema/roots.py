@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import strawberry
 
 from dal import model
-from dal.live import changes
 from dal.model import standings
 from dal.query import pagination
 from dal.repositories.leaderboard import RANKS_BYTES
@@ -18,6 +17,7 @@ from features.analytics import questions
 from features.analytics import resolvers as analytics
 from features.analytics.types import Movers
 from features.groups import resolvers as groups
+from features.live import changes
 from features.moderation import block_resolvers as blocks
 from features.moderation import resolvers as moderation
 from features.moderation.block_types import BlockedUserConnection, BlockMutation

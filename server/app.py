@@ -14,6 +14,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from features.live.subscriptions import EventStreamView, SubscriberLimit
+from features.live.websocket import WebSocketView
 from features.moderation.publication import ModeratedPublication
 from features.trusted_documents.persisted import PersistedDocuments
 from pages.paths import PATHS
@@ -39,8 +41,6 @@ from server.http.middleware import (
     RequestIdMiddleware,
 )
 from server.http.request import wants_events
-from server.http.subscriptions import EventStreamView, SubscriberLimit
-from server.http.websocket import WebSocketView
 from server.services import Services
 from server.settings import NO_RATE_LIMIT, Settings
 

@@ -292,7 +292,7 @@ async def redis(settings: Settings) -> Finding:
         return danger("Redis", f"the Python package is not installed: run {installing('redis')}.")
     from redis.exceptions import RedisError  # noqa: PLC0415 - an extra
 
-    from dal.live.redis_stream import client_of  # noqa: PLC0415 - an extra
+    from features.live.redis_stream import client_of  # noqa: PLC0415 - an extra
 
     try:
         async with client_of(settings.redis_url) as client:

@@ -12,11 +12,11 @@ from importlib.util import find_spec
 from typing import Any, TypeAlias
 
 from dal.dynamodb.table import Table
-from dal.live.log import Broker, InProcessBroker, Log
 from dal.repositories import erasures
 from dal.stores import Stores
 from features.analytics.exporting import analytics_of
 from features.analytics.service import Analytics
+from features.live.log import Broker, InProcessBroker, Log
 from features.moderation.word_file import moderation_of
 from features.moderation.words import Moderation
 from features.photos.uploads import PhotoUploads, open_uploads
@@ -202,7 +202,7 @@ def check_broker(settings: Settings) -> None:
         raise CommandError(
             f"--redis-url needs a Python package that is not installed: run {installing('redis')}."
         )
-    from dal.live.redis_stream import client_of  # noqa: PLC0415 - an extra
+    from features.live.redis_stream import client_of  # noqa: PLC0415 - an extra
 
     try:
         client_of(settings.redis_url)
@@ -217,7 +217,7 @@ async def _open_broker(settings: Settings) -> AsyncIterator[Broker]:
     A broker that uses Redis is closed at the end of the ``with`` block.
     """
     if settings.redis_url is not None:
-        from dal.live import redis_stream  # noqa: PLC0415 - an extra
+        from features.live import redis_stream  # noqa: PLC0415 - an extra
 
         async with redis_stream.joined(settings.redis_url, settings.table) as broker:
             yield broker

@@ -13,10 +13,10 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from dal.dynamodb.table import Table
+from features.live.websocket import PING_EVERY, WebSocketProtocol
 from server.app import Served, create_app
 from server.auth.authenticator import SignInCode
 from server.http.connections import Connection
-from server.http.websocket import PING_EVERY, WebSocketProtocol
 from server.services import Loading, open_services
 from server.settings import Settings
 

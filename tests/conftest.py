@@ -59,7 +59,7 @@ LONG = (
     "tests/tools/bench/test_speed.py",
     "tests/tools/trials/test_figures.py",
     "tests/server/test_loop_watchdog.py",
-    "tests/server/test_brokers.py",
+    "tests/features/live/test_brokers.py",
     "tests/server/workers/test_workers.py",
     "tests/server/workers/test_replacing.py",
     BROWSER,
@@ -87,7 +87,7 @@ AMAZON = (
 BARE = (
     "tests/dal/dynamodb/test_wire.py",
     "tests/features/stream_counting/test_kills.py",
-    "tests/dal/live/",
+    "tests/features/live/",
 )
 """Tests that ``--amazon`` does not run: one compares the wire with the SDK, and the others start
 processes that connect to the engine directly."""

@@ -23,11 +23,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from strawberry.relay.utils import to_base64
 
-from dal.live.changes import event_position_of
 from dal.model import rules
 from dal.query.cursors import decode_cursor
 from dal.table.errors import DalError
 from dal.table.key_parts import escape, unescape
+from features.live.changes import event_position_of
 from pages import i18n
 from pages.addresses import Filters
 from pages.faults import PageFault

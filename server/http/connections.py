@@ -20,11 +20,11 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 from uvicorn.server import ServerState
 
+from features.live.subscriptions import ENDING
 from server.http.admission import Admission, is_health
 from server.http.errors import failure, refusal
 from server.http.middleware import LEFT
 from server.http.request import MAX_BODY
-from server.http.subscriptions import ENDING
 from server.http.uvicorn_door import ASGI3Application, HttpProtocol
 
 MAX_HEAD = 65_536

@@ -18,8 +18,8 @@ from strawberry.schema.exceptions import InvalidOperationTypeError
 from strawberry.types import ExecutionResult
 from strawberry.types.graphql import OperationType
 
-from dal.live.log import Log
 from dal.stores import Stores
+from features.live.log import Log
 from resolvers.context import Context, NotAvailableError, Pace
 from resolvers.photo_files import PhotoFiles
 from resolvers.publication import Publication

@@ -16,13 +16,13 @@ from strawberry.relay.utils import to_base64
 from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.errors import NotFoundError
-from dal.live.log import InProcessBroker, Log
 from dal.model import ProductDetails
 from dal.model.submissions import ReviewCause
 from dal.query.pagination import Edge
 from dal.stores import Stores
 from dal.table.key_parts import format_instant
 from dal.writes.comments import version
+from features.live.log import InProcessBroker, Log
 from resolvers.context import Context, Viewer
 from tests.conftest import Clients, fresh_table
 from tests.engines import ROOT

@@ -12,11 +12,18 @@ from dal.dynamodb.table import TableAddress, connect
 from dal.entities import idempotency
 from dal.entities.comment import COMMENT
 from dal.errors import IdempotencyKeyReusedError
-from dal.live.changes import CommentEventKind, EventPosition, change_of, decode, encode, event_for
 from dal.maintenance.tables import create_table
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores
+from features.live.changes import (
+    CommentEventKind,
+    EventPosition,
+    change_of,
+    decode,
+    encode,
+    event_for,
+)
 from tests.oracle import make_comments, newest_first
 
 

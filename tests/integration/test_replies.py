@@ -16,19 +16,19 @@ from strawberry.relay.utils import to_base64
 from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
 from dal.errors import NotFoundError
-from dal.live.changes import change_of
-from dal.live.log import InProcessBroker
 from dal.model.submissions import ReviewCause
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores
+from features.live.changes import change_of
+from features.live.log import InProcessBroker
 from resolvers.context import Viewer
 from schema.build import build_schema
 from tests.calls import calls_of
-from tests.dal.live.listening import waiting
 from tests.dal.repositories.test_observer import Recorder
 from tests.edges import edge_of
 from tests.fakes import anybody
+from tests.features.live.listening import waiting
 from tests.moderating import edit_for, held_for, publish, reject, submission_of
 from tests.schema.conftest import ANN, MERCHANT, MODERATOR, STAFF, Run, looks_missing, runner
 from tests.strategies import FEW, comment

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-import dal.live.changes
+import features.live.changes
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT, comment_in, comment_key, is_comment
 from dal.entities.submission import SUBMISSION, stored, submission_in
@@ -78,8 +78,8 @@ async def sent_on(table: Table) -> None:
     values = {"rating": "5", "language": "en", "verified": "false", "hasPhotos": "false"}
     was = ["2024", values]
     line = {"product": "42", "position": "p", "was": None, "became": was}
-    with pytest.raises(dal.live.changes.UNREADABLE):
-        dal.live.changes.decode(orjson.dumps(line), orjson.dumps(item))
+    with pytest.raises(features.live.changes.UNREADABLE):
+        features.live.changes.decode(orjson.dumps(line), orjson.dumps(item))
 
 
 async def by_id(table: Table) -> None:
@@ -120,7 +120,7 @@ PLACES: dict[str, tuple[Check, str, Any]] = {
     "verify": (verified, "dal.maintenance.verify.comment_in", leaky),
     "backfill": (backfilled, "dal.maintenance.rebuild.comment_in", leaky),
     "live": (told, "dal.writes.changes.comment_in", leaky),
-    "live, between processes": (sent_on, "dal.live.changes.comment_in", leaky),
+    "live, between processes": (sent_on, "features.live.changes.comment_in", leaky),
     "id": (by_id, "dal.repositories.comments.comment_in", leaky),
     "nodes": (by_ids, "dal.repositories.comments.comment_in", leaky),
     "key backfill": (upgraded, "dal.maintenance.tables._ENTITIES", [(is_comment, LeakyEntity)]),

@@ -5,10 +5,10 @@ from typing import ClassVar
 import pytest
 
 from dal.dynamodb.errors import ThrottledError
-from dal.live.log import Log
 from dal.model import Organization
 from dal.query.pagination import Page, PageInfo, Slice
 from dal.query.statistics import ExecutionStatistics
+from features.live.log import Log
 from resolvers.context import Built, Context, NotAvailableError, PrefetchedPages, RequestCache
 from tests.resolvers.recording import STORES
 

@@ -31,8 +31,8 @@ from graphql.execution import get_variable_values
 from graphql.execution.values import VariableValues
 
 from dal.dynamodb.table import Table, TableAddress, connect
-from dal.live.log import InProcessBroker
 from dal.maintenance.tables import create_table
+from features.live.log import InProcessBroker
 from schema.build import build_schema
 from schema.execution.compiled.fields import Selection
 from schema.execution.compiled.operation import CompiledOperation

@@ -7,11 +7,11 @@ import pytest
 from dal.dynamodb.errors import StoreUnavailableError
 from dal.dynamodb.table import Table
 from dal.errors import NotFoundError
-from dal.live.changes import LogEntry
-from dal.live.log import Broker
 from dal.model import Comment
 from dal.stores import Stores
 from dal.writes.changes import CommentChange
+from features.live.changes import LogEntry
+from features.live.log import Broker
 from tests import oracle
 from tests.edges import edge_of
 from tests.fakes import FaultyClient, anybody, lose_answer

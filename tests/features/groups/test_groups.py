@@ -7,9 +7,9 @@ from strawberry import Schema
 from strawberry.relay.utils import to_base64
 
 from dal.dynamodb.table import Table
-from dal.live.log import Log
 from dal.model import ProductDetails
 from dal.stores import Stores
+from features.live.log import Log
 from resolvers.context import Context
 from tests.calls import calls_of
 from tests.dal.read_pages import ReadPages

@@ -14,7 +14,6 @@ from dal.counts.mode import MaintenanceMode, MaintenanceStore
 from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_position
-from dal.live.log import InProcessBroker
 from dal.model import Comment
 from dal.model.submissions import ReviewCause, Submission, SubmissionState
 from dal.query.pagination import Slice
@@ -23,6 +22,7 @@ from dal.stores import Stores
 from dal.table.key_parts import escape
 from dal.writes.comments import version
 from dal.writes.overwrite import Outcome
+from features.live.log import InProcessBroker
 from features.moderation.model import QueueKind
 from features.moderation.publication import ModeratedPublication
 from features.moderation.repository import SubmissionSelection

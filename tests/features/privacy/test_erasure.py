@@ -18,8 +18,6 @@ from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key, is_tombstone
 from dal.kinds.item_kind import ItemKind, kind_of
-from dal.live.changes import CommentEventKind, change_of
-from dal.live.log import InProcessBroker
 from dal.model.standings import Block
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, Selection
@@ -28,6 +26,8 @@ from dal.table.entity import packed, unpacked
 from dal.table.errors import StoreRefusedError
 from dal.table.items import Item, key_of, primary_key, versioned
 from dal.table.key_parts import escape
+from features.live.changes import CommentEventKind, change_of
+from features.live.log import InProcessBroker
 from features.moderation.entity import case_key
 from features.moderation.model import ReportReason
 from features.one_per_person.marking import switch_on

@@ -10,10 +10,10 @@ import pytest
 from redis.asyncio import Redis
 from strawberry.relay.utils import to_base64
 
-from dal.live.changes import event_position_of
+from features.live.changes import event_position_of
 from server.cli import long_running
 from tests.engines.redis import NEEDS_REDIS, redis_server
-from tests.server.http.subscribing import by_stream
+from tests.features.live.subscribing import by_stream
 from tests.server.serving import add_comment, bearer, called, served
 
 pytestmark = NEEDS_REDIS

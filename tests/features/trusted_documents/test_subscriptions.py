@@ -6,9 +6,9 @@ from dal.dynamodb.table import Table
 from features.trusted_documents.documents import hash_of
 from pages.page_documents import DOCUMENTS
 from server.settings import Settings
+from tests.features.live.subscribing import EVENTS, heard, said, say, socket
 from tests.server.applications import app_of
 from tests.server.http.listening import listening
-from tests.server.http.subscribing import EVENTS, heard, said, say, socket
 
 
 async def test_a_server_of_trusted_documents_accepts_only_their_subscriptions(

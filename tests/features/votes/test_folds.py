@@ -12,13 +12,13 @@ from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT, HELPFUL, comment_key
 from dal.errors import NotFoundError
-from dal.live.changes import version
 from dal.maintenance.rebuild import rebuild
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
 from dal.table.index import EXPIRES
+from features.live.changes import version
 from features.votes.entity import is_counted, is_vote, vote_key
 from features.votes.folds import VOTES_A_SECOND, HelpfulFolds
 from features.votes.kind import VoteCorrection

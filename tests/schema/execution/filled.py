@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from unittest import mock
 
 from dal.dynamodb.table import Table
-from dal.live.log import Broker
 from dal.model import OrderStatus
 from dal.stores import Stores
+from features.live.log import Broker
 from tests import bulk, organizations
 from tests.moderating import held_for
 from tests.strategies import comment, order

@@ -18,11 +18,11 @@ import pytest
 from graphql import get_nullable_type, is_list_type, is_object_type
 
 from dal.counts.counts import MAX_LANGUAGES
-from dal.live.changes import change_of
-from dal.live.log import InProcessBroker, Log
 from dal.model import Photo, ProductDetails, Reply
 from dal.model.rules import MAX_PHOTOS
 from dal.stores import Stores
+from features.live.changes import change_of
+from features.live.log import InProcessBroker, Log
 from resolvers import json_ld
 from resolvers.context import Context, Pace
 from schema.build import build_schema

@@ -16,8 +16,8 @@ from strawberry import Schema
 from strawberry.relay.utils import to_base64
 
 from dal.dynamodb.table import Table
-from dal.live.log import InProcessBroker, Log
 from dal.stores import Stores
+from features.live.log import InProcessBroker, Log
 from resolvers.context import Context, Viewer
 from schema.execution.compiled.operation import CompiledOperation
 from schema.execution.selections import operations_of

@@ -6,10 +6,10 @@ import pytest
 from strawberry import Schema
 
 from dal.dynamodb.table import Table
-from dal.live.log import InProcessBroker
 from dal.repositories.comments import Selection
 from dal.stores import Stores
-from tests.dal.live.listening import waiting
+from features.live.log import InProcessBroker
+from tests.features.live.listening import waiting
 from tests.proxy import Choose, Fault, answer, error_body, refuse, reset_after, through_proxy
 from tests.schema.conftest import MODERATOR, STAFF, Run, runner
 from tests.schema.ordering import LINES, PLACE, SET

@@ -7,12 +7,12 @@ import httpx
 import pytest
 from starlette.types import ASGIApp, Message
 
+from features.live.subscriptions import EXPIRED
+from features.live.websocket import WebSocketView
 from server.http.admission import RateLimitMiddleware
 from server.http.connections import _BUSY
 from server.http.middleware import AllowedHosts, HostMiddleware
 from server.http.request import MAX_BODY
-from server.http.subscriptions import EXPIRED
-from server.http.websocket import WebSocketView
 from server.settings import Settings
 from tests.server.http.listening import Echo
 

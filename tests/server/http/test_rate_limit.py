@@ -19,9 +19,9 @@ from server.http import admission
 from server.http.admission import TOO_MANY_MESSAGES, RateLimitMiddleware
 from server.services import services_of
 from server.settings import Settings
+from tests.features.live.subscribing import heard, say, socket
 from tests.schema.documents import chain
 from tests.server.http.listening import Echo, listening
-from tests.server.http.subscribing import heard, say, socket
 from tests.server.serving import SECRET
 
 PROXIES = ("127.0.0.1", "10.0.0.0/8")

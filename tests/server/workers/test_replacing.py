@@ -18,7 +18,7 @@ from websockets.exceptions import ConnectionClosed, InvalidMessage
 
 from tests.engines import ROOT
 from tests.engines.redis import NEEDS_REDIS, redis_server
-from tests.server.http.subscribing import by_socket, by_stream
+from tests.features.live.subscribing import by_socket, by_stream
 from tests.server.serving import ADD, Served, bearer, served
 from tests.server.workers.processes import (
     another,

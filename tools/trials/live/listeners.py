@@ -18,7 +18,7 @@ import orjson
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
-from tests.server.http.subscribing import PROTOCOL, said
+from tests.features.live.subscribing import PROTOCOL, said
 
 EVENTS = """subscription ($after: String) { commentEvents(productId: "42", after: $after) {
   kind cursor deletedId commentEdge { node { id rating title %s } } } }"""

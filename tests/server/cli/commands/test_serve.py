@@ -17,7 +17,7 @@ import orjson
 import psutil
 import pytest
 
-from server.http.subscriptions import MAX_PER_CLIENT
+from features.live.subscriptions import MAX_PER_CLIENT
 from tests.server.embedded import engine_pid, fill, mounted, successor
 from tests.server.serving import (
     MARGINALIA,

@@ -7,7 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from dal.live.changes import (
+from dal.model import Comment
+from dal.repositories.comments import Selection
+from dal.writes.changes import CommentChange
+from dal.writes.rules import WriteRule
+from features.live.changes import (
     Change,
     CommentEvent,
     CommentEventKind,
@@ -19,10 +23,6 @@ from dal.live.changes import (
     new_epoch,
     version,
 )
-from dal.model import Comment
-from dal.repositories.comments import Selection
-from dal.writes.changes import CommentChange
-from dal.writes.rules import WriteRule
 
 MAX_WAITING_EVENTS = 500
 MAX_WAITING_BYTES = 1_000_000

@@ -11,9 +11,7 @@ from dal.dynamodb.table import Table
 from server.services import check_broker
 from server.settings import Settings
 from tests.engines.redis import NEEDS_REDIS, redis_server
-from tests.server.applications import app_of, serving
-from tests.server.http.listening import listening
-from tests.server.http.subscribing import (
+from tests.features.live.subscribing import (
     EVENTS,
     by_socket,
     by_stream,
@@ -21,6 +19,8 @@ from tests.server.http.subscribing import (
     socket,
     subscribe,
 )
+from tests.server.applications import app_of, serving
+from tests.server.http.listening import listening
 from tests.server.serving import AWS, add_comment, bearer, called, served
 
 ENDPOINT = "http://127.0.0.1:9"

@@ -25,8 +25,8 @@ from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
 from redis.exceptions import RedisError
 
-from dal.live.changes import UNREADABLE, Change, LogEntry, decode, encode, text_name
-from dal.live.log import Broker
+from features.live.changes import UNREADABLE, Change, LogEntry, decode, encode, text_name
+from features.live.log import Broker
 
 logger = logging.getLogger(__name__)
 

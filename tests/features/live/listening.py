@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
-from dal.live.changes import CommentEvent, CommentEventKind
-from dal.live.log import Listener
 from dal.model import Comment
+from features.live.changes import CommentEvent, CommentEventKind
+from features.live.log import Listener
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 

@@ -22,7 +22,7 @@ from graphql import GraphQLError
 from starlette.types import ASGIApp, Receive, Scope, Send
 from strawberry.types import ExecutionResult
 
-from dal.live.log import SlowListenerError
+from features.live.log import SlowListenerError
 from resolvers.context import Viewer
 from schema.execution.executable_schema import EventResult, RefusedSubscriptionError
 from server.http.admission import LEAVE

@@ -7,14 +7,14 @@ import pytest
 from dal.composition import KINDS
 from dal.dynamodb.errors import StoreUnavailableError
 from dal.dynamodb.table import Table
-from dal.live.changes import Change, CommentEventKind
-from dal.live.log import InProcessBroker
 from dal.repositories import erasures
 from dal.repositories.comments import Selection
 from dal.stores import Stores
+from features.live.changes import Change, CommentEventKind
+from features.live.log import InProcessBroker
 from features.privacy.erasure import Choices, Erasure
 from tests import strategies
-from tests.dal.live.listening import waiting
+from tests.features.live.listening import waiting
 from tests.writers import ignore
 
 

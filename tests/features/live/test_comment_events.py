@@ -11,13 +11,13 @@ import pytest
 
 from dal.dynamodb.table import Table
 from dal.entities.comment import ALL
-from dal.live.changes import change_of
-from dal.live.log import Broker, InProcessBroker, Log
-from dal.live.redis_stream import joined
 from dal.model import Photo
 from dal.model.loaded import LoadedComment
 from dal.stores import Stores
 from dal.table.index import QueryRequest, QueryResponse
+from features.live.changes import change_of
+from features.live.log import Broker, InProcessBroker, Log
+from features.live.redis_stream import joined
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
 from schema.execution.executable_schema import EventResult, RefusedSubscriptionError

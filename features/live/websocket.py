@@ -25,7 +25,8 @@ from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.protocol import State
 
-from dal.live.log import SlowListenerError
+from features.live.log import SlowListenerError
+from features.live.subscriptions import ENDING, STOPPING, End, encoded, failed
 from resolvers.context import Context
 from schema.execution.executable_schema import EventResult, RefusedSubscriptionError
 from server.auth.claims import InvalidTokenError
@@ -36,7 +37,6 @@ from server.http.errors import failure
 from server.http.graphql import GraphQLView
 from server.http.middleware import is_allowed, is_own, request_id_of
 from server.http.request import header, request_of
-from server.http.subscriptions import ENDING, STOPPING, End, encoded, failed
 from server.http.uvicorn_door import ASGIReceiveEvent, ASGISendEvent
 from server.logs import FirstValues
 

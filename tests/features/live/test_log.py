@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, strategies
 
 from dal.entities.comment import comment_position
-from dal.live import log
-from dal.live.changes import (
+from dal.model import Comment
+from dal.repositories.comments import Selection
+from features.live import log
+from features.live.changes import (
     Change,
     CommentEvent,
     CommentEventKind,
@@ -20,10 +22,8 @@ from dal.live.changes import (
     encode,
     event_position_of,
 )
-from dal.live.log import InProcessBroker, Log, SlowListenerError
-from dal.model import Comment
-from dal.repositories.comments import Selection
-from tests.dal.live.listening import applied, comment, waiting
+from features.live.log import InProcessBroker, Log, SlowListenerError
+from tests.features.live.listening import applied, comment, waiting
 
 ALL = Selection("42")
 KIND = CommentEventKind

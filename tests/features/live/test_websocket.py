@@ -9,8 +9,9 @@ import pytest
 from starlette.types import Receive, Scope, Send
 from websockets.frames import Frame, Opcode
 
-from server.http import connections, websocket
-from server.http.websocket import MAX_FRAMES, WebSocketProtocol
+from features.live import websocket
+from features.live.websocket import MAX_FRAMES, WebSocketProtocol
+from server.http import connections
 from tests.server.http.listening import HANDSHAKE, HEALTH, Client, Echo, clients, listening
 
 PING = Frame(Opcode.PING, b"")

@@ -16,21 +16,19 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from dal.dynamodb.table import Table
-from dal.live import log
-from dal.live.changes import change_of
-from dal.live.log import InProcessBroker, Log
+from features.live import log, subscriptions, websocket
+from features.live.changes import change_of
+from features.live.log import InProcessBroker, Log
 from server.app import create_app
 from server.auth import authenticator
 from server.auth.authenticator import Authenticator, make_token
-from server.http import connections, subscriptions, websocket
+from server.http import connections
 from server.services import services_of
 from server.settings import Settings
 from tests.calls import calls_of
 from tests.conftest import Clients, fresh_table
-from tests.dal.live.listening import comment
-from tests.server.applications import app_of
-from tests.server.http.listening import GET, HANDSHAKE, clients, listening
-from tests.server.http.subscribing import (
+from tests.features.live.listening import comment
+from tests.features.live.subscribing import (
     EVENTS,
     PROTOCOL,
     Event,
@@ -43,6 +41,8 @@ from tests.server.http.subscribing import (
     socket,
     subscribe,
 )
+from tests.server.applications import app_of
+from tests.server.http.listening import GET, HANDSHAKE, clients, listening
 from tests.server.serving import SECRET
 
 TRANSPORTS = pytest.mark.parametrize("transport", [by_socket, by_stream])

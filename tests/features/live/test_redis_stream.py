@@ -14,8 +14,10 @@ import pytest
 from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as NoConnectionError
 
-from dal.live import redis_stream
-from dal.live.changes import (
+from dal.model import Comment
+from dal.repositories.comments import Selection
+from features.live import redis_stream
+from features.live.changes import (
     Change,
     CommentEventKind,
     EventPosition,
@@ -25,12 +27,10 @@ from dal.live.changes import (
     encode,
     version,
 )
-from dal.live.log import Listener
-from dal.live.redis_stream import RedisBroker, joined
-from dal.model import Comment
-from dal.repositories.comments import Selection
-from tests.dal.live.listening import comment, waiting
+from features.live.log import Listener
+from features.live.redis_stream import RedisBroker, joined
 from tests.engines.redis import NEEDS_REDIS, RedisServer, redis_server
+from tests.features.live.listening import comment, waiting
 
 pytestmark = NEEDS_REDIS
 
