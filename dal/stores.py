@@ -31,23 +31,26 @@ from features.votes.write_rule import VoteRule
 
 
 class Stores:
-    """The repositories of one table. ``live`` is the last rule of each write of a comment."""
+    """The repositories of one table. ``rules`` are the last rules of each write of a comment."""
 
-    def __init__(self, table: Table, live: WriteRule | None = None) -> None:
+    def __init__(self, table: Table, rules: Sequence[WriteRule] = ()) -> None:
         self.table = table
         self.maintenance = MaintenanceStore(table)
         self.boards = Boards(table)
         self.folds = HelpfulFolds(table)
         self.statistics = StatisticsReader(table.query, self.boards.seen)
-        rules = [
-            self.statistics,
-            self.boards,
-            CaseRule(table),
-            OnePerPersonRule(table),
-            VoteRule(table, self.folds),
-            *([live] if live else []),
-        ]
-        self.writer = CommentWriter(table, self.maintenance, rules)
+        self.writer = CommentWriter(
+            table,
+            self.maintenance,
+            [
+                self.statistics,
+                self.boards,
+                CaseRule(table),
+                OnePerPersonRule(table),
+                VoteRule(table, self.folds),
+                *rules,
+            ],
+        )
         """Writes comments. ``comments`` reads them."""
         self.comments = CommentRepository(table, self.statistics, self.maintenance, self.writer)
         self.background: Sequence[DeferredWork] = [self.boards, self.folds]

@@ -1,25 +1,20 @@
-"""Comments: a comment by its id, mutations of comments, and events of a product's comments."""
+"""Comments: a comment by its id, and mutations of comments."""
 
 import logging
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Any
 
 import strawberry
-from strawberry.relay.utils import to_base64
 
 from dal.errors import NotBoughtError
 from dal.model import Comment, Photo, Product, rules
 from dal.query.pagination import Edge
-from dal.repositories.comments import Selection
 from dal.table.errors import InvalidArgumentError
-from dal.table.key_parts import unescape
 from dal.writes.comments import Written
-from features.live.changes import CommentEvent, CommentEventKind, event_position_of
-from features.live.log import Log
 from resolvers.authorization import (
     is_moderator,
     may_change,
@@ -31,7 +26,7 @@ from resolvers.context import NO_DETAILS, CommentReads, Context, ProductReads, V
 from resolvers.mutations import Rule, UserError, changed, checked, checked_each, reported
 from resolvers.node_ids import own_id_of
 from resolvers.photo_files import PhotoFiles
-from resolvers.selection import Info, Input, Languages, ProductId, Ratings
+from resolvers.selection import Info, Input
 
 _audit = logging.getLogger("audit")
 
@@ -309,51 +304,3 @@ async def remove_reply(info: Info, input: Input[RemoveReplyInput]) -> ReplyPaylo
     if removed:
         _audit.info("%s removed the reply to the comment %s.", viewer.user_id, comment_id)
     return ReplyPayload(comment)
-
-
-def comment_events(
-    info: Info,
-    product_id: ProductId,
-    rating: Ratings = None,
-    language: Languages = None,
-    verified_only: Annotated[  # noqa: FBT002 - an argument of the GraphQL field
-        bool | None,
-        strawberry.argument(
-            description="Whether to send events only of comments with `verifiedPurchase`. "
-            "Default false."
-        ),
-    ] = False,
-    has_photos: Annotated[  # noqa: FBT002 - an argument of the GraphQL field
-        bool | None,
-        strawberry.argument(
-            description="Whether to send events only of comments with photos. Default false."
-        ),
-    ] = False,
-    after: Annotated[
-        str | None,
-        strawberry.argument(
-            description="Event cursor: `eventCursor` of a page, or `cursor` of the last event. "
-            "The server sends all changes after this cursor. If the server no longer has all these "
-            "changes, it sends one RELOAD event first. If `after` is omitted, the server sends "
-            "READY and then new changes. The cursor of a row is not an event cursor."
-        ),
-    ] = None,
-) -> AsyncIterator[CommentEvent]:
-    """Return the events of the list ``Product.comments`` with the same arguments."""
-    selection = Selection(
-        rules.identifier("productId", product_id),
-        ratings=None if rating is None else rules.ratings("rating", rating),
-        languages=None if language is None else rules.languages("language", language),
-        verified_only=bool(verified_only),
-        has_photos=bool(has_photos),
-    )
-    resumed = info.context.last_event_id or after
-    position = event_position_of(resumed) if resumed else None
-    return info.context.service(Log).listen(selection, position)
-
-
-def deleted_id(root: strawberry.Parent[CommentEvent]) -> strawberry.ID | None:
-    """Return the global id of the comment that left the list; None for other events."""
-    if root.kind is not CommentEventKind.DELETED or root.change is None:
-        return None
-    return strawberry.ID(to_base64("Comment", unescape(root.change.comment_id)))

@@ -232,10 +232,6 @@ class Context:
     services: Mapping[type[Any], Any] = field(default_factory=dict)
     """The objects of the process by type. ``service`` returns them."""
     pace: Pace = field(default_factory=Pace)
-    last_event_id: str | None = None
-    """The cursor of the last event that the client received. A browser sends this cursor when it
-    reopens an event stream:
-    https://html.spec.whatwg.org/multipage/server-sent-events.html#the-last-event-id-header"""
 
     def part(self, kind: Callable[["Context"], Part]) -> Part:
         """Return this request's object of a kind, such as its data loaders.

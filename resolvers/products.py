@@ -19,9 +19,9 @@ from dal.model import (
 from dal.query.cursors import CursorKind
 from dal.query.pagination import Page
 from dal.repositories.comments import Selection
-from features.live.log import Log
 from features.plans.arguments import PlanBy
 from resolvers.authorization import require_staff, require_viewer
+from resolvers.change_log import ChangeLog
 from resolvers.context import NO_DETAILS, ProductReads
 from resolvers.mutations import UserError, changed, reported
 from resolvers.product_sets import ProductSet, product_ids
@@ -146,8 +146,8 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
         info, first, after, last, before, kind=ordered.kind, order_by=ordered, plan_by=plan_by
     )
     stores, since = info.context.stores, None
-    live = isinstance(root, Product) and selects(info, "eventCursor")
-    log: Log | None = info.context.services.get(Log) if live else None
+    followed = isinstance(root, Product) and selects(info, "eventCursor")
+    log: ChangeLog | None = info.context.services.get(ChangeLog) if followed else None
     if log is not None:
         # Take the last position in the log of changes before the rows are read. The events after
         # this position then include the changes that the log receives during the read.
@@ -156,7 +156,7 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
         page = await stores.comments.counted_page(selection, cut, since)
     else:
         page = await stores.comments.page(selection, cut, since)
-    return page if since is None else replace(page, event_cursor=since.cursor)
+    return page if since is None else replace(page, since=since)
 
 
 async def title(root: strawberry.Parent[Product], info: Info) -> str | None:

@@ -12,6 +12,7 @@ from dal.query.optimizer import MAX_DROPPED
 from dal.query.plan import MAX_SEGMENTS
 from features.federation.types import REPRESENTATION, federated, subgraph_sdl
 from features.groups.types import ProductGroup
+from features.live.types import Subscription
 from features.moderation.types import Submission
 from resolvers.authorization import sees_costs
 from resolvers.selection import DEFAULT_SIZE, MAX_ROWS
@@ -24,7 +25,7 @@ from schema.execution.host import Host
 from schema.orders import Order
 from schema.organizations import Organization, OrganizationUser
 from schema.products import Product
-from schema.roots import Mutation, Query, Subscription
+from schema.roots import Mutation, Query
 from schema.tickets import Ticket
 from schema.types import SCALARS
 from schema.users import User

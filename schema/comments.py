@@ -1,4 +1,4 @@
-"""The GraphQL types of comments, their authors and live events."""
+"""The GraphQL types of comments and their authors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import strawberry
 from dal import model
 from dal.model.rules import MAX_PHOTOS
 from dal.query import pagination
-from features.live import changes
+from features.live import resolvers as live
 from features.votes import resolvers as votes
 from resolvers import comments, json_ld, products, users
 from resolvers.selection import CommentOrder
@@ -204,12 +204,13 @@ class CommentConnection(Connection[Comment]):
     """The GraphQL type of ``dal.query.pagination.Page`` of comments."""
 
     event_cursor: str | None = strawberry.field(
+        resolver=live.event_cursor,
         description="Event cursor from just before the server read the page. Pass it as `after` "
         "to `commentEvents` to receive all later changes without reading the list again. A "
         "change during the read may be on the page and also arrive as an event. Lists may lag "
         "behind writes for a moment. So a comment that was added just before the read may be "
         "missing both on the page and in the events. Null for the comments of a group, and if the "
-        "server offers no subscriptions."
+        "server offers no subscriptions.",
     )
 
     total_count: int | None = strawberry.field(
@@ -227,52 +228,6 @@ class CommentConnection(Connection[Comment]):
         "each product with comments on the page. Search engines expect the web page to show the "
         "same comments. Null if the page has no comments. " + _JSON_LD,
         metadata=facts(reads=COUNTS, public=True),
-    )
-
-
-show_enum(
-    changes.CommentEventKind,
-    "Kind of a comment event.",
-    {
-        changes.CommentEventKind.READY: "First event of a subscription without `after`. Read the "
-        "list after this event, because the server sends only later changes.",
-        changes.CommentEventKind.ADDED: "A comment entered the list: it is new or newly "
-        "published, or an edit made it match the filters. Insert the comment at the "
-        "place of its `createdAt`, which is not always the top of the list.",
-        changes.CommentEventKind.CHANGED: "A comment in the list changed, for example by an "
-        "edit or a reply. Its position in date order does not change.",
-        changes.CommentEventKind.DELETED: "A comment left the list: it was deleted or "
-        "unpublished, or it does not match the filters after an edit.",
-        changes.CommentEventKind.RELOAD: "Events before this one may be missing. Reload the "
-        "list; the subscription continues.",
-    },
-)
-
-
-@strawberry.type(description="An event of a product's list of comments, such as a new comment.")
-class CommentEvent:
-    """The GraphQL type of ``features.live.changes.CommentEvent``."""
-
-    kind: changes.CommentEventKind = strawberry.field(
-        description="Kind of event. The kind determines which of the other fields are set.",
-    )
-    cursor: str = strawberry.field(
-        description="Event cursor, which is not the cursor of a row. To resume after this event, "
-        "pass it as `after` to `commentEvents`."
-    )
-    comment_edge: pagination.Edge[model.Comment] | None = strawberry.field(
-        graphql_type=Edge[Comment] | None,
-        description="The comment after the change, with its cursor in the list. Set for ADDED "
-        "and CHANGED; otherwise null.",
-    )
-    deleted_id: strawberry.ID | None = strawberry.field(
-        resolver=comments.deleted_id,
-        description="Global `id` of the comment that left the list. Set for DELETED; otherwise "
-        "null.",
-    )
-    edge_cursor: str | None = strawberry.field(
-        description="Cursor of the comment in the list. For DELETED, the cursor that the comment "
-        "had in the list. Set for ADDED, CHANGED and DELETED; otherwise null."
     )
 
 

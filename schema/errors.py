@@ -23,7 +23,6 @@ from features.analytics.errors import (
     AnalyticsMissingError,
     AnalyticsUnavailableError,
 )
-from features.live.log import SlowListenerError
 from resolvers.authorization import ForbiddenError, UnauthenticatedError
 from resolvers.context import NotAvailableError
 from schema.execution.errors import KnownError
@@ -108,7 +107,6 @@ KNOWN_ERRORS = {
     ForbiddenError: KnownError(ErrorCode.FORBIDDEN),
     ThrottledError: KnownError(ErrorCode.THROTTLED),
     ConflictError: KnownError(ErrorCode.THROTTLED),
-    SlowListenerError: KnownError(ErrorCode.TOO_SLOW),
     StoreUnavailableError: _fault,
     CircuitOpenError: _fault,
     CredentialsExpiredError: _fault,

@@ -1,8 +1,7 @@
-"""The root types: every query, mutation and subscription, each with its resolver."""
+"""The root types: every query and mutation, each with its resolver."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from math import ceil
 from typing import Any, ClassVar
 
@@ -17,7 +16,6 @@ from features.analytics import questions
 from features.analytics import resolvers as analytics
 from features.analytics.types import Movers
 from features.groups import resolvers as groups
-from features.live import changes
 from features.moderation import block_resolvers as blocks
 from features.moderation import resolvers as moderation
 from features.moderation.block_types import BlockedUserConnection, BlockMutation
@@ -27,7 +25,7 @@ from features.votes.types import VoteMutation
 from resolvers import comments, leaderboard, orders, organizations, tickets, users
 from resolvers import products as product_resolvers
 from resolvers.nodes import Nodes
-from schema.comments import Author, Comment, CommentEvent, CommentMutation
+from schema.comments import Author, Comment, CommentMutation
 from schema.costs import KEY, NOTHING, PAGE, QUESTION, ROW, TWO_KEYS
 from schema.execution.cost import UNIT_BYTES
 from schema.execution.facts import PUBLIC, Reads, facts
@@ -208,17 +206,3 @@ class Mutation(
     UserMutation,
 ):
     """Binds each mutation to its resolver."""
-
-
-@strawberry.type(description="The root of all subscriptions.")
-class Subscription:
-    """Binds each subscription to its resolver."""
-
-    comment_events: AsyncIterator[changes.CommentEvent] = strawberry.subscription(
-        resolver=comments.comment_events,
-        graphql_type=CommentEvent | None,
-        description="Changes of a product's list of comments, such as a new comment. The "
-        "arguments select the same list as in `Product.comments`. Read the list first, and pass "
-        "the `eventCursor` of its first page as `after` to receive all later changes. Available by "
-        "WebSocket (`graphql-transport-ws`) and by server-sent events.",
-    )

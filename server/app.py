@@ -4,9 +4,10 @@ import asyncio
 import gc
 import logging
 import math
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from contextlib import suppress
 from functools import cache
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -14,17 +15,18 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from features.live.subscriptions import EventStreamView, SubscriberLimit
-from features.live.websocket import WebSocketView
+from features.live import websocket
+from features.live.routes import SUBSCRIPTION, wants_events, with_subscriptions
 from features.moderation.publication import ModeratedPublication
 from features.trusted_documents.persisted import PersistedDocuments
 from pages.paths import PATHS
 from server.auth.authenticator import DEMO_USER, DemoAccount
 from server.auth.sign_in import SignIn
 from server.health import health_routes
-from server.http.admission import Admission, Clients, RateLimitMiddleware
+from server.http.admission import Admission, RateLimitMiddleware
 from server.http.connections import (
     STATE,
+    Connection,
     Connections,
     RequestHeaders,
     max_connections,
@@ -40,9 +42,11 @@ from server.http.middleware import (
     HostMiddleware,
     RequestIdMiddleware,
 )
-from server.http.request import wants_events
 from server.services import Services
 from server.settings import NO_RATE_LIMIT, Settings
+
+PROTOCOLS: Mapping[str, Any] = {"http": Connection, "ws": "none", **websocket.PROTOCOLS}
+"""uvicorn's options for connections. Later options replace earlier ones."""
 
 _GRAPHQL = "/graphql"
 
@@ -65,7 +69,7 @@ def create_app(settings: Settings, services: Services) -> ASGIApp:
     if settings.documents_only:
         from pages.page_documents import DOCUMENTS  # noqa: PLC0415 - as in _pages
 
-        services.documents.add("product.live", DOCUMENTS["product.live"])
+        services.documents.add(SUBSCRIPTION, DOCUMENTS[SUBSCRIPTION])
     view = GraphQLView(
         services.schema,
         settings=settings,
@@ -90,13 +94,15 @@ def create_app(settings: Settings, services: Services) -> ASGIApp:
     # Mount would also get a request with a wrong method, such as PUT /graphql, and the client would
     # get status 404 instead of 405.
     others.router.default = _pages(view, settings, services)
-    app: ASGIApp = CompressionMiddleware(_Shortcut(view, _live(settings, view), others))
+    app: ASGIApp = view
+    app = with_subscriptions(view, settings)
+    app = CompressionMiddleware(_Shortcut(app, others))
     if settings.rate_limit != NO_RATE_LIMIT:
         app = RateLimitMiddleware(app, settings.rate_limit, settings.trusted_proxies)
     app = DeadlineMiddleware(app, seconds=settings.deadline)
     app = HostMiddleware(app, AllowedHosts(settings))
     app = CrossOriginMiddleware(app, origins=settings.cors_origins, local=settings.demo)
-    return services.signals.around(RequestIdMiddleware(app), wants_events, PATHS)
+    return services.signals.around(RequestIdMiddleware(app), PATHS, endless=wants_events)
 
 
 class Served:
@@ -137,17 +143,6 @@ class Served:
         # method raised CancelledError, uvicorn would log it with a traceback.
         with suppress(asyncio.CancelledError):
             await receive()
-
-
-def _live(settings: Settings, view: GraphQLView) -> ASGIApp:
-    """Return the application for subscriptions over WebSocket or as server-sent events."""
-    sockets = WebSocketView(view, settings.cors_origins, settings.demo, settings.deadline)
-    events = EventStreamView(view, settings.deadline)
-
-    async def live(scope: Scope, receive: Receive, send: Send) -> None:
-        await (sockets if scope["type"] == "websocket" else events)(scope, receive, send)
-
-    return SubscriberLimit(live, Clients(settings.trusted_proxies).at)
 
 
 def _pages(view: GraphQLView, settings: Settings, services: Services) -> ASGIApp:
@@ -191,15 +186,13 @@ def _busy_page(headers: RequestHeaders) -> Response | None:
 class _Shortcut:
     """Passes GraphQL requests directly to their view, because the router is slower."""
 
-    def __init__(self, view: ASGIApp, live: ASGIApp, others: ASGIApp) -> None:
+    def __init__(self, view: ASGIApp, others: ASGIApp) -> None:
         self._view = view
-        self._live = live
         self._others = others
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        socket = scope["type"] == "websocket"
-        direct = socket or (scope["type"] == "http" and scope["method"] in {"GET", "POST"})
+        # In ASGI, the GET that opens a WebSocket has no method.
+        direct = scope.get("method", "GET") in {"GET", "POST"}
         if direct and scope["path"] == scope.get("root_path", "") + _GRAPHQL:
-            live = socket or wants_events(scope)
-            return (self._live if live else self._view)(scope, receive, send)
+            return self._view(scope, receive, send)
         return self._others(scope, receive, send)

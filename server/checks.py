@@ -2,7 +2,6 @@
 
 import stat
 from collections.abc import AsyncIterator, Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,12 +13,13 @@ from dal.entities import INDEXES
 from dal.table.definition import differences, listed
 from dal.table.errors import DalError
 from features.analytics import exporting as analytics
+from features.live import brokers as live
 from features.moderation import word_file
 from features.plans import settings as plans
 from features.trusted_documents.registration import documents_finding, manifests_finding
 from server.auth.issuer import Issuer, KeysUnavailableError
 from server.auth.secret import FILE_NAME, secret_source
-from server.errors import CommandError, installing
+from server.errors import CommandError
 from server.findings import Finding, danger, ok, warning
 from server.http.middleware import is_loopback
 from server.local_engine.data_directory import DataDirectory
@@ -51,7 +51,7 @@ async def findings(settings: Settings) -> AsyncIterator[Finding]:
     async for one in store(settings):
         yield one
     yield backup(settings)
-    yield await redis(settings)
+    yield await live.checked(settings)
     yield await analytics.checked(settings)
 
 
@@ -278,25 +278,3 @@ def backup(settings: Settings) -> Finding:
             return warning("backup", f"the data directory cannot be read ({error}).")
         return warning("backup", "there is no backup of this data: run `marginalia backup FILE`.")
     return ok("backup", "not known here: check DynamoDB's backups of the table.")
-
-
-async def redis(settings: Settings) -> Finding:
-    """Check that Redis responds. Workers and servers use Redis to send changes to each other."""
-    if settings.redis_url is None:
-        if settings.live:
-            return ok("Redis", "not configured. It is not needed, because one process serves.")
-        return warning(
-            "Redis", "live comments are off, because several workers need Redis: add --redis-url."
-        )
-    if find_spec("redis") is None:
-        return danger("Redis", f"the Python package is not installed: run {installing('redis')}.")
-    from redis.exceptions import RedisError  # noqa: PLC0415 - an extra
-
-    from features.live.redis_stream import client_of  # noqa: PLC0415 - an extra
-
-    try:
-        async with client_of(settings.redis_url) as client:
-            await client.ping()
-    except (RedisError, OSError, TypeError, ValueError) as error:
-        return danger("Redis", f"it cannot be used ({error}), so live comments would not work.")
-    return ok("Redis", "it responds.")

@@ -27,8 +27,8 @@ from server.http.middleware import AllowedHosts
 from server.local_engine.storage import Store, open_store
 from server.logs import set_up_logs
 from server.loop_watchdog import watched
-from server.observability.exposition import check_packages, exposed
-from server.services import FILE_CHECKS, check_broker
+from server.observability.exposition import exposed
+from server.services import FILE_CHECKS, OPTION_CHECKS
 from server.serving import HttpServer, duplicates, open_application
 from server.settings import Settings
 from server.workers import Supervisor
@@ -56,8 +56,8 @@ def run(settings: Settings) -> None:
     restarted.
     """
     set_up_logs(settings.log_format)
-    check_broker(settings)
-    check_packages(settings)
+    for check in OPTION_CHECKS:
+        check(settings)
     if AllowedHosts(settings).by_address:
         logger.warning(
             "The server listens on %s, but serves only requests for localhost or for its IP "

@@ -8,7 +8,6 @@ import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from typing import Any, TypeAlias
 
 from dal.dynamodb.table import Table
@@ -16,13 +15,16 @@ from dal.repositories import erasures
 from dal.stores import Stores
 from features.analytics.exporting import analytics_of
 from features.analytics.service import Analytics
-from features.live.log import Broker, InProcessBroker, Log
+from features.live.brokers import broker_of, check_broker, offers_events
+from features.live.log import Log
+from features.live.write_rule import Broker
 from features.moderation.word_file import moderation_of
 from features.moderation.words import Moderation
 from features.photos.uploads import PhotoUploads, open_uploads
 from features.plans.resolvers import TRACED
 from features.trusted_documents.documents import TrustedDocuments
 from features.trusted_documents.registration import trusted_documents
+from resolvers.change_log import ChangeLog
 from resolvers.photo_files import PhotoFiles
 from resolvers.selection import ObservedPages
 from schema.build import build_schema, printed
@@ -30,8 +32,8 @@ from schema.execution.executable_schema import ExecutableSchema
 from server.auth.authenticator import Authenticator, SignInCode
 from server.auth.claims import ClaimRules
 from server.auth.issuer import Issuer
-from server.errors import CommandError, installing
 from server.local_engine.data_directory import DataDirectory
+from server.observability.exposition import check_packages
 from server.observability.signals import OFF, Signals, open_signals
 from server.settings import Settings
 
@@ -71,8 +73,8 @@ class Services:
         if self.uploads is not None:
             found[PhotoUploads] = found[PhotoFiles] = self.uploads
         found[ObservedPages] = TRACED
-        if settings.live:
-            found[Log] = self.broker.log
+        if offers_events(settings):
+            found[Log] = found[ChangeLog] = self.broker.log
         return found
 
 
@@ -81,18 +83,16 @@ def services_of(
     table: Table,
     authenticator: Authenticator,
     *,
-    broker: Broker | None = None,
     signals: Signals = OFF,
 ) -> Services:
     """Return the services that need no connection besides the table's.
 
-    ``broker`` is by default a broker for the writes of this process. Raises CommandError if a file
-    that the settings name is invalid.
+    Raises CommandError if a file that the settings name is invalid.
     """
-    broker = broker or InProcessBroker()
+    broker = broker_of(settings)
     schema = schema_of(settings, signals.schema)
     return Services(
-        stores=Stores(table, broker),
+        stores=Stores(table, rules=[broker]),
         table=table,
         schema=schema,
         documents=trusted_documents(settings, schema),
@@ -119,11 +119,10 @@ async def open_services(
     authenticator = authenticator_of(settings, secret)
     async with (
         open_signals(settings) as signals,
-        _open_broker(settings) as broker,
         open_uploads(settings.upload_bucket, settings.upload_url) as uploads,
     ):
         services = replace(
-            services_of(settings, table, authenticator, broker=broker, signals=signals),
+            services_of(settings, table, authenticator, signals=signals),
             uploads=uploads,
             directory=DataDirectory(settings.data_dir) if settings.embedded else None,
             loading=loading,
@@ -132,16 +131,20 @@ async def open_services(
         services.documents.add_stored(await services.stores.documents.all())
         for work in services.stores.background:
             work.start()
-        watching = [asyncio.create_task(erasures.watch(table, broker.erased))]
+        watching: list[asyncio.Task[None]] = [
+            asyncio.create_task(erasures.watch(table, services.broker.erased))
+        ]
         if authenticator.issuer is not None:
             watching.append(asyncio.create_task(authenticator.issuer.warn_if_unavailable()))
         services.analytics.start()
         try:
+            await services.broker.start()
             yield services
         finally:
             for task in watching:
                 task.cancel()
             await services.analytics.close()
+            await services.broker.close()
 
 
 def schema_of(
@@ -167,6 +170,9 @@ def _check_manifests(settings: Settings) -> None:
         trusted_documents(settings, schema_of(settings))
 
 
+OPTION_CHECKS: Sequence[Callable[[Settings], object]] = (check_broker, check_packages)
+"""Functions that raise CommandError if an option is invalid, or needs a missing package."""
+
 FILE_CHECKS: Sequence[Callable[[Settings], object]] = (moderation_of, _check_manifests)
 """Functions that raise CommandError if a file that the settings name is invalid."""
 
@@ -187,39 +193,3 @@ def authenticator_of(settings: Settings, secret: Callable[[], str | None]) -> Au
         role_names=role_names,
     )
     return Authenticator(secret=secret, issuer=issuer, rules=rules)
-
-
-def check_broker(settings: Settings) -> None:
-    """Raise CommandError if the broker's settings are invalid. Warn if live comments are off."""
-    if not settings.live:
-        logger.warning(
-            "Live comments are off, because several workers need Redis to send changes to each "
-            "other: add --redis-url."
-        )
-    if settings.redis_url is None:
-        return
-    if find_spec("redis") is None:
-        raise CommandError(
-            f"--redis-url needs a Python package that is not installed: run {installing('redis')}."
-        )
-    from features.live.redis_stream import client_of  # noqa: PLC0415 - an extra
-
-    try:
-        client_of(settings.redis_url)
-    except (TypeError, ValueError) as error:
-        raise CommandError(f"--redis-url has an invalid option: {error}.") from error
-
-
-@asynccontextmanager
-async def _open_broker(settings: Settings) -> AsyncIterator[Broker]:
-    """Yield a broker that uses Redis. Without ``redis_url``, the broker serves only this process.
-
-    A broker that uses Redis is closed at the end of the ``with`` block.
-    """
-    if settings.redis_url is not None:
-        from features.live import redis_stream  # noqa: PLC0415 - an extra
-
-        async with redis_stream.joined(settings.redis_url, settings.table) as broker:
-            yield broker
-    else:
-        yield InProcessBroker()

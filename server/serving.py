@@ -1,7 +1,4 @@
-"""Makes the parts of a running server: the application, the broker, and uvicorn's server.
-
-The broker delivers each write to the subscribers.
-"""
+"""Makes the parts of a running server: the application, its services, and uvicorn's server."""
 
 import asyncio
 import logging
@@ -13,15 +10,10 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from dal.dynamodb.table import Table
-from features.live.websocket import PING_EVERY, WebSocketProtocol
-from server.app import Served, create_app
+from server.app import PROTOCOLS, Served, create_app
 from server.auth.authenticator import SignInCode
-from server.http.connections import Connection
 from server.services import Loading, open_services
 from server.settings import Settings
-
-MAX_SOCKET_MESSAGE = 131_072
-"""Maximum bytes of a WebSocket message. The longest document has 20,000 characters."""
 
 logger = logging.getLogger(__name__)
 
@@ -64,12 +56,7 @@ def http_config(
         factory=workers is not None,
         workers=workers,
         lifespan="on",
-        http=Connection,
-        ws=WebSocketProtocol,
-        ws_max_size=MAX_SOCKET_MESSAGE,
-        ws_ping_interval=PING_EVERY,
-        ws_ping_timeout=PING_EVERY,
-        ws_per_message_deflate=False,  # Compression would need 10 kB of memory per connection.
+        **PROTOCOLS,
         forwarded_allow_ips=list(settings.trusted_proxies),
         timeout_keep_alive=settings.keep_alive,
         # Without this, the next waiting request would start with the context variables of the

@@ -17,12 +17,13 @@ from urllib.parse import urlsplit
 
 from features.analytics.settings import AnalyticsSettings
 from features.federation.settings import FederationSettings
+from features.live.settings import LiveSettings
 from features.moderation.settings import ModerationSettings
 from features.photos.settings import PhotoSettings
 from features.plans.settings import PlanSettings
 from features.trusted_documents.settings import DocumentSettings
 from server.errors import CommandError
-from server.feature_settings import DemoSettings, LiveSettings
+from server.feature_settings import DemoSettings
 from server.logs import LogFormat
 from server.option import Option, is_url, option_name, setting
 
@@ -432,11 +433,6 @@ class Settings(
                 if not accepts(value):
                     shown = "" if option.secret else f" {value}"
                     raise CommandError(f"{option_name(by_name[name])}{shown} {message}")
-
-    @property
-    def live(self) -> bool:
-        """Whether clients may subscribe to events. Several workers need Redis for this."""
-        return self.workers == 1 or self.redis_url is not None
 
     @property
     def ends_when_blocked(self) -> bool:

@@ -84,12 +84,8 @@ AMAZON = (
 )
 """The tests that ``--amazon`` runs."""
 
-BARE = (
-    "tests/dal/dynamodb/test_wire.py",
-    "tests/features/stream_counting/test_kills.py",
-    "tests/features/live/",
-)
-"""Tests that ``--amazon`` does not run: one compares the wire with the SDK, and the others start
+BARE = ("tests/dal/dynamodb/test_wire.py", "tests/features/stream_counting/test_kills.py")
+"""Tests that ``--amazon`` does not run: one compares the wire with the SDK, and the other starts
 processes that connect to the engine directly."""
 
 # A shell that runs the tests in the background lets them, and their child processes, ignore Ctrl-C.

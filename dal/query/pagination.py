@@ -5,7 +5,7 @@ order of the list, as in the API. The rows are read in the order of the list for
 ``first``, and in reverse order for ``last``.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -90,9 +90,9 @@ class Page(Generic[Node]):
     total_count: int | DalError | None = None
     """The number of rows of the whole list. If counting them failed, the error. None if the number
     is unknown or was not requested."""
-    event_cursor: str | None = None
-    """The end of the log of changes just before the rows were read, as a cursor. A subscription
-    that begins after this cursor receives all later changes. None if it was not requested."""
+    since: Hashable = None
+    """The position of the latest change in a log of changes, just before the rows were read. None
+    if it was not requested."""
     head: Item | None = None
     """The item that precedes the list's first row, for example the organisation of a list of users.
     None if the query does not request this item, or the page is not the first page of the list."""

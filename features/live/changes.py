@@ -26,7 +26,7 @@ from dal.query.errors import InvalidCursorError
 from dal.query.pagination import Edge
 from dal.query.plan import Filters
 from dal.repositories.comments import Selection
-from dal.table.key_parts import format_instant
+from dal.table.key_parts import format_instant, unescape
 
 UNREADABLE = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
 """The errors that ``decode`` can raise for an unreadable line, for example from another version of
@@ -108,8 +108,8 @@ class Change:
 
     @property
     def comment_id(self) -> str:
-        """The id of the comment in its escaped form: see ``dal.table.key_parts.escape``."""
-        return self.position.partition("#")[2]
+        """The id of the comment."""
+        return unescape(self.position.partition("#")[2])
 
 
 @dataclass(frozen=True, slots=True)

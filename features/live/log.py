@@ -1,16 +1,13 @@
 """A process's log of comment changes, and the listeners that receive them as events."""
 
 import asyncio
-from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar
 
 from dal.model import Comment
 from dal.repositories.comments import Selection
-from dal.writes.changes import CommentChange
-from dal.writes.rules import WriteRule
 from features.live.changes import (
     Change,
     CommentEvent,
@@ -18,7 +15,6 @@ from features.live.changes import (
     EventPosition,
     LogEntry,
     UncertainWrite,
-    change_of,
     event_for,
     new_epoch,
     version,
@@ -325,47 +321,3 @@ class Log:
             if now is None or version(now) < became.version:
                 return replace(change, now=None, replaced=became, late=True)
         return replace(change, now=now, replaced=None)
-
-
-class Broker(WriteRule, ABC):
-    """Publishes this process's writes of published comments.
-
-    ``log`` receives the changes of all processes.
-    """
-
-    def __init__(self, log: Log | None = None) -> None:
-        self.log = log or Log()
-
-    def committed(self, change: CommentChange) -> None:
-        """Publish an acknowledged write, if the comment is published before or after it."""
-        if change.before or change.after:
-            self.publish(change_of(change.before, change.after))
-
-    def uncertain(self, changes: Sequence[CommentChange]) -> None:
-        """Publish that the outcome of a write to the comments of these products is unknown."""
-        comments = [one for each in changes for one in (each.before, each.after) if one]
-        for product_id in {comment.product_id for comment in comments}:
-            self.publish(UncertainWrite(product_id))
-
-    @abstractmethod
-    def publish(self, entry: LogEntry) -> None:
-        """Deliver an entry to the log of every process."""
-
-    @abstractmethod
-    def erased(self, erasure: str) -> None:
-        """Begin a new epoch, because texts of an erased user may be in the log.
-
-        ``erasure`` is the id of the erasure. Several processes may pass the same id.
-        """
-
-
-class InProcessBroker(Broker):
-    """The broker of a server with a single process: it publishes to this process's log only."""
-
-    def publish(self, entry: LogEntry) -> None:
-        """Append the entry to the log, so that listeners receive it before the write returns."""
-        self.log.append(self.log.last.number + 1, entry)
-
-    def erased(self, erasure: str) -> None:  # noqa: ARG002 - only one process has this log
-        """Drop all texts. Listeners reload their lists."""
-        self.log.begin(new_epoch(), 0)

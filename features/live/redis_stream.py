@@ -13,8 +13,7 @@ import asyncio
 import logging
 import secrets
 from collections import deque
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
 from redis.exceptions import RedisError
 
 from features.live.changes import UNREADABLE, Change, LogEntry, decode, encode, text_name
-from features.live.log import Broker
+from features.live.write_rule import Broker
 
 logger = logging.getLogger(__name__)
 
@@ -61,17 +60,22 @@ _EXCHANGE = Path(__file__).with_name("exchange.lua").read_text("utf-8")
 
 
 class RedisBroker(Broker):
-    """One process's connection to the stream. ``run`` connects, and connects again after errors."""
+    """One process's connection to the stream. ``run`` connects, and connects again after errors.
 
-    def __init__(self, client: Redis, *, address: str, table: str) -> None:
+    Raises TypeError or ValueError in the same cases as ``client_of``.
+    """
+
+    def __init__(self, url: str, table: str) -> None:
         super().__init__()
-        self._client = client
-        self._address = address
+        self._client = client_of(url)
+        parts = urlsplit(url)
+        # The address is logged, so it must not contain the user and the password.
+        self._address = f"{parts.netloc.rpartition('@')[2]}{parts.path}"
         self._stream = f"marginalia:{{{table}}}:changes"
         self._processes = f"marginalia:{{{table}}}:servers"
         self._comments = f"marginalia:{{{table}}}:comments"
         self._erased = f"marginalia:{{{table}}}:erased"
-        self._exchange = client.register_script(_EXCHANGE)
+        self._exchange = self._client.register_script(_EXCHANGE)
         self._id = secrets.token_hex(8)
         self._redis_run = ""
         self._last_entry = b"0-0"
@@ -89,9 +93,23 @@ class RedisBroker(Broker):
         self._publishing = asyncio.Lock()
         self._left = False
         self._unreachable = False
+        self._running: asyncio.Task[None] | None = None
         self.tried = asyncio.Event()
         """Set after the first attempt to connect. If the attempt succeeded, the log has all entries
         of the stream."""
+
+    async def start(self) -> None:
+        """Connect. If Redis is unreachable, return after the first attempt, and keep trying."""
+        self._running = asyncio.create_task(self.run())
+        await self.tried.wait()
+
+    async def close(self) -> None:
+        """Publish the last changes, and disconnect."""
+        await self.leave()
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.gather(self._running, return_exceptions=True)
+        await self._client.aclose()
 
     def publish(self, entry: LogEntry) -> None:
         """Queue an entry for Redis. The writer does not wait for Redis."""
@@ -275,28 +293,6 @@ class RedisBroker(Broker):
         except UNREADABLE as error:
             logger.warning("Cannot read a change from Redis: %s", error)
             self.log.begin(epoch, number)
-
-
-@asynccontextmanager
-async def joined(url: str, table: str) -> AsyncIterator[RedisBroker]:
-    """Yield a connected broker. If Redis is unreachable, yield a broker that keeps trying.
-
-    Raises TypeError or ValueError in the same cases as ``client_of``.
-    """
-    client = client_of(url)
-    parts = urlsplit(url)
-    # The address is logged, so it must not contain the user and the password.
-    address = f"{parts.netloc.rpartition('@')[2]}{parts.path}"
-    broker = RedisBroker(client, address=address, table=table)
-    running = asyncio.create_task(broker.run())
-    try:
-        await broker.tried.wait()
-        yield broker
-    finally:
-        await broker.leave()
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
-        await client.aclose()
 
 
 def client_of(url: str) -> Redis:

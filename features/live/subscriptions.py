@@ -22,13 +22,18 @@ from graphql import GraphQLError
 from starlette.types import ASGIApp, Receive, Scope, Send
 from strawberry.types import ExecutionResult
 
-from features.live.log import SlowListenerError
-from resolvers.context import Viewer
+from features.live.log import Log, SlowListenerError
+from features.live.resolvers import LastEvent
+from resolvers.context import Context, NotAvailableError, Viewer
+from schema.errors import KNOWN_ERRORS
+from schema.execution.errors import client_error
 from schema.execution.executable_schema import EventResult, RefusedSubscriptionError
 from server.http.admission import LEAVE
+from server.http.connections import ENDING
 from server.http.errors import refusal
 from server.http.graphql import REJECTIONS, GraphQLView, graphql_response, rejection
-from server.http.request import EVENT_STREAM, GRAPHQL, header, read_request
+from server.http.request import GRAPHQL, GraphQLRequest, header, read_request
+from server.observability.observation import note_errors
 
 MAX_SUBSCRIBERS = 1_000
 """Maximum number of connections with subscriptions in a process. Each connection needs about 50 kB
@@ -38,9 +43,7 @@ MAX_PER_CLIENT = 20
 """Maximum number of one client's connections with subscriptions in a process. A client may be a
 browser with several tabs, or a few people who share an address."""
 
-ENDING = "marginalia.ending"
-"""The key of an ASGI extension: a function that sets a callback. The server calls the callback when
-it begins to stop, or immediately if it is stopping."""
+EVENT_STREAM = "text/event-stream"
 
 RETRY_MS = 2_000
 """Milliseconds after which a browser connects again if the connection has ended."""
@@ -128,6 +131,33 @@ class End:
         self.reason.cancel()
 
 
+async def subscribe(
+    view: GraphQLView, request: GraphQLRequest, context: Context, *, seconds: float
+) -> AsyncGenerator[EventResult, None]:
+    """Return an iterator over the results of a subscription, one result for each event.
+
+    The server has ``seconds`` to compute each result. Raises RefusedSubscriptionError if the
+    subscription cannot begin.
+    """
+    try:
+        context.service(Log)
+        document = await view.documents.find(request)
+    except NotAvailableError as error:
+        refused = client_error(GraphQLError(str(error), original_error=error), KNOWN_ERRORS)
+        raise RefusedSubscriptionError([refused]) from None
+    except GraphQLError as error:
+        note_errors([error])
+        raise RefusedSubscriptionError([error]) from None
+    return await view.schema.listen(
+        document.text,
+        request.variables,
+        request.operation_name,
+        # Each event needs a new context, because a context caches the rows that it has read.
+        context=lambda: replace(context, parts={**context.parts}),
+        seconds=seconds,
+    )
+
+
 def failed(message: str, code: str | None = None) -> ExecutionResult:
     """Return a result with one error: why the subscription ends or cannot begin."""
     code = code or _CODES.get(message, "BAD_REQUEST")
@@ -158,10 +188,10 @@ class EventStreamView:
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         context = await self.view.context(header(scope, b"authorization"))
-        context = replace(context, last_event_id=header(scope, b"last-event-id"))
+        context.parts[LastEvent] = LastEvent(context, header(scope, b"last-event-id"))
         request = await read_request(scope, receive)
         try:
-            events = await self.view.subscribe(request, context, seconds=self.seconds)
+            events = await subscribe(self.view, request, context, seconds=self.seconds)
         except RefusedSubscriptionError as refused:
             result = ExecutionResult(None, refused.errors)
             await graphql_response(result, GRAPHQL).send_by(send)

@@ -11,7 +11,8 @@ client has read events too slowly
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Sequence
+import re
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,13 +27,13 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.protocol import State
 
 from features.live.log import SlowListenerError
-from features.live.subscriptions import ENDING, STOPPING, End, encoded, failed
+from features.live.subscriptions import STOPPING, End, encoded, failed, subscribe
 from resolvers.context import Context
 from schema.execution.executable_schema import EventResult, RefusedSubscriptionError
 from server.auth.claims import InvalidTokenError
 from server.auth.issuer import KeysUnavailableError
 from server.http.admission import TOO_MANY_MESSAGES
-from server.http.connections import STATE, SendTimeout
+from server.http.connections import BUSY, ENDING, STATE, Connection, SendTimeout
 from server.http.errors import failure
 from server.http.graphql import GraphQLView
 from server.http.middleware import is_allowed, is_own, request_id_of
@@ -61,6 +62,9 @@ list."""
 PING_EVERY = 20.0
 """Seconds between two pings. If a client has not answered a ping before the next ping is due, the
 server closes the connection."""
+
+MAX_MESSAGE = 131_072
+"""Maximum bytes of a message. The longest document has 20,000 characters."""
 
 _INVALID, _UNAUTHORIZED, _FORBIDDEN, _UNACCEPTABLE = 4400, 4401, 4403, 4406
 _INIT_TIMEOUT, _EXISTS, _INIT_TWICE = 4408, 4409, 4429
@@ -206,7 +210,7 @@ class GraphQLSocket:
             return
         assert self._context is not None  # noqa: S101 - set by connection_init
         try:
-            events = await self.view.subscribe(request, self._context, seconds=self.seconds)
+            events = await subscribe(self.view, request, self._context, seconds=self.seconds)
         except RefusedSubscriptionError as refused:
             await self._send_errors(name, ExecutionResult(None, refused.errors))
             return
@@ -288,6 +292,22 @@ class WebSocketView:
             return
         await send({"type": "websocket.accept", "subprotocol": PROTOCOL})
         await GraphQLSocket(self.view, scope, receive, send, self.seconds).serve()
+
+
+class HttpConnection(Connection):
+    """A client's connection, which can switch to WebSocket."""
+
+    upgrade = re.compile(rb"\r\nupgrade(?=[ \t]*:(?![ \t]*websocket[ \t]*\r))", re.IGNORECASE)
+
+    def handle_websocket_upgrade(self) -> None:
+        """Switch to WebSocket, unless the server is busy or has not answered earlier requests."""
+        unanswered = self not in self._shared.expectant
+        if self.surplus or self._shared.admission.waiting or unanswered:
+            self.end(BUSY)
+            return
+        self._arrived()
+        del self._shared.expectant[self]
+        super().handle_websocket_upgrade()
 
 
 class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
@@ -384,3 +404,14 @@ class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
             self._on_ending()
         else:
             super().shutdown()
+
+
+PROTOCOLS: Mapping[str, Any] = {
+    "http": HttpConnection,
+    "ws": WebSocketProtocol,
+    "ws_max_size": MAX_MESSAGE,
+    "ws_ping_interval": PING_EVERY,
+    "ws_ping_timeout": PING_EVERY,
+    "ws_per_message_deflate": False,  # Compression would need 10 kB of memory per connection.
+}
+"""uvicorn's options for connections that can switch to WebSocket."""

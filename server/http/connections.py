@@ -10,7 +10,7 @@ from asyncio import AbstractEventLoop, Protocol, TimerHandle, Transport
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from starlette.responses import Response
 from uvicorn import Config
@@ -20,7 +20,6 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 from uvicorn.server import ServerState
 
-from features.live.subscriptions import ENDING
 from server.http.admission import Admission, is_health
 from server.http.errors import failure, refusal
 from server.http.middleware import LEFT
@@ -69,8 +68,6 @@ _PIECE = 4_096
 """Number of bytes that are parsed at a time. Limits are checked after each such piece, so a request
 can exceed a limit by at most this number of bytes."""
 
-_UPGRADE = re.compile(rb"\r\nupgrade(?=[ \t]*:(?![ \t]*websocket[ \t]*\r))", re.IGNORECASE)
-
 _LINGER = 1.0
 """Seconds between the last response and the end of its connection. If the server closed the
 connection immediately, the client could lose the response."""
@@ -82,6 +79,10 @@ may send a request because it does not know yet that the server will close the c
 _NEXT_READ = 0.01
 """Seconds from the end of ``_LAST_CALL`` until an idle connection closes. Meanwhile the event loop
 reads the data that has already arrived."""
+
+ENDING = "marginalia.ending"
+"""The key of an ASGI extension: a function that sets a callback. The server calls the callback when
+it begins to stop, or immediately if it is stopping."""
 
 STATE = "connections"
 """The key of the ``Connections`` object in the lifespan state of ASGI."""
@@ -126,7 +127,9 @@ _CHUNKS_TOO_SMALL = _wire(
 )
 _MALFORMED = _wire(failure(400, "The request is not valid HTTP/1.1."))
 _BUSY = refusal(503, "The server is busy: try again in a second.", 1)
-_BUSY_LAST = _wire(_BUSY)
+BUSY = _wire(_BUSY)
+"""The last response on a connection of a busy server."""
+
 _BUSY_KEPT = _wire(_BUSY, b"keep-alive")
 _FULL = _wire(
     refusal(503, "The server has too many connections or requests: try again in a second.", 1)
@@ -136,7 +139,7 @@ _FULL = _wire(
 class SendTimeout(Protocol):
     """Closes a connection if the write buffer is full and the client reads almost nothing.
 
-    Also tells subscriptions that the server stops: see ``ENDING``.
+    Also tells long responses that the server stops: see ``ENDING``.
     """
 
     loop: AbstractEventLoop
@@ -144,11 +147,11 @@ class SendTimeout(Protocol):
     _send_timer: TimerHandle | None = None
     _shared: "Connections"
     _on_ending: Callable[[], None] | None = None
-    """Ends a running subscription when the server stops."""
+    """Ends a long response when the server stops."""
 
     def _set_on_ending(self, act: Callable[[], None]) -> None:
         self._on_ending = act
-        # A subscription may begin after the server has called ``shutdown``.
+        # A long response may begin after the server has called ``shutdown``.
         if self._shared.ending:
             act()
 
@@ -212,6 +215,9 @@ class Connection(SendTimeout, HttpProtocol):
     connection allows only health checks. The server accepts ``_SURPLUS`` such connections, and
     closes further connections immediately.
     """
+
+    upgrade: ClassVar = re.compile(rb"\r\nupgrade(?=[ \t]*:)", re.IGNORECASE)
+    """Matches a header that offers a protocol that the server does not support."""
 
     def __init__(
         self,
@@ -284,10 +290,10 @@ class Connection(SendTimeout, HttpProtocol):
             # A client may offer another protocol in the header ``Upgrade``. Java's client, for
             # example, offers HTTP/2 with the first request of each connection. The parser would
             # then stop parsing HTTP, even if the server does not support the protocol. So the
-            # header is renamed, unless it offers WebSocket. If the head is incomplete, ``find``
-            # returns -1. ``end`` is then 1, and nothing is renamed.
+            # header is renamed. If the head is incomplete, ``find`` returns -1. ``end`` is then 1,
+            # and nothing is renamed.
             end = data.find(b"\r\n\r\n") + 2
-            data = _UPGRADE.sub(b"\r\nx-offer", data[:end]) + data[end:]
+            data = self.upgrade.sub(b"\r\nx-offer", data[:end]) + data[end:]
         for start in range(0, len(data), _PIECE):
             piece = data[start : start + _PIECE]
             super().data_received(piece)
@@ -379,16 +385,6 @@ class Connection(SendTimeout, HttpProtocol):
         if not self.pipeline:
             self.start_task(self.cycle, self.app)
 
-    def handle_websocket_upgrade(self) -> None:
-        """Switch to WebSocket, unless the server is busy or has not answered earlier requests."""
-        unanswered = self not in self._shared.expectant
-        if self.surplus or self._shared.admission.waiting or unanswered:
-            self.end(_BUSY_LAST)
-            return
-        self._arrived()
-        del self._shared.expectant[self]
-        super().handle_websocket_upgrade()
-
     def start_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         """Submit a request if it is complete or too large. Otherwise wait for the rest of its body.
 
@@ -442,7 +438,7 @@ class Connection(SendTimeout, HttpProtocol):
         if page is not None:
             answer = _wire(page, b"keep-alive" if cycle.keep_alive else b"close")
         else:
-            answer = _BUSY_KEPT if cycle.keep_alive else _BUSY_LAST
+            answer = _BUSY_KEPT if cycle.keep_alive else BUSY
         if cycle.scope["method"] == "HEAD":  # The response has no body (RFC 9110, 9.3.2).
             answer = b"".join(answer.partition(b"\r\n\r\n")[:2])
         self.transport.write(answer)

@@ -3,7 +3,7 @@
 The specification of GraphQL over HTTP is https://graphql.github.io/graphql-over-http/draft/
 """
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -19,17 +19,12 @@ from strawberry.types import ExecutionResult
 from strawberry.types.graphql import OperationType
 
 from dal.stores import Stores
-from features.live.log import Log
-from resolvers.context import Context, NotAvailableError, Pace
+from resolvers.context import Context, Pace
 from resolvers.photo_files import PhotoFiles
 from resolvers.publication import Publication
-from schema.errors import KNOWN_ERRORS
-from schema.execution.errors import client_error
 from schema.execution.executable_schema import (
     MAX_RESPONSE,
-    EventResult,
     ExecutableSchema,
-    RefusedSubscriptionError,
 )
 from server.auth.authenticator import Authenticator
 from server.auth.claims import InvalidTokenError
@@ -170,7 +165,7 @@ class GraphQLView:
     ) -> None:
         self.schema = schema
         self.uploads: PhotoFiles | None = services.get(PhotoFiles)
-        self._documents = documents or Documents()
+        self.documents = documents or Documents()
         self._authenticator = authenticator
         self._site = settings.public_url
         self._context = partial(
@@ -211,7 +206,7 @@ class GraphQLView:
         context = await self.context(header(scope, b"authorization"))
         request = await read_request(scope, receive)
         try:
-            document = await self._documents.find(request)
+            document = await self.documents.find(request)
         except GraphQLError as error:
             note_errors([error])
             document, result = Document(""), ExecutionResult(None, [error])
@@ -251,30 +246,3 @@ class GraphQLView:
         if authorization is not None:
             viewer = await self._authenticator.viewer(authorization)
         return self._context(viewer, site=site or self._site)
-
-    async def subscribe(
-        self, request: GraphQLRequest, context: Context, *, seconds: float
-    ) -> AsyncGenerator[EventResult, None]:
-        """Return an iterator over the results of a subscription, one result for each event.
-
-        The server has ``seconds`` to compute each result. Raises RefusedSubscriptionError if the
-        subscription cannot begin.
-        """
-        try:
-            context.service(Log)
-            document = await self._documents.find(request)
-        except NotAvailableError as error:
-            refused = client_error(GraphQLError(str(error), original_error=error), KNOWN_ERRORS)
-            raise RefusedSubscriptionError([refused]) from None
-        except GraphQLError as error:
-            note_errors([error])
-            raise RefusedSubscriptionError([error]) from None
-        made_by = partial(self._context, context.viewer, last_event_id=context.last_event_id)
-        return await self.schema.listen(
-            document.text,
-            request.variables,
-            request.operation_name,
-            # Each event needs a new context, because a context caches the rows that it has read.
-            context=made_by,
-            seconds=seconds,
-        )

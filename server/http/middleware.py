@@ -17,12 +17,12 @@ from asgi_correlation_id import correlation_id
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from starlette_compress import CompressMiddleware, add_compress_type, remove_compress_type
+from starlette_compress import CompressMiddleware, add_compress_type
 
 from dal.dynamodb.deadline import Deadline, deadline
 from server.http.admission import is_health
 from server.http.errors import failure
-from server.http.request import EVENT_STREAM, GRAPHQL, header
+from server.http.request import GRAPHQL, header
 from server.logs import FirstValues
 from server.settings import Settings
 
@@ -67,8 +67,6 @@ _TAG = re.compile(r'"([0-9a-f]{32})(?:-[a-z]+)?"')
 logger = logging.getLogger(__name__)
 
 add_compress_type(GRAPHQL)
-# Events are not compressed, because each subscriber would need an encoder in memory.
-remove_compress_type(EVENT_STREAM)
 
 
 class RequestIdMiddleware:

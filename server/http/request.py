@@ -26,7 +26,6 @@ MAX_BODY = 1_000_000
 GRAPHQL = "application/graphql-response+json"
 JSON = "application/json"
 HTML = "text/html"
-EVENT_STREAM = "text/event-stream"
 
 _JSON_RANGES = (JSON, "application/*", "*/*")
 """Media ranges that mean JSON. A client that accepts any type also gets JSON, because every client
@@ -60,16 +59,6 @@ def preferred(accept: str | None, offered: Sequence[str]) -> str | None:
     accept = accept or "*/*"
     choose = _preferred_cached if len(accept) <= _CACHED_LENGTH else _preferred
     return choose(accept, tuple(offered))
-
-
-def wants_events(scope: Scope) -> bool:
-    """Return whether a request prefers server-sent events to JSON.
-
-    If a request accepts events and JSON equally, it gets JSON, because urql accepts both even in
-    requests that are not subscriptions.
-    """
-    accept = header(scope, b"accept")
-    return preferred(accept, (GRAPHQL, JSON, EVENT_STREAM)) == EVENT_STREAM
 
 
 def _preferred(accept: str, offered: tuple[str, ...]) -> str | None:

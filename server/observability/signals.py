@@ -51,7 +51,10 @@ class Signals:
         return ObservedSchema if self.on else ExecutableSchema
 
     def around(
-        self, app: ASGIApp, endless: Callable[[Scope], bool], pages: re.Pattern[str]
+        self,
+        app: ASGIApp,
+        pages: re.Pattern[str],
+        endless: Callable[[Scope], bool] = lambda _: False,
     ) -> ASGIApp:
         """Return ``app`` in a middleware that observes requests, or ``app`` if all signals are off.
 

@@ -5,7 +5,7 @@ this name, and what readers do with a published comment by ``react`` in ``lists.
 """
 
 import tomllib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -22,7 +22,7 @@ from dal.query.pagination import Edge
 from dal.stores import Stores
 from dal.table.key_parts import format_instant
 from dal.writes.comments import version
-from features.live.log import InProcessBroker, Log
+from dal.writes.rules import WriteRule
 from resolvers.context import Context, Viewer
 from tests.conftest import Clients, fresh_table
 from tests.engines import ROOT
@@ -79,12 +79,13 @@ class World:
     """A table with comments of the user ann, for each product one in each state."""
 
     table: Table
-    broker: InProcessBroker = field(default_factory=InProcessBroker)
+    rules: Sequence[WriteRule] = ()
+    services: Mapping[type, object] = field(default_factory=dict)
     numbers: Iterator[int] = field(default_factory=count)
     added: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.stores = Stores(self.table, self.broker)
+        self.stores = Stores(self.table, self.rules)
 
     async def put(self, state: str, product: str, rating: int = 5) -> dict[str, str]:
         """Store a comment. Return the values that templates of operations and addresses need."""
@@ -121,7 +122,7 @@ class World:
         return {state: await self.put(state, product, rating) for state in STATES}
 
     def context(self, viewer: Viewer | None) -> Context:
-        return Context(viewer, self.stores, services={Log: self.broker.log})
+        return Context(viewer, self.stores, services=self.services)
 
 
 @pytest.fixture(scope="module")

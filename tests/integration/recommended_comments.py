@@ -16,14 +16,7 @@ from dal.maintenance.tables import create_table
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores
-from features.live.changes import (
-    CommentEventKind,
-    EventPosition,
-    change_of,
-    decode,
-    encode,
-    event_for,
-)
+from tests.feature_lists import added
 from tests.oracle import make_comments, newest_first
 
 
@@ -44,14 +37,8 @@ async def main(url: str) -> None:
         both = replace(wanted, ratings=frozenset({5}), order=Order.HIGHEST_RATING)
         page = await comments.page(both, Slice(limit=100))
         assert list(page.nodes) == [one for one in rows[::3] if one.rating == 5]
-    # Live lists, also by a line of another process.
-    for change, kind in (
-        (change_of(plain, plain._replace(recommended=True)), CommentEventKind.ADDED),  # type: ignore[call-arg]
-        (change_of(recommended, None), CommentEventKind.DELETED),
-        (change_of(plain, plain._replace(title="New")), None),
-    ):
-        event = event_for(wanted, EventPosition(1, 1), decode(*encode(change)))
-        assert (event and event.kind) is kind
+    for check in added("check_recommended"):
+        check(plain, recommended, wanted)
     # Idempotency keys.
     item = COMMENT.encode(recommended) | idempotency.mark(recommended)
     try:

@@ -5,9 +5,7 @@ The tests find the paths in the schema. A path without a row in a ``comment_acce
 
 import json
 from collections.abc import Iterator
-from contextlib import aclosing
 from dataclasses import dataclass
-from functools import partial
 from string import Template
 
 import pytest
@@ -21,9 +19,8 @@ from graphql import (
 
 from resolvers.context import Viewer
 from schema.build import build_schema
-from tests.feature_lists import merged
+from tests.feature_lists import added, merged
 from tests.integration.comment_access import STATES, WHO, Cells, World, rows, shared, world
-from tests.strategies import comment
 
 __all__ = ["shared", "world"]
 
@@ -34,14 +31,10 @@ _PARENTS = {
     "Author": 'author(username: "ann") { $FIELD }',
     "User": 'user(username: "ann") { $FIELD }',
     "Mutation": "$FIELD",
-    "Subscription": "$FIELD",
 }
 PARENTS = merged(_PARENTS, "PARENTS")
 """Types with fields that return comments, and the start of an operation that selects each type."""
-NO_TEXT = {
-    *("cursor", "edgeCursor", "eventCursor", "deletedId"),
-    *("kind", "totalCount", "waitingSince"),
-}
+NO_TEXT = {"cursor", "kind", "totalCount", "waitingSince"}.union(*added("NO_TEXT"))
 """Scalar fields of lists, events and payloads that never contain a comment's text."""
 
 FIELDS = rows("fields")
@@ -184,25 +177,3 @@ async def test_a_mutation_shows_a_comment_only_to_permitted_users(world: World, 
             answer = await run(world, operation(PATHS[name], given, who), viewer)
             found[who, state] = given["MARK"] in answer
     assert found == FIELDS[name].cells()
-
-
-@pytest.mark.parametrize("name", [name for name in PATHS if name.startswith("Subscription")])
-@pytest.mark.parametrize("who", WHO)
-async def test_events_show_a_comment_only_to_permitted_users(
-    world: World, name: str, who: str
-) -> None:
-    product = f"events {next(world.numbers)}"
-    given = {"PRODUCT": product, "MARK": ""}
-    context = partial(world.context, WHO[who])
-    document = operation(PATHS[name], given, who)
-    answers = await SCHEMA.listen(document, {}, None, context=context, seconds=60.0)
-    async with aclosing(answers) as events:
-        there = await world.all_states(product)
-        await world.stores.comments.add(comment(product, product_id=product, text="the end"))
-        told = ""
-        while "the end" not in told:
-            told += json.dumps((await anext(events)).result.data)
-    cells = FIELDS[name].cells()
-    assert {state: there[state]["MARK"] in told for state in STATES} == {
-        state: cells[who, state] for state in STATES
-    }

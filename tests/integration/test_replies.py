@@ -21,7 +21,7 @@ from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores
 from features.live.changes import change_of
-from features.live.log import InProcessBroker
+from features.live.write_rule import InProcessBroker
 from resolvers.context import Viewer
 from schema.build import build_schema
 from tests.calls import calls_of
@@ -202,7 +202,7 @@ async def test_each_reply_is_one_event(stores: Stores, table: Table) -> None:
     After the removal, it receives the comment without a reply.
     """
     broker = InProcessBroker()
-    told = Stores(table, broker)
+    told = Stores(table, [broker])
     await stores.comments.add(ONE)
     listener = broker.log.listen(Selection("42"), None)
     assert (await anext(listener)).kind.value == "READY"
@@ -229,7 +229,7 @@ async def test_each_reply_is_one_event(stores: Stores, table: Table) -> None:
 
 async def test_events_that_arrive_in_the_wrong_order_lead_to_the_latest_reply(table: Table) -> None:
     recorder = Recorder()
-    stores = Stores(table, recorder)
+    stores = Stores(table, [recorder])
     await stores.comments.add(ONE)
     for text in ("a", None, "b", None):
         await stores.comments.reply("one", text)

@@ -69,7 +69,7 @@ async def backfilled(table: Table) -> None:
 
 async def told(table: Table) -> None:
     recorder = Recorder()
-    await hold(Stores(table, recorder))
+    await hold(Stores(table, [recorder]))
     assert recorder.told == [(None, SHOWN)]
 
 

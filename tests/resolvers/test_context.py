@@ -8,7 +8,6 @@ from dal.dynamodb.errors import ThrottledError
 from dal.model import Organization
 from dal.query.pagination import Page, PageInfo, Slice
 from dal.query.statistics import ExecutionStatistics
-from features.live.log import Log
 from resolvers.context import Built, Context, NotAvailableError, PrefetchedPages, RequestCache
 from tests.resolvers.recording import STORES
 
@@ -124,13 +123,17 @@ def test_a_request_has_one_object_of_each_kind_of_part() -> None:
     assert second.part(PrefetchedPages) is not pages
 
 
+class Present:
+    missing: ClassVar[str] = "present"
+
+
 class Absent:
     missing: ClassVar[str] = "absent"
 
 
 def test_a_service_that_the_server_lacks_is_not_available() -> None:
-    log = Log()
-    context = Context(None, STORES, services={Log: log})
-    assert context.service(Log) is log
+    present = Present()
+    context = Context(None, STORES, services={Present: present})
+    assert context.service(Present) is present
     with pytest.raises(NotAvailableError, match=Absent.missing):
         context.service(Absent)

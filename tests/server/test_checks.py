@@ -18,11 +18,10 @@ from dal.table.definition import table_definition
 from server import checks
 from server.checks import findings
 from server.errors import USAGE
-from server.findings import Finding, Level, ok
+from server.findings import Finding, Level
 from server.local_engine.data_directory import DataDirectory
 from server.local_engine.storage import open_table
 from server.settings import Settings
-from tests.engines.redis import NEEDS_REDIS, redis_server
 from tests.server.serving import AWS, called
 
 PUBLIC = {"host": "0.0.0.0", "public_url": "https://shop.example"}
@@ -118,12 +117,6 @@ async def test_a_reachable_issuer_is_reported(address: str, tmp_path: Path) -> N
         Settings(jwt_issuer=address, jwt_audience="us", data_dir=tmp_path / "data")
     )
     assert found.level is Level.OK
-
-
-@NEEDS_REDIS
-async def test_a_reachable_redis_is_reported() -> None:
-    with redis_server() as server:
-        assert await checks.redis(Settings(redis_url=server.url)) == ok("Redis", "it responds.")
 
 
 def test_files_that_other_users_can_read_are_reported(tmp_path: Path) -> None:

@@ -19,13 +19,6 @@ MESSAGES: list[tuple[Callable[[], object], str]] = [
         ("--trusted-proxy shop.example is not an IP address, or a network such as 10.0.0.0/8."),
     ),
     (
-        lambda: Settings(redis_url="http://:hush@127.0.0.1"),
-        (
-            "--redis-url is not a URL such as redis://127.0.0.1:6379/0, rediss://host:6379 "
-            "or unix:///run/redis.sock."
-        ),
-    ),
-    (
         lambda: Settings(rate_limit="often"),
         "--rate-limit often is not a rate such as 100/s or 600/min, or 'off'.",
     ),

@@ -32,7 +32,6 @@ from graphql.execution.values import VariableValues
 
 from dal.dynamodb.table import Table, TableAddress, connect
 from dal.maintenance.tables import create_table
-from features.live.log import InProcessBroker
 from schema.build import build_schema
 from schema.execution.compiled.fields import Selection
 from schema.execution.compiled.operation import CompiledOperation
@@ -116,12 +115,11 @@ async def compared(count: int, directory: Path, *tables: Table) -> tuple[Counter
         clients = []
         for table, compiles in zip(tables, (True, False), strict=True):
             clock.ticks = 0
-            broker = InProcessBroker()
-            broker.log.begin(epoch=1, number=0)
             settings = Settings(explain=True, compiles=compiles, rate_limit=NO_RATE_LIMIT)
             authenticator = Authenticator(secret=lambda: SECRET)
-            services = services_of(settings, table, authenticator, broker=broker)
-            services = replace(services, stores=await fill(table, broker), analytics=analytics)
+            services = replace(services_of(settings, table, authenticator), analytics=analytics)
+            services.broker.log.begin(epoch=1, number=0)
+            await fill(table, services.stores)
             app = create_app(settings, services)
             port = await stack.enter_async_context(listening(app, settings))
             client = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60)

@@ -11,7 +11,7 @@ from dal.model import Comment
 from dal.stores import Stores
 from dal.writes.changes import CommentChange
 from features.live.changes import LogEntry
-from features.live.log import Broker
+from features.live.write_rule import Broker
 from tests import oracle
 from tests.edges import edge_of
 from tests.fakes import FaultyClient, anybody, lose_answer
@@ -43,7 +43,7 @@ class Recorder(Broker):
 
 async def test_each_acknowledged_write_is_observed_once(table: Table) -> None:
     recorder = Recorder()
-    store = Stores(table, recorder).comments
+    store = Stores(table, [recorder]).comments
     added = edge_of(await store.add(ONE, "key", dated=False)).node
     await store.add(ONE, "key", dated=False)
     edited = edge_of(await store.update(added.comment_id, {"rating": 1}, anybody)).node
@@ -55,7 +55,7 @@ async def test_each_acknowledged_write_is_observed_once(table: Table) -> None:
 
 async def test_concurrent_edits_are_observed_as_a_chain(table: Table) -> None:
     recorder = Recorder()
-    store = Stores(table, recorder).comments
+    store = Stores(table, [recorder]).comments
     await store.add(ONE)
     edits = [store.update(ONE.comment_id, {"rating": one}, anybody) for one in (1, 2, 3, 4, 5)]
     await asyncio.gather(*edits)
@@ -73,7 +73,7 @@ async def test_a_write_without_a_response_is_observed_as_uncertain(
     monkeypatch.setattr("dal.dynamodb.retries.DEADLINE", 0.2)
     recorder = Recorder()
     client = FaultyClient(table.service, *[lose_answer] * 1000)
-    store = Stores(Table(client, table.name), recorder).comments
+    store = Stores(Table(client, table.name), [recorder]).comments
     with pytest.raises(StoreUnavailableError):
         await store.add(ONE)
     assert recorder.told == ["42"]

@@ -86,7 +86,7 @@ async def test_observers_receive_the_writes_of_a_comment_in_order(
     recorder = Recorder()
     client = FaultyClient(table.service)
     await Stores(table).comments.add(ROWS[0])
-    store = Stores(Table(client, table.name), recorder).comments
+    store = Stores(Table(client, table.name), [recorder]).comments
     written = asyncio.Event()
 
     async def answer_late(real: Operation, arguments: Answer) -> Answer:

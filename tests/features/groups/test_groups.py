@@ -10,6 +10,7 @@ from dal.dynamodb.table import Table
 from dal.model import ProductDetails
 from dal.stores import Stores
 from features.live.log import Log
+from resolvers.change_log import ChangeLog
 from resolvers.context import Context
 from tests.calls import calls_of
 from tests.dal.read_pages import ReadPages
@@ -97,7 +98,7 @@ async def test_a_group_is_a_node_and_an_unknown_group_is_null(run: Run) -> None:
 
 
 async def test_a_groups_list_has_no_event_cursor(table: Table, schema: Schema) -> None:
-    context = Context(None, Stores(table), services={Log: Log()})
+    context = Context(None, Stores(table), services={ChangeLog: Log()})
     text = OF_GROUP % "comments { eventCursor }"
     result = await schema.execute(text, context_value=context)
     assert (result.errors, result.data) == (

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from dal.dynamodb.table import Table
-from server.services import check_broker
+from features.live.brokers import check_broker
 from server.settings import Settings
 from tests.engines.redis import NEEDS_REDIS, redis_server
 from tests.features.live.subscribing import (

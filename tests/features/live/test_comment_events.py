@@ -16,13 +16,15 @@ from dal.model.loaded import LoadedComment
 from dal.stores import Stores
 from dal.table.index import QueryRequest, QueryResponse
 from features.live.changes import change_of
-from features.live.log import Broker, InProcessBroker, Log
-from features.live.redis_stream import joined
+from features.live.log import Log
+from features.live.write_rule import Broker, InProcessBroker
+from resolvers.change_log import ChangeLog
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
 from schema.execution.executable_schema import EventResult, RefusedSubscriptionError
 from tests.edges import edge_of
 from tests.engines.redis import NEEDS_REDIS, redis_server
+from tests.features.live.joining import joined
 from tests.strategies import comment
 
 EVENTS = """
@@ -50,7 +52,10 @@ class Api:
         self.broker = broker or InProcessBroker()
         self.schema = build_schema()
         self.context = partial(
-            Context, Viewer("ann"), Stores(table, self.broker), services={Log: self.broker.log}
+            Context,
+            Viewer("ann"),
+            Stores(table, [self.broker]),
+            services={Log: self.broker.log, ChangeLog: self.broker.log},
         )
 
     async def run(self, document: str, **variables: Any) -> Any:

@@ -22,7 +22,8 @@ from features.live.changes import (
     encode,
     event_position_of,
 )
-from features.live.log import InProcessBroker, Log, SlowListenerError
+from features.live.log import Log, SlowListenerError
+from features.live.write_rule import InProcessBroker
 from tests.features.live.listening import applied, comment, waiting
 
 ALL = Selection("42")

@@ -28,8 +28,9 @@ from features.live.changes import (
     version,
 )
 from features.live.log import Listener
-from features.live.redis_stream import RedisBroker, joined
+from features.live.redis_stream import RedisBroker
 from tests.engines.redis import NEEDS_REDIS, RedisServer, redis_server
+from tests.features.live.joining import joined
 from tests.features.live.listening import comment, waiting
 
 pytestmark = NEEDS_REDIS

@@ -18,12 +18,13 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from dal.dynamodb.table import Table
 from features.live import log, subscriptions, websocket
 from features.live.changes import change_of
-from features.live.log import InProcessBroker, Log
+from features.live.log import Log
+from features.live.write_rule import Broker
 from server.app import create_app
 from server.auth import authenticator
 from server.auth.authenticator import Authenticator, make_token
 from server.http import connections
-from server.services import services_of
+from server.services import Services, services_of
 from server.settings import Settings
 from tests.calls import calls_of
 from tests.conftest import Clients, fresh_table
@@ -55,20 +56,23 @@ async def table(clients: Clients, dynoxide_url: str) -> Table:
 
 
 @pytest.fixture
-def broker() -> InProcessBroker:
-    return InProcessBroker()
-
-
-@pytest.fixture
 def settings() -> Settings:
     return Settings(cors_origins=["https://shop.example"])
 
 
 @pytest.fixture
-async def url(table: Table, broker: InProcessBroker, settings: Settings) -> AsyncIterator[str]:
-    authenticator = Authenticator(secret=lambda: SECRET)
-    app = create_app(settings, services_of(settings, table, authenticator, broker=broker))
-    async with listening(app, settings) as port:
+def services(table: Table, settings: Settings) -> Services:
+    return services_of(settings, table, Authenticator(secret=lambda: SECRET))
+
+
+@pytest.fixture
+def broker(services: Services) -> Broker:
+    return services.broker
+
+
+@pytest.fixture
+async def url(services: Services, settings: Settings) -> AsyncIterator[str]:
+    async with listening(create_app(settings, services), settings) as port:
         yield f"http://127.0.0.1:{port}"
 
 
@@ -84,7 +88,7 @@ async def closed(connection: Any) -> tuple[int, str]:
 
 @TRANSPORTS
 async def test_events_are_sent_and_a_subscription_can_continue_after_them(
-    url: str, broker: InProcessBroker, transport: Any
+    url: str, broker: Broker, transport: Any
 ) -> None:
     async with transport(url, rating=[5]) as events:
         assert (await anext(events))["kind"] == "READY"
@@ -98,7 +102,7 @@ async def test_events_are_sent_and_a_subscription_can_continue_after_them(
 
 @TRANSPORTS
 async def test_random_reconnects_receive_newer_and_newer_texts(
-    url: str, broker: InProcessBroker, transport: Any
+    url: str, broker: Broker, transport: Any
 ) -> None:
     dice = random.Random(1)
     texts = [f"edit {number}" for number in range(120)]
@@ -127,7 +131,7 @@ async def test_random_reconnects_receive_newer_and_newer_texts(
 
 
 async def test_a_browser_that_reconnects_continues_after_its_last_event(
-    url: str, broker: InProcessBroker
+    url: str, broker: Broker
 ) -> None:
     start = broker.log.last.cursor
     broker.publish(change_of(None, comment(1)))
@@ -136,18 +140,18 @@ async def test_a_browser_that_reconnects_continues_after_its_last_event(
 
 
 async def test_a_subscription_continues_after_the_page_of_a_query(
-    table: Table, broker: InProcessBroker, settings: Settings
+    table: Table, settings: Settings
 ) -> None:
     """A write before the script of the page subscribes is an event. There is no READY before it."""
     noted = Table(table.service, table.name)
     calls = calls_of(noted)
-    authenticator = Authenticator(secret=lambda: SECRET)
-    app = create_app(settings, services_of(settings, noted, authenticator, broker=broker))
+    services = services_of(settings, noted, Authenticator(secret=lambda: SECRET))
+    app = create_app(settings, services)
     async with listening(app, settings) as port, httpx.AsyncClient(timeout=60) as client:
         client.base_url = httpx.URL(f"http://127.0.0.1:{port}")
         page = (await client.get("/products/42", headers={"Accept": "text/html"})).text
         (address,) = re.findall(r'data-live="([^"]+)"', page)
-        broker.publish(change_of(None, comment(1)))
+        services.broker.publish(change_of(None, comment(1)))
         accept = {"Accept": "text/event-stream"}
         async with client.stream("GET", html.unescape(address), headers=accept) as answer:
             event = (await anext(said(answer)))["data"]["commentEvents"]
@@ -206,7 +210,7 @@ class LateSubscriptions:
             await self.stopping()
         if socket or scope["path"] != "/page":
             ended = asyncio.Event()
-            scope["extensions"][subscriptions.ENDING](ended.set)
+            scope["extensions"][connections.ENDING](ended.set)
             await ended.wait()
         if socket:
             await send({"type": "websocket.close", "code": 1001})
@@ -318,7 +322,7 @@ async def test_a_disconnected_client_leaves_no_timer(
 
 @TRANSPORTS
 async def test_a_slow_client_is_disconnected_with_a_reason(
-    url: str, broker: InProcessBroker, monkeypatch: pytest.MonkeyPatch, transport: Any
+    url: str, broker: Broker, monkeypatch: pytest.MonkeyPatch, transport: Any
 ) -> None:
     monkeypatch.setattr(log, "MAX_WAITING_EVENTS", 3)
     if transport is by_socket:
@@ -353,7 +357,7 @@ async def by_idle_socket(url: str) -> AsyncIterator[AsyncIterator[Event]]:
 
 @pytest.mark.parametrize("transport", [by_idle_socket, by_stream])
 async def test_a_client_that_reads_nothing_is_disconnected(
-    url: str, broker: InProcessBroker, monkeypatch: pytest.MonkeyPatch, transport: Any
+    url: str, broker: Broker, monkeypatch: pytest.MonkeyPatch, transport: Any
 ) -> None:
     monkeypatch.setattr(connections, "SEND_TIMEOUT", 0.2)
     async with transport(url) as events:

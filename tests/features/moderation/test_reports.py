@@ -96,7 +96,7 @@ async def test_two_hundred_concurrent_reports_are_counted_once_each(
 ) -> None:
     await in_mode(table, mode)
     recorder = Recorder()
-    servers = [Stores(table, recorder) for _ in range(2)]
+    servers = [Stores(table, [recorder]) for _ in range(2)]
     await servers[0].comments.add(ONE)
 
     async def report(number: int) -> str | None:

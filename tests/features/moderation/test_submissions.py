@@ -22,7 +22,7 @@ from dal.stores import Stores
 from dal.table.key_parts import escape
 from dal.writes.comments import version
 from dal.writes.overwrite import Outcome
-from features.live.log import InProcessBroker
+from features.live.write_rule import InProcessBroker
 from features.moderation.model import QueueKind
 from features.moderation.publication import ModeratedPublication
 from features.moderation.repository import SubmissionSelection
@@ -381,7 +381,7 @@ async def test_events_equal_the_differences_of_the_lists(
     await store.announce(await store.read(), mode=mode)
     recorder = Recorder()
     writers = Writers(table, 3, writes={**WRITES, **MODERATION, **VOTES})
-    writers.stores = [Stores(table, recorder)]
+    writers.stores = [Stores(table, [recorder])]
     writers.stores *= 2
     for number in range(250):
         await writers._write(number)
@@ -466,7 +466,7 @@ async def test_listeners_receive_an_event_when_a_comment_is_published_again(
     The log must not take the event for a late event of the add.
     """
     broker = InProcessBroker()
-    stores = Stores(table, broker)
+    stores = Stores(table, [broker])
     one = COMMENTS[0]
     listener = broker.log.listen(Selection(one.product_id), None)
     await stores.comments.add(one)

@@ -27,7 +27,7 @@ from dal.table.errors import StoreRefusedError
 from dal.table.items import Item, key_of, primary_key, versioned
 from dal.table.key_parts import escape
 from features.live.changes import CommentEventKind, change_of
-from features.live.log import InProcessBroker
+from features.live.write_rule import InProcessBroker
 from features.moderation.entity import case_key
 from features.moderation.model import ReportReason
 from features.one_per_person.marking import switch_on

@@ -196,7 +196,7 @@ async def test_votes_follow_a_comment_that_a_load_moves(table: Table, *, killed:
 async def test_listeners_receive_no_event_for_a_vote(table: Table) -> None:
     recorder = Recorder()
     await added(table)
-    stores = Stores(table, recorder)
+    stores = Stores(table, [recorder])
     await stores.votes.mark("1", "bob")
     await stores.folds.finish()
     assert await shown(table) == 1

@@ -7,7 +7,6 @@ from unittest import mock
 from dal.dynamodb.table import Table
 from dal.model import OrderStatus
 from dal.stores import Stores
-from features.live.log import Broker
 from tests import bulk, organizations
 from tests.moderating import held_for
 from tests.strategies import comment, order
@@ -15,16 +14,14 @@ from tests.strategies import comment, order
 COMMENTS = [comment(f"c{n}", rating=1 + n % 5, language="de" if n % 3 else "en") for n in range(9)]
 
 
-async def fill(table: Table, broker: Broker | None = None) -> Stores:
-    """Store comments, orders, organisations and tickets. Return the stores of the table."""
-    stores = Stores(table, broker)
+async def fill(table: Table, stores: Stores) -> None:
+    """Store comments, orders, organisations and tickets."""
     await bulk.fill(table, COMMENTS)
     await stores.comments.add(comment("held"), hold=held_for())
     await organizations.fill(stores)
     for number in range(3):
         await stores.orders.place(order(order_id=f"o{number}", status=OrderStatus.PLACED))
     await stores.users.update_profile("ann", {"full_name": "Ann", "email": "ann@example.org"})
-    return stores
 
 
 @contextmanager

@@ -22,7 +22,8 @@ from dal.model import Photo, ProductDetails, Reply
 from dal.model.rules import MAX_PHOTOS
 from dal.stores import Stores
 from features.live.changes import change_of
-from features.live.log import InProcessBroker, Log
+from features.live.log import Log
+from features.live.write_rule import InProcessBroker
 from resolvers import json_ld
 from resolvers.context import Context, Pace
 from schema.build import build_schema

@@ -8,7 +8,7 @@ from strawberry import Schema
 from dal.dynamodb.table import Table
 from dal.repositories.comments import Selection
 from dal.stores import Stores
-from features.live.log import InProcessBroker
+from features.live.write_rule import InProcessBroker
 from tests.features.live.listening import waiting
 from tests.proxy import Choose, Fault, answer, error_body, refuse, reset_after, through_proxy
 from tests.schema.conftest import MODERATOR, STAFF, Run, runner
@@ -81,7 +81,7 @@ async def test_after_a_lost_response_the_result_of_a_write_is_unknown_until_a_re
     document, given = inputs[write]
     async with through_proxy(table) as (beyond, proxy):
         proxy.choose = _of_writes([reset_after, retry, *([] if proved else [NO_PERMISSION])])
-        asking = runner(schema, Stores(beyond, broker))
+        asking = runner(schema, Stores(beyond, [broker]))
         viewer = STAFF if write == "order status" else MODERATOR
         told = await asking(document, viewer, input=given)
         codes = [error["extensions"]["code"] for error in told["errors"]]

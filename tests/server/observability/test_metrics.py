@@ -136,7 +136,7 @@ async def test_metrics_count_the_work_of_each_piece_of_a_response() -> None:
     async def unheard() -> Message:
         return {}
 
-    observed = Signals(metrics).around(app, lambda scope: True, PATHS)
+    observed = Signals(metrics).around(app, PATHS, lambda scope: True)
     for piece, kind in (("websocket.send", "websocket"), ("http.response.body", "http")):
         at_once.clear()
         await observed({"type": kind, "path": "/graphql", "of": piece}, unheard, send)
