@@ -33,7 +33,7 @@ __all__ = ["costs_are_shown", "world"]
         (product("title group { statistics { total } }"), 2 + 10, 5),
         (product("group { products { statistics { total } } }"), 2 + 10, 2 + 30),
         (product("group { comments(first: 3) { nodes { id } totalCount } }"), 2 + 20, 10),
-        (product("group { comments(rating: [1, 2, 3]) { plan { index } } }"), 2 + 30, 5),
+        (product("group { comments(rating: [1, 2, 3]) { pageInfo { endCursor } } }"), 2 + 30, 5),
         (
             product(
                 'group { comments(rating: [1, 2, 3], language: ["a", "b", "c"]) { __typename } }'

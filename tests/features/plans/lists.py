@@ -5,7 +5,23 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from features.plans.resolvers import TRACED
+from resolvers.context import Viewer
 from resolvers.selection import ObservedPages
+
+PLAN_ARGUMENTS = ("planBy",)
+"""Arguments that decide how a page is planned."""
+
+SIZED_BY_READS = ("QueryPlan.rows",)
+"""Lists with as many rows as the server reads for a page."""
+
+RARE = {
+    "full pages by rating": (
+        Viewer("user1"),
+        """{ product(productId: "big") { comments(first: 13, orderBy: HIGHEST_RATING,
+        hasPhotos: true, planBy: NOTHING) { __typename } } }""",
+    ),
+}
+"""Rare operations, and their users."""
 
 
 @asynccontextmanager

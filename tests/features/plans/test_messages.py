@@ -1,8 +1,11 @@
-"""The sentences of the plans: the reasons of alternatives."""
+"""The sentences of the plans: the reasons of alternatives, and refused commands."""
+
+from pathlib import Path
 
 import pytest
 
 from features.plans.reasons import Reason, ReasonCode, ReasonValue
+from tests.server.serving import called
 
 
 @pytest.mark.parametrize(
@@ -58,3 +61,25 @@ from features.plans.reasons import Reason, ReasonCode, ReasonValue
 )
 def test_a_reason_has_a_sentence(code: str, named: tuple[ReasonValue, ...], sentence: str) -> None:
     assert str(Reason(ReasonCode[code], named)) == sentence
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ("explain 42 --rating 7", "marginalia: --rating is 7; it must be from 1 to 5."),
+        ("explain 42 --first 1 --last 1", "marginalia: Pass first or last, not both."),
+        (
+            "explain 42 --after x",
+            (
+                "marginalia: after: The cursor does not belong to this list: pass an edge's "
+                "cursor back unchanged, or pass no cursor to start at the beginning."
+            ),
+        ),
+    ],
+)
+def test_a_command_is_refused(
+    command: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    nothing = {"AWS_EC2_METADATA_DISABLED": "true", "HOME": str(tmp_path)}
+    assert called(*command.split(), **nothing).stderr.splitlines()[-1] == sentence

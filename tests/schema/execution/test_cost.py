@@ -78,48 +78,53 @@ def product(selection: str) -> str:
         (product("comments(first: 3, orderBy: OLDEST) { nodes { id } totalCount }"), 2, 9),
         (
             product(
-                'comments(rating: [1, 2], createdFrom: "2024-01-01T00:00Z") { plan { index } }'
+                'comments(rating: [1, 2], createdFrom: "2024-01-01T00:00Z")'
+                " { pageInfo { __typename } }"
             ),
             2,
             4,
         ),
         (product("comments(first: 100) { nodes { product { statistics { total } } } }"), 101, 402),
         (product("comments(first: 1000000) { nodes { id } }"), 1, 202),
-        (product("comments(orderBy: HIGHEST_RATING) { plan { index } }"), 2, 4),
-        (product("comments(orderBy: LOWEST_RATING, rating: 1) { plan { index } }"), 1, 4),
-        (product("comments(orderBy: MOST_HELPFUL) { plan { index } }"), 2, 4),
-        (product("comments(orderBy: MOST_HELPFUL, rating: [1, 2]) { plan { index } }"), 3, 4),
+        (product("comments(orderBy: HIGHEST_RATING) { pageInfo { __typename } }"), 2, 4),
+        (product("comments(orderBy: LOWEST_RATING, rating: 1) { pageInfo { __typename } }"), 1, 4),
+        (product("comments(orderBy: MOST_HELPFUL) { pageInfo { __typename } }"), 2, 4),
+        (
+            product("comments(orderBy: MOST_HELPFUL, rating: [1, 2]) { pageInfo { __typename } }"),
+            3,
+            4,
+        ),
         (
             product(
                 'comments(orderBy: LOWEST_RATING, rating: [1, 2, 3], language: ["a", "b"])'
-                " { plan { index } }"
+                " { pageInfo { __typename } }"
             ),
             4,
             4,
         ),
         (product("statistics { total } mostRecentPositive { id } lastCommentedAt"), 3, 6),
-        (product("comments(first: 7) { plan { rows { segment } } }"), 1, 3 + 2 * 40),
-        (product("comments(first: 7, planBy: COUNTS) { plan { rows { segment } } }"), 1, 3 + 80),
-        (
-            product(
-                "comments(first: 7, rating: [1, 2], planBy: FULL_PAGES) { plan { rows "
-                "{ segment } } }"
-            ),
-            2,
-            3 + 2 * 14,
-        ),
         ("{ leaderboard { nodes { product { lastCommentedAt } } } }", 22, 61),
         ('{ leaderboard(first: 1, after: "x") { nodes { rank } } }', 2 + 25, 3),
         ("{ leaderboard(last: 1) { nodes { rank } } }", 2 + 25, 3),
         (
-            '{ openOrders(createdBefore: "2024-01-01T00:00Z") { plan { index } } }',
+            '{ openOrders(createdBefore: "2024-01-01T00:00Z") { pageInfo { __typename } } }',
             8,
             3,
         ),
         ("{ openOrders(first: 1) { nodes { lines { quantity } } } }", 8, 2 + 5 + 5),
         (product("statistics { histogram { rating } }"), 1, 2 + 5 + 5),
-        (product('comments(rating: [1, 2], language: ["a", "b", "c"]) { plan { index } }'), 6, 4),
-        (product('comments(rating: 1, language: ["a", "b", "a"]) { plan { index } }'), 2, 4),
+        (
+            product(
+                'comments(rating: [1, 2], language: ["a", "b", "c"]) { pageInfo { __typename } }'
+            ),
+            6,
+            4,
+        ),
+        (
+            product('comments(rating: 1, language: ["a", "b", "a"]) { pageInfo { __typename } }'),
+            2,
+            4,
+        ),
         ('{ nodes(ids: ["a", "b"]) { ... on Product { statistics { total } } } }', 4, 6),
         ('{ nodes(ids: ["a", "b"]) { ... on Product { title url pictureUrl } } }', 4, 8),
         (
@@ -332,25 +337,6 @@ DROPPED_RCU = 0.5 * 2_000 * 500 / 4_096
             10 * (17 + 10) + DROPPED_RCU,
         ),
         (
-            product("comments(first: 10, rating: [1, 2], planBy: FULL_PAGES) { nodes { id } }"),
-            2 * 2 + 4 + 9,
-            10 * (17 + 20) + DROPPED_RCU,
-        ),
-        (
-            product(
-                "comments(first: 10, orderBy: LOWEST_RATING, planBy: FULL_PAGES) { __typename }"
-            ),
-            5 + 2 + 4 + 9,
-            10 * (20 + 5 * 10) + DROPPED_RCU,
-        ),
-        (
-            product(
-                "comments(first: 10, orderBy: MOST_HELPFUL, planBy: FULL_PAGES) { __typename }"
-            ),
-            2 + 2 + 4 + 9,
-            10 * (17 + 2 * 10) + DROPPED_RCU,
-        ),
-        (
             product(
                 "comments(first: 1, verifiedOnly: true, orderBy: LOWEST_RATING) { __typename }"
             ),
@@ -400,24 +386,16 @@ def count_values(value: object) -> int:
 async def test_the_response_has_the_cost_if_the_client_requests_it(table: Table) -> None:
     stores = Stores(table)
     await stores.comments.put_many([comment(f"c{n}", product_id="42") for n in range(30)])
-    context = Context(STAFF, stores, explain=True)
+    context = Context(STAFF, stores)
     calls = calls_of(table)
-    text = """{ product(productId: "42") { comments(first: 20) { nodes { id } plan {
-        requests planningRequests consumedCapacity planningCapacity } } } }"""
+    text = '{ product(productId: "42") { comments(first: 20) { nodes { id } } } }'
     answer = await SCHEMA.execute(text, context_value=context, operation_extensions={"cost": True})
     assert (answer.errors, answer.data is None) == (None, False)
     assert answer.extensions is not None
-    plan = answer.data["product"]["comments"]["plan"]  # type: ignore[index]
-    assert answer.extensions["cost"] == {
-        "predicted": {"requests": 2, "rcu": 220.0, "values": 47},
-        "actual": {
-            "requests": len(calls),
-            "rcu": plan["consumedCapacity"] + plan["planningCapacity"],
-            "wcu": 0.0,
-            "values": 47,
-        },
-    }
-    assert len(calls) == plan["requests"] + plan["planningRequests"] > 0
+    cost = answer.extensions["cost"]
+    assert cost["predicted"] == {"requests": 2, "rcu": 220.0, "values": 42}
+    assert cost["actual"].pop("rcu") > 0
+    assert cost["actual"] == {"requests": len(calls), "wcu": 0.0, "values": 42}
 
 
 async def test_the_actual_cost_includes_reads_by_key_batches_and_writes(table: Table) -> None:
@@ -582,30 +560,6 @@ async def test_no_operation_reads_twice_what_is_predicted(
     assert not answer.errors or actual["requests"] == 0, (answer.errors, text)
     assert actual["requests"] <= predicted["requests"], text
     assert actual["rcu"] <= predicted["rcu"], text
-
-
-async def test_an_operation_ends_before_it_costs_twice_what_is_predicted(
-    filled: Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A fault of the plans is simulated: each Query of a filtered list reads one row."""
-    monkeypatch.setattr("dal.query.executor.MIN_REFILL", 1)
-    monkeypatch.setattr("dal.query.executor.MAX_REFILL", 1)
-    listed = "comments(first: 1, rating: 5, verifiedOnly: true, planBy: NOTHING) { nodes { id } }"
-    await Stores(filled).comments.put_many(
-        [one._replace(rating=1, verified_purchase=True) for one in make_comments("50", 80, seed=6)]
-    )
-    listed = product(f"a: {listed} b: {listed}").replace('"1"', '"50"')
-    calls = calls_of(filled)
-    answer = await SCHEMA.execute(
-        listed,
-        context_value=Context(STAFF, Stores(filled)),
-        operation_extensions={"cost": True},
-    )
-    assert answer.extensions is not None
-    cost = answer.extensions["cost"]
-    codes = {(error.extensions or {})["code"] for error in answer.errors or []}
-    assert codes == {"QUERY_TOO_COSTLY"}
-    assert len(calls) == cost["actual"]["requests"] < 2 * cost["predicted"]["requests"]
 
 
 @pytest.mark.parametrize("asked", [None, {}, {"cost": False}, {"cost": "yes"}, {"other": True}])

@@ -46,11 +46,12 @@ def test_the_facts_of_all_fields_are_the_stored_ones() -> None:
         "look_ups": lengths,
     } == PARTS[0] | {"reads": together("reads"), "public": PUBLIC, "look_ups": together("look_ups")}
     assert named[Effect.LOOKS_UP] == {"kind"}
-    assert named[FullPages] == {"planBy"}
+    assert named[FullPages] == {*chain.from_iterable(added("PLAN_ARGUMENTS"))}
     rows = {name for name, one in facts.sized.items() if one == REQUESTED}
     connections = {name for name in rows if name.endswith(("Connection.nodes", "Connection.edges"))}
     assert rows - connections == {*chain.from_iterable(added("SIZED_BY_REQUEST"))}
-    assert {name for name, one in facts.sized.items() if one == ROWS_READ} == {"QueryPlan.rows"}
+    read = {name for name, one in facts.sized.items() if one == ROWS_READ}
+    assert read == {*chain.from_iterable(added("SIZED_BY_READS"))}
 
 
 PAGING = {

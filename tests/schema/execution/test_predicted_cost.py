@@ -256,11 +256,6 @@ _RARE = {
         moderationQueue(kind: REPORTED, after: $after, before: $before) {
         nodes { waitingSince } pageInfo { hasNextPage hasPreviousPage } } }""",
     ),
-    "full pages by rating": (
-        OWN,
-        """{ product(productId: "big") { comments(first: 13, orderBy: HIGHEST_RATING,
-        hasPhotos: true, planBy: NOTHING) { __typename } } }""",
-    ),
     "many languages": (OWN, '{ product(productId: "many") { statistics { total } } }'),
 }
 RARE = merged(_RARE, "RARE")

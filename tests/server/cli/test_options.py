@@ -135,11 +135,3 @@ def test_secrets_are_not_shown() -> None:
     secrets = {name: value for name, (text, value) in TEXTS.items() if "secret" in text}
     assert secrets
     assert "secret" not in repr(Settings(**secrets, jwt_secret="secret"))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "plans"),
-    [([], False), (["--demo"], True), (["--explain"], True), (["--demo", "--no-explain"], False)],
-)
-def test_only_the_demo_shows_plans_by_default(arguments: list[str], plans: bool) -> None:
-    assert settings_of(arguments).explain is plans

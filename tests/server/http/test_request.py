@@ -47,26 +47,6 @@ async def test_a_query_returns_stored_comments(client: httpx.AsyncClient, table:
     assert page["nodes"] == [{"title": "Naïve ☕", "createdAt": "2020-11-20T00:00:00+00:00"}]
 
 
-@pytest.mark.parametrize("explain", [True, False])
-async def test_plans_and_costs_are_shown_only_with_explain(table: Table, explain: bool) -> None:
-    query = '{ product(productId: "41") { comments { nodes { title } plan { requests } } } }'
-    async with serving(table, explain=explain) as client:
-        answer = (await client.post("/graphql", json={"query": query})).json()
-        query = query if explain else query.replace("plan { requests }", "")
-        body = {"query": query, "extensions": {"cost": True}}
-        extensions = (await client.post("/graphql", json=body)).json().get("extensions")
-    if explain:
-        page = {"nodes": [], "plan": {"requests": 1}}
-        assert answer == {"data": {"product": {"comments": page}}}
-    else:
-        (error,) = answer["errors"]
-        assert error["message"] == "Cannot query field 'plan' on type 'CommentConnection'."
-    assert (extensions is not None) is explain
-    if extensions is not None:
-        assert extensions["cost"]["actual"]["requests"] > 0
-        assert extensions["cost"]["predicted"]["requests"] > 0
-
-
 async def test_a_write_requires_a_jwt_that_names_the_author(client: httpx.AsyncClient) -> None:
     query = """mutation ($input: AddCommentInput!) {
       addComment(input: $input) { comment { username } userErrors { message } } }"""

@@ -73,15 +73,6 @@ REFUSED: list[tuple[str, str]] = [
             "AWS, any region works."
         ),
     ),
-    ("explain 42 --rating 7", "marginalia: --rating is 7; it must be from 1 to 5."),
-    ("explain 42 --first 1 --last 1", "marginalia: Pass first or last, not both."),
-    (
-        "explain 42 --after x",
-        (
-            "marginalia: after: The cursor does not belong to this list: pass an edge's "
-            "cursor back unchanged, or pass no cursor to start at the beginning."
-        ),
-    ),
     ("load a.csv --data-dir a.csv", "marginalia: a.csv does not exist: check the path."),
 ]
 

@@ -47,7 +47,7 @@ async def test_a_table_of_the_first_release_is_upgraded_and_served(
 ) -> None:
     monkeypatch.setattr("server.cli.long_running.SETTLE_SECONDS", 0)
     with pytest.raises(StoreRefusedError, match="`marginalia table upgrade`"):
-        await asyncio.to_thread(run, "explain", "42", *of(settings))
+        await asyncio.to_thread(run, "stats", "verify", *of(settings))
     await asyncio.to_thread(run, "table", "describe", *of(settings))
     said = capsys.readouterr().out
     assert (
