@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import strawberry
 
 from dal import model
-from dal.model import standings
 from dal.query import pagination
 from dal.repositories.leaderboard import RANKS_BYTES
 from dal.repositories.orders import OPEN_PAGE_REQUESTS
@@ -16,10 +15,9 @@ from features.analytics import questions
 from features.analytics import resolvers as analytics
 from features.analytics.types import Movers
 from features.groups import resolvers as groups
-from features.moderation import block_resolvers as blocks
 from features.moderation import resolvers as moderation
-from features.moderation.block_types import BlockedUserConnection, BlockMutation
-from features.moderation.types import QUEUE_READS, ModerationMutation, ModerationQueueConnection
+from features.moderation.block_types import BLOCKED_USERS, BlockMutation
+from features.moderation.types import QUEUE, ModerationMutation
 from features.photos.types import PhotoMutation
 from features.votes.types import VoteMutation
 from resolvers import comments, leaderboard, orders, organizations, tickets, users
@@ -103,20 +101,8 @@ class Query:
         description="Look up a published comment by comment id; null if there is none.",
         metadata=facts(reads=KEY, public=True),
     )
-    moderation_queue: pagination.Page[Any] = strawberry.field(
-        resolver=moderation.queue,
-        graphql_type=ModerationQueueConnection | None,
-        description="Comments that wait for a moderator (PENDING), or published comments with "
-        "reports (REPORTED). The comment that has waited longest is first. Only for moderators.",
-        metadata=facts(reads=QUEUE_READS),
-    )
-    blocked_users: pagination.Page[standings.Block] | None = strawberry.field(
-        resolver=blocks.blocked_users,
-        graphql_type=BlockedUserConnection | None,
-        description="Blocked users, latest block first. A new block may be missing for a "
-        "moment. Only for moderators.",
-        metadata=facts(reads=PAGE),
-    )
+    moderation_queue: pagination.Page[Any] = QUEUE
+    blocked_users: pagination.Page[Any] | None = BLOCKED_USERS
     author: model.Author | None = strawberry.field(
         resolver=users.author,
         graphql_type=Author | None,

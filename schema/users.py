@@ -8,8 +8,7 @@ import strawberry
 
 from dal import model
 from dal.query import pagination
-from features.moderation import resolvers as moderation
-from features.moderation.types import SubmissionConnection
+from features.moderation.types import SUBMISSIONS
 from resolvers import orders, organizations, tickets, users
 from resolvers.tickets import TICKET_ORGANIZATIONS
 from schema.comments import AuthorCommentConnection
@@ -94,13 +93,7 @@ class User(Node):
         # The list of the user's organisations, and a page of tickets from each of the first.
         metadata=facts(reads=Reads(1 + TICKET_ORGANIZATIONS, 0.5, paged=True)),
     )
-    submissions: pagination.Page[Any] | None = strawberry.field(
-        resolver=moderation.submissions,
-        graphql_type=SubmissionConnection | None,
-        description="The user's unpublished comments, sorted by date. Visible to that user and "
-        "moderators; null for others.",
-        metadata=facts(reads=PAGE),
-    )
+    submissions: pagination.Page[Any] | None = SUBMISSIONS
 
 
 @strawberry.type(description="Result of `updateProfile`.")

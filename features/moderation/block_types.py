@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 import strawberry
 
 from features.moderation import block_resolvers as blocks
-from schema.costs import WRITE
+from schema.costs import PAGE, WRITE
 from schema.execution.facts import facts
 from schema.types import USER_ERRORS, Connection, UserError
 
@@ -29,6 +30,16 @@ class BlockedUser:
 @strawberry.type(description="A page of blocked users.")
 class BlockedUserConnection(Connection[BlockedUser]):
     """The GraphQL type of ``dal.query.pagination.Page`` of blocks."""
+
+
+BLOCKED_USERS: Any = strawberry.field(
+    resolver=blocks.blocked_users,
+    graphql_type=BlockedUserConnection | None,
+    description="Blocked users, latest block first. A new block may be missing for a "
+    "moment. Only for moderators.",
+    metadata=facts(reads=PAGE),
+)
+"""The field ``Query.blockedUsers``."""
 
 
 @strawberry.type(description="Result of `blockUser`.")

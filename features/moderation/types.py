@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from math import ceil
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import strawberry
 
@@ -19,14 +19,11 @@ from features.moderation.repository import MOST_COUNTED, QUEUE_REQUESTS
 from features.moderation.resolvers import MOST_DECISIONS
 from resolvers import products, users
 from schema.comments import Author, Comment, Photo, Reply
-from schema.costs import WRITE, listed
+from schema.costs import PAGE, WRITE, listed
 from schema.execution.cost import ROW_BYTES, UNIT_BYTES
 from schema.execution.facts import Reads, facts
 from schema.products import Product
 from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
-
-QUEUE_READS = Reads(QUEUE_REQUESTS + 1, 0.5, paged=True, looks_up=QueueKind.REPORTED)
-"""The reads of a page of a queue."""
 
 show_enum(
     submissions.SubmissionState,
@@ -158,6 +155,16 @@ class SubmissionConnection(Connection[Submission]):
     """The GraphQL type of ``dal.query.pagination.Page`` of submissions."""
 
 
+SUBMISSIONS: Any = strawberry.field(
+    resolver=moderation.submissions,
+    graphql_type=SubmissionConnection | None,
+    description="The user's unpublished comments, sorted by date. Visible to that user and "
+    "moderators; null for others.",
+    metadata=facts(reads=PAGE),
+)
+"""The field ``User.submissions``."""
+
+
 show_enum(
     report_model.ReportReason,
     "Why a reader reports a comment.",
@@ -243,6 +250,16 @@ class ModerationQueueConnection(Connection[ModerationQueueEntry]):
             reads=Reads(QUEUE_REQUESTS, 0.5 * ceil(MOST_COUNTED * ROW_BYTES / UNIT_BYTES))
         ),
     )
+
+
+QUEUE: Any = strawberry.field(
+    resolver=moderation.queue,
+    graphql_type=ModerationQueueConnection | None,
+    description="Comments that wait for a moderator (PENDING), or published comments with "
+    "reports (REPORTED). The comment that has waited longest is first. Only for moderators.",
+    metadata=facts(reads=Reads(QUEUE_REQUESTS + 1, 0.5, paged=True, looks_up=QueueKind.REPORTED)),
+)
+"""The field ``Query.moderationQueue``."""
 
 
 @strawberry.type(description="Result of `approveComment`.")
