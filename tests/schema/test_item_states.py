@@ -51,9 +51,6 @@ HELD = {"pending", "rejected", "pending by another program"}
 
 OF_ALL = Viewer("mo", frozenset({"moderator", "merchant"}))
 _INPUTS = {
-    "approveComment": 'seen: "SEEN"',
-    "rejectComment": 'seen: "SEEN", reason: "no"',
-    "reportComment": "reason: SPAM",
     "updateComment": 'text: "new"',
     "deleteComment": "",
     "replyToComment": 'text: "new"',
@@ -63,7 +60,11 @@ INPUTS = merged(_INPUTS, "INPUTS")
 """The mutations by id, with the rest of their input."""
 OF_COMMENTS = {*chain.from_iterable(added("OF_COMMENTS"))}
 """These mutations accept the id of a ``Comment`` only."""
-OF_PUBLISHED = {"reportComment", "replyToComment", "removeReply", *OF_COMMENTS}
+OF_PUBLISHED = {
+    *("replyToComment", "removeReply"),
+    *OF_COMMENTS,
+    *chain.from_iterable(added("OF_PUBLISHED")),
+}
 ERRORS = "userErrors { code }"
 BY_OWN_ID = ('comment(commentId: "x")', 'order(orderId: "x")', 'ticket(ticketId: "x")')
 
