@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from tests.engines import ROOT
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 
@@ -25,6 +26,6 @@ def added(name: str) -> list[Any]:
     return [one for one in found if one is not None]
 
 
-def merged(core: Mapping[str, T], name: str) -> dict[str, T]:
+def merged(core: Mapping[K, T], name: str) -> dict[K, T]:
     """Return the core's entries, then the entries of features: attributes of this name."""
     return dict(core) | {key: value for one in added(name) for key, value in one.items()}

@@ -9,13 +9,13 @@ from strawberry import Schema
 
 from dal.dynamodb.table import Table
 from dal.stores import Stores
-from features.moderation.words import Moderation
 from resolvers.authorization import is_staff
 from resolvers.context import Context, Viewer
 from resolvers.selection import ObservedPages
 from schema.build import build_schema
 from tests.calls import calls_of
 from tests.dal.read_pages import ReadPages
+from tests.feature_lists import merged
 
 Answer = dict[str, Any]
 Run = Callable[..., Awaitable[Answer]]
@@ -25,6 +25,9 @@ BOB = Viewer("bob")
 MERCHANT = Viewer("mia", frozenset({"merchant"}))
 MODERATOR = Viewer("mo", frozenset({"moderator"}))
 STAFF = Viewer("sam", frozenset({"staff"}))
+
+SERVICES = merged(dict[type[Any], Any](), "SERVICES")
+"""What the resolvers of features find in ``Context.services``."""
 
 
 @pytest.fixture(scope="session")
@@ -58,8 +61,7 @@ async def looks_missing(
 
     async def answer(text: str) -> tuple[object, ...]:
         calls.clear()
-        services = {Moderation: Moderation()}
-        context = Context(viewer, Stores(noted), explain=True, services=services)
+        context = Context(viewer, Stores(noted), explain=True, services=SERVICES)
         found = await schema.execute(
             text, context_value=context, operation_extensions={"cost": True}
         )
@@ -92,7 +94,7 @@ def runner(schema: Schema, stores: Stores) -> Run:
         pages: ReadPages | None = None,
         **variables: object,
     ) -> Answer:
-        services: dict[type[Any], Any] = {Moderation: Moderation()}
+        services = dict(SERVICES)
         if pages is not None:
             services[ObservedPages] = ObservedPages((("nodes",), ("pageInfo",)), pages.add)
         context = Context(viewer, stores, services=services)

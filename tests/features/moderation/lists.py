@@ -4,6 +4,7 @@ from dal.dynamodb.table import Table
 from dal.stores import Stores
 from features.moderation.entity import encode_report
 from features.moderation.model import Report, ReportReason
+from features.moderation.words import Moderation
 from tests.moderating import held_for
 from tests.strategies import TIES, comment
 
@@ -19,6 +20,9 @@ async def react(stores: Stores, comment_id: str) -> None:
     """Report a published comment."""
     await stores.reports.report(comment_id, "reader", ReportReason.SPAM, "", review_at=5)
 
+
+SERVICES = {Moderation: Moderation()}
+"""What resolvers find in ``Context.services``."""
 
 PRIVATE = {
     *("Submission", "SubmissionConnection", "SubmissionEdge"),
