@@ -18,10 +18,10 @@ from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
 from dal.errors import AlreadyCommentedError, IdempotencyKeyReusedError, NotFoundError
 from dal.model import RATINGS, Comment
-from dal.model.loaded import CommentState, LoadedComment
 from dal.stores import Stores
 from tests import oracle
 from tests.fakes import FaultyClient, anybody
+from tests.putting import put_comments
 
 PRODUCTS = ("41", "42", "4/3")
 LANGUAGES = ("en", "de", "pt-BR")
@@ -107,12 +107,7 @@ async def _reply(stores: Stores, chance: random.Random) -> None:
 
 async def _put_many(stores: Stores, chance: random.Random) -> None:
     rows = [changed_row(chance, one) for one in chance.sample(ROWS, 5)]
-    await stores.comments.put_many([*rows, *chance.sample(ROWS, 3)])
-
-
-async def _load(stores: Stores, chance: random.Random) -> None:
-    loaded = [_with_state(chance, one) for one in chance.sample(ROWS, 5)]
-    await stores.comments.put_many(loaded)
+    await put_comments(stores.comments, [*rows, *chance.sample(ROWS, 3)])
 
 
 WRITES: Mapping[str, Write] = {
@@ -122,7 +117,6 @@ WRITES: Mapping[str, Write] = {
     "delete": _delete,
     "reply": _reply,
     "put_many": _put_many,
-    "load": _load,
 }
 """The writes of the core. Tests of features add the writes of features."""
 
@@ -216,11 +210,6 @@ def changed_row(chance: random.Random, row: Comment | None = None) -> Comment:
 def new_row(chance: random.Random) -> Comment:
     """Return a row that may be new."""
     return changed_row(chance)._replace(comment_id=f"new-{chance.randrange(60)}")
-
-
-def _with_state(chance: random.Random, row: Comment) -> LoadedComment:
-    state = chance.choice([*CommentState, None])
-    return LoadedComment(changed_row(chance, row), {} if state is None else {"state": state})
 
 
 async def at_once() -> None:

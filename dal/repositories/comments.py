@@ -107,7 +107,7 @@ class CommentRepository:
         self._table = table
         self.writer = writer
         self.add, self.update, self.delete = writer.add, writer.update, writer.delete
-        self.reply, self.rewrite, self.put_many = writer.reply, writer.rewrite, writer.put_many
+        self.reply, self.rewrite = writer.reply, writer.rewrite
         self._statistics = statistics
         self._maintenance = maintenance
         provider = ProductStatisticsProvider(table.query, statistics, maintenance)

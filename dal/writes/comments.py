@@ -19,13 +19,10 @@ from dal.entities.comment import COMMENT, comment_key, comment_position, is_tomb
 from dal.entities.submission import encode, stored
 from dal.errors import NotFoundError
 from dal.model import Comment, Reply
-from dal.model.loaded import CommentRow
 from dal.model.submissions import Submission
 from dal.query.pagination import Edge
 from dal.table.items import Item, further_units
-from dal.writes.bulk_write import BulkWriter
 from dal.writes.changes import CommentChange, Undated
-from dal.writes.overwrite import Outcome
 from dal.writes.rules import KEEPS_CHANGING, WriteRules, explained
 from dal.writes.transaction import CounterTransactions
 
@@ -55,9 +52,8 @@ class CommentWriter:
         self, table: Table, maintenance: MaintenanceStore, rules: Sequence[CounterRule]
     ) -> None:
         self._table = table
-        self._rules = WriteRules(rules)
-        self._writes = CounterTransactions(table, maintenance, self._rules)
-        self._bulk = BulkWriter(table, maintenance, self._writes, self._rules)
+        self.rules = WriteRules(rules)
+        self.transactions = CounterTransactions(table, maintenance, self.rules)
 
     async def add(
         self,
@@ -100,7 +96,7 @@ class CommentWriter:
         async def attempt() -> Written:
             change = CommentChange(None, new, notes=notes)
             try:
-                await self._writes.write(change)
+                await self.transactions.write(change)
             except ConditionFailedError as error:
                 if 0 not in error.failed:
                     raise await explained(change, error) from None
@@ -175,10 +171,6 @@ class CommentWriter:
         assert isinstance(there, Comment)  # noqa: S101 - the step raises for a submission
         return there, changed
 
-    async def put_many(self, rows: Sequence[CommentRow]) -> Outcome:
-        """Write comments over the stored comments with the same ids: see ``BulkWriter.put``."""
-        return await self._bulk.put(rows)
-
     async def rewrite(
         self, comment_id: str, step: Callable[[Item, Stored], CommentChange | None]
     ) -> Stored | None:
@@ -210,10 +202,10 @@ class CommentWriter:
             if change is None:
                 return one
             change.notes = notes
-            for rule in self._rules.prepare:
+            for rule in self.rules.prepare:
                 await rule.prepare([change])
             try:
-                await self._writes.write(change)
+                await self.transactions.write(change)
             except ConditionFailedError as error:
                 if 0 not in error.failed:
                     raise await explained(change, error) from None
@@ -224,7 +216,7 @@ class CommentWriter:
 
     async def remove_rest(self, comment_id: str) -> None:
         """Let the rules remove what belongs to a deleted comment."""
-        for rule in self._rules.deleted:
+        for rule in self.rules.deleted:
             await rule.deleted(comment_id)
 
     async def _remove_rest_soon(self, comment_id: str) -> None:

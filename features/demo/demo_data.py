@@ -12,9 +12,9 @@ import orjson
 from dal.dynamodb.retries import Patience, patient
 from dal.kinds.item_kind import FileKind
 from dal.model import Comment
-from dal.model.loaded import loaded
 from dal.table.errors import DalError
 from features.loading import kind as loading
+from features.loading.loaded import loaded
 from features.loading.writer import Writer
 from features.loading.zstandard import zstd
 from server.local_engine.storage import Store

@@ -28,7 +28,6 @@ from dal.model import (
     rules,
 )
 from dal.model.comment_fields import FIELDS, CommentField
-from dal.model.loaded import DECISION, CommentRow, CommentState, LoadedComment, loaded, state_of
 from dal.model.owners import imported_owner
 from dal.model.submissions import ReviewCause
 from dal.query.pagination import Slice
@@ -36,6 +35,15 @@ from dal.repositories.organizations import OrganizationRepository
 from dal.repositories.users import decode_profile
 from dal.table.errors import InvalidArgumentError
 from features.loading import parsers
+from features.loading.bulk_write import BulkWriter
+from features.loading.loaded import (
+    DECISION,
+    CommentRow,
+    CommentState,
+    LoadedComment,
+    loaded,
+    state_of,
+)
 
 _INSTANT = "TIMESTAMPTZ"
 _USERS_AT_ONCE = 1_000
@@ -215,7 +223,7 @@ COMMENTS: FileKind[Any] = FileKind(
     make=_comment_row,
     cells=_comment_cells,
     identity=lambda row: loaded(row).comment.comment_id,
-    put=lambda stores: stores.writer.put_many,
+    put=lambda stores: BulkWriter(stores.table, stores.maintenance, stores.writer).put,
     after=lambda earlier, later: (
         later if isinstance(earlier, Comment) else loaded(later).after(earlier)
     ),

@@ -8,9 +8,9 @@ from tempfile import SpooledTemporaryFile, gettempdir
 from typing import Any, TypeVar
 
 from dal.kinds.field_parsers import shown
-from dal.model.loaded import CommentState, LoadedComment
 from features.loading import parsers
 from features.loading.column_mapping import ColumnMapping, Preset, listed
+from features.loading.loaded import CommentState, LoadedComment
 from features.loading.rows import Reject, Row
 from server.errors import CommandError
 from server.sentences import counted

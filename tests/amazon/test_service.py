@@ -8,6 +8,7 @@ from dal.maintenance.rebuild import rebuild as rebuild_transactional
 from dal.stores import Stores
 from tests import oracle, recount
 from tests.amazon import Amazon, settle
+from tests.putting import put_comments
 from tests.verifying import verify
 from tests.writers import ROWS, Writers, ignore, spoil
 
@@ -36,7 +37,7 @@ async def walks_are_exact(table: Table, product: str) -> int:
 async def test_transactional_mode_is_exact_during_writes_and_a_rebuild(
     table: Table, amazon: Amazon
 ) -> None:
-    await Stores(table).comments.put_many([row for n, row in enumerate(ROWS) if n % 9])
+    await put_comments(Stores(table).comments, [row for n, row in enumerate(ROWS) if n % 9])
     await spoil(table, 2)
     async with Writers(table, 2) as writers:
         await writers.until(5)

@@ -1,21 +1,16 @@
 """The fake's throttling, and the reaction of repositories to it."""
 
-import asyncio
-
 import pytest
 
 from dal.dynamodb.errors import ThrottledError
 from dal.dynamodb.table import Table
 from dal.entities.comment import ALL
-from dal.repositories.comments import Selection
 from dal.stores import Stores
 from dal.table.index import QueryRequest, query_arguments
 from dal.table.items import primary_key
 from tests import oracle, recount
 from tests.amazon import Amazon
-from tests.strategies import comment
-from tests.verifying import verify
-from tests.writers import ignore
+from tests.putting import put_comments
 
 
 def item(partition: str, **attributes: str) -> dict[str, dict[str, str]]:
@@ -73,7 +68,7 @@ async def test_throttling_writes_a_part_of_a_batch_but_no_part_of_a_transaction(
 
 async def test_reads_of_a_partition_are_throttled_too(amazon: Amazon, table: Table) -> None:
     store = Stores(table).comments
-    await store.put_many(oracle.make_comments("42", 20, seed=1))
+    await put_comments(store, oracle.make_comments("42", 20, seed=1))
     amazon.throttle.rcu = 1
     read = QueryRequest(ALL, "PRODUCT#42")
     asked = {"TableName": table.name, **query_arguments(read)}
@@ -83,29 +78,12 @@ async def test_reads_of_a_partition_are_throttled_too(amazon: Amazon, table: Tab
     assert amazon.throttle.refused == {("all", "PRODUCT#42"): 1}
 
 
-async def test_a_load_and_live_writes_to_throttled_partitions_lose_no_row(
-    amazon: Amazon, table: Table
-) -> None:
-    """Pages are complete too, because the client sends throttled requests again."""
-    amazon.throttle.wcu, amazon.throttle.rcu, amazon.throttle.wait = 30, 60, 0.5
-    store = Stores(table).comments
-    rows = oracle.make_comments("42", 90, seed=2)
-    fresh = [comment(f"new-{number}", product_id="42") for number in range(12)]
-    await asyncio.gather(store.put_many(rows), *(store.add(one) for one in fresh))
-    assert amazon.throttle.refused
-    assert await verify(table, ignore) == []
-    selection = Selection("42", frozenset({1, 3, 5}))
-    shown = await oracle.walk(store, selection, 10, backward=False)
-    assert shown == oracle.selected([*rows, *fresh], selection)
-    assert len(await recount.check(table, "42")) == 102
-
-
 async def test_writes_continue_after_credentials_expire(amazon: Amazon, table: Table) -> None:
     amazon.expiry.calls, amazon.expiry.stale = 5, 2
     store = Stores(table).comments
     rows = oracle.make_comments("42", 30, seed=3)
     for row in rows[:10]:
         await store.add(row)
-    await store.put_many(rows[10:])
+    await put_comments(store, rows[10:])
     assert amazon.expiry.refused > 3
     assert len(await recount.check(table, "42")) == 30

@@ -32,6 +32,7 @@ from tests.dal.repositories.test_comments import (  # noqa: F401 - run here, too
 )
 from tests.engines.alternator import EXPIRY, LACKING, alternator, lacking
 from tests.proxy import Proxy, spoilt
+from tests.putting import put_comments
 from tests.schema.conftest import runner
 from tests.writers import at_once, ignore
 
@@ -63,7 +64,7 @@ async def test_a_new_table_is_in_stream_mode_and_pages_probe_nothing(
 ) -> None:
     assert (await MaintenanceStore(each_table).read()).mode is MaintenanceMode.STREAM
     comments = Stores(each_table).comments
-    await comments.put_many(ROWS)
+    await put_comments(comments, ROWS)
     for selection in list(oracle.selections("42"))[::29]:
         assert await oracle.walk(comments, selection, 7, backward=False) == oracle.selected(
             ROWS, selection
@@ -88,7 +89,7 @@ async def test_create_table_makes_a_table_that_was_counted_elsewhere_uncounted(
 
 async def test_unknown_capacity_is_nan(each_table: Table) -> None:
     stores = Stores(each_table)
-    await stores.comments.put_many(ROWS)
+    await put_comments(stores.comments, ROWS)
     page = await stores.comments.page(Selection("42"), Slice(5))
     assert isnan(page.stats.consumed_capacity)
 
@@ -98,7 +99,7 @@ _COUNTS = """{ product(productId: "42") { statistics { total } comments { totalC
 
 async def test_statistics_are_null(each_table: Table) -> None:
     stores = Stores(each_table)
-    await stores.comments.put_many(ROWS)
+    await put_comments(stores.comments, ROWS)
     answer = await runner(build_schema(), stores)(_COUNTS)
     assert not answer["errors"]
     product = answer["data"]["product"]

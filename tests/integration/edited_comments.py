@@ -15,6 +15,7 @@ from dal.stores import Stores
 from resolvers.context import Context
 from schema.build import build_schema
 from tests.oracle import make_comments, newest_first
+from tests.putting import put_comments
 
 _PAGE = """
 query($edited: Boolean, $rating: [Int!], $language: [String!], $from: DateTime,
@@ -65,7 +66,7 @@ async def main(url: str) -> None:
     async with connect(TableAddress(f"r-{uuid.uuid4().hex}", url, embedded=True)) as table:
         await create_table(table)
         stores = Stores(table)
-        await stores.comments.put_many(rows)
+        await put_comments(stores.comments, rows)
         lists = list(product((True, False), (None, [5], [1, 4]), (None, ["en"], ["en", "de"])))
         for edited, rating, language in lists:
             wanted: dict[str, Any] = {"edited": edited, "rating": rating, "language": language}

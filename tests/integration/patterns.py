@@ -35,6 +35,7 @@ from dal.stores import Stores
 from resolvers.context import Viewer
 from tests.engines import ROOT
 from tests.feature_lists import added, files
+from tests.putting import put_comments
 from tests.strategies import comment, order
 
 FIXTURE = ROOT / "tests/fixtures/access_patterns.toml"
@@ -152,7 +153,7 @@ def _comment(number: int) -> Comment:
 
 async def fill(stores: Stores) -> None:
     """Store the items that the examples read."""
-    await stores.comments.put_many([_comment(number) for number in range(10)])
+    await put_comments(stores.comments, [_comment(number) for number in range(10)])
     await stores.users.put_profiles({"ana": Profile(full_name="Ana", email="ana@example.org")})
     variants = {"42": ProductDetails("Kettle", group="ks"), "42b": ProductDetails(group="ks")}
     await stores.products.put_many(variants)

@@ -18,6 +18,7 @@ from dal.repositories.comments import Selection
 from dal.stores import Stores
 from tests.feature_lists import added
 from tests.oracle import make_comments, newest_first
+from tests.putting import put_comments
 
 
 async def main(url: str) -> None:
@@ -30,7 +31,7 @@ async def main(url: str) -> None:
     async with connect(TableAddress(f"r-{uuid.uuid4().hex}", url, embedded=True)) as table:
         await create_table(table)
         comments = Stores(table).comments
-        await comments.put_many(rows)
+        await put_comments(comments, rows)
         page = await comments.page(wanted, Slice(limit=100))
         assert list(page.nodes) == rows[::3]
         assert await comments.total(wanted) is None

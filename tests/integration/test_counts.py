@@ -24,6 +24,7 @@ from tests import oracle, recount
 from tests.edges import edge_of
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, Fault, FaultyClient, Operation, client_error, lose_answer, refuse
+from tests.putting import put_comments
 from tests.strategies import FEW
 from tests.verifying import verify
 from tests.writers import Writers, ignore
@@ -121,7 +122,7 @@ async def do(store: CommentRepository, step: Step, products: Sequence[str]) -> N
         case "delete":
             await store.delete(one.comment_id, lambda _: None)
         case _:
-            await store.put_many([moved(row, products) for row in step.more])
+            await put_comments(store, [moved(row, products) for row in step.more])
 
 
 @FEW
@@ -226,7 +227,7 @@ async def test_writes_of_disconnected_clients_are_counted_if_they_happened(
     monkeypatch.undo()
     faulty._faults.clear()
     # Wait for the writes of disconnected clients.
-    await asyncio.gather(*store.writer._writes._groups)
+    await asyncio.gather(*store.writer.transactions._groups)
     await recount.check(each_table, "hot")
     again = [row._replace(comment_id=f"again-{row.comment_id}") for row in rows]
     await asyncio.gather(
@@ -250,7 +251,7 @@ async def test_totals_of_every_selection_equal_the_oracles(each_table: Table, st
     products = ("42", "42/en")
     data = [row for n, one in enumerate(products) for row in oracle.make_comments(one, 60, seed=n)]
     store = Stores(each_table).comments
-    await store.put_many(data)
+    await put_comments(store, data)
     for product in products:
         for selection in list(oracle.selections(product))[::stride]:
             assert await store.total(selection) == len(oracle.selected(data, selection))

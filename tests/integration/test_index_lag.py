@@ -25,6 +25,7 @@ from tests import oracle, recount
 from tests.amazon import Amazon, settle
 from tests.amazon.clock import Clock
 from tests.edges import edge_of
+from tests.putting import put_comments
 from tests.strategies import FEW
 from tests.verifying import verify
 from tests.writers import ignore
@@ -69,7 +70,7 @@ async def test_rows_that_stay_in_their_partition_are_returned_once_and_in_order(
     amazon.lag.seed = seed
     writer, reader = Stores(table).comments, Stores(table).comments
     rows = oracle.make_comments(product, 24, seed=seed)
-    await writer.put_many(rows)
+    await put_comments(writer, rows)
     settle(table)
     if remembers:
         await oracle.walk(reader, Selection(product), 20, backward=False)
@@ -141,7 +142,7 @@ async def test_a_row_whose_rating_changes_may_be_missing_but_is_never_returned_t
     """A page may lack the row, but never contains it twice."""
     writer, product = Stores(table).comments, "42"
     rows = oracle.make_comments(product, 40, seed=1)
-    await writer.put_many(rows)
+    await put_comments(writer, rows)
     settle(table)
     amazon.lag.waver = 0
     for row in rows:
@@ -186,7 +187,7 @@ async def test_a_page_of_one_partition_never_lacks_a_row_that_passes_before_and_
         row._replace(comment_id=f"five{n}", rating=5)
         for n, row in enumerate(oracle.make_comments("42", 2, seed=3))
     ]
-    await writer.put_many(rows)
+    await put_comments(writer, rows)
     settle(table)
     most = _of(1, 2, 3, 4)
     for row in rows[:40:3]:
@@ -203,7 +204,7 @@ async def test_a_page_of_one_partition_never_lacks_a_row_that_passes_before_and_
 async def test_counts_and_verify_do_not_depend_on_index_lag(amazon: Amazon, table: Table) -> None:
     store = Stores(table).comments
     rows = oracle.make_comments("42", 40, seed=4)
-    await store.put_many(rows)
+    await put_comments(store, rows)
     for row in rows[::3]:
         await store.update(row.comment_id, {"rating": row.rating % 5 + 1}, lambda _: None)
     for row in rows[1::5]:
@@ -221,7 +222,7 @@ async def test_a_cursor_of_a_row_that_the_index_lacks_continues_after_its_positi
     """A mutation's payload contains such a cursor, and the client's list may continue from it."""
     store = Stores(table).comments
     rows = oracle.make_comments("42", 12, seed=5)
-    await store.put_many(rows)
+    await put_comments(store, rows)
     settle(table)
     newest = max(row.created_at for row in rows)
     new = rows[0]._replace(comment_id="new", created_at=newest.replace(year=newest.year + 1))

@@ -22,6 +22,7 @@ from tests.feature_lists import added
 from tests.items import all_items
 from tests.organizations import ticket
 from tests.proxy import LateNetwork, refuse, through_proxy
+from tests.putting import put_comments
 from tests.strategies import comment, order
 
 BOB = Viewer("bob", frozenset({"merchant", "moderator", "staff"}))
@@ -245,7 +246,7 @@ async def test_a_delayed_load_does_not_restore_a_deleted_comment(
         comments = Stores(beyond).comments
         await comments.delete("own", anybody)
         proxy.choose = network.choose
-        await comments.put_many([OWN])
+        await put_comments(comments, [OWN])
         proxy.pass_all()
         await comments.delete("own", anybody)
         before = await stored(table)

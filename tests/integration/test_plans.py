@@ -20,6 +20,7 @@ from dal.repositories.comments import Selection
 from dal.stores import Stores
 from tests import oracle
 from tests.engines import ROOT
+from tests.putting import put_comments
 from tests.strategies import FEW
 
 SELECTIONS = list(oracle.selections("42"))[::7]
@@ -57,7 +58,7 @@ async def test_wrong_statistics_do_not_change_a_page(
     product = uuid.uuid4().hex
     data = oracle.make_comments(product, 24, seed=len(str(said)))
     store = Stores(table).comments
-    await store.put_many(data)
+    await put_comments(store, data)
     await lie(table, product, said)
     selection = Selection(product, ratings, languages)
     reader = Stores(table).comments
@@ -70,7 +71,7 @@ async def test_wrong_statistics_do_not_change_a_page(
 async def test_statistics_changed_by_hand_do_not_change_a_page(table: Table, factor: int) -> None:
     """Ratings 1 and 3 have a count of zero, and the totals differ from the sums of the counts."""
     data = oracle.make_comments("42", 60, seed=1)
-    await Stores(table).comments.put_many(data)
+    await put_comments(Stores(table).comments, data)
     held = await StatisticsReader(table.query).read("42", consistent=True)
     assert held.sound
     for language, counts in [(None, held.overall), *held.by_language.items()]:
@@ -92,7 +93,7 @@ async def test_a_count_of_zero_does_not_skip_a_range_with_uncounted_comments(
     table: Table, said: dict[str, Any]
 ) -> None:
     data = [one for one in oracle.make_comments("42", 80, seed=1) if one.rating in {1, 5}]
-    await Stores(table).comments.put_many(data)
+    await put_comments(Stores(table).comments, data)
     counting = MaintenanceStore(table)
     await counting.announce(await counting.read(), **said)
     uncounted = data[0]._replace(comment_id="uncounted", rating=3)
@@ -107,7 +108,7 @@ async def test_a_count_of_zero_does_not_skip_a_range_with_uncounted_comments(
 async def test_missing_statistics_do_not_change_a_page(table: Table) -> None:
     data = oracle.make_comments("42", 60, seed=1)
     store = Stores(table).comments
-    await store.put_many(data)
+    await put_comments(store, data)
     keys = [counter_items.item_key(StatisticsKey("42", one)) for one in (None, *oracle.LANGUAGES)]
     await table.write([{"Delete": {"Key": key}} for key in keys])
     for selection in SELECTIONS:
@@ -122,7 +123,7 @@ async def test_a_page_includes_a_comment_that_another_process_has_just_added(tab
     """
     data = [one for one in oracle.make_comments("42", 80, seed=1) if one.rating in {1, 5}]
     here, there = Stores(table).comments, Stores(table).comments
-    await here.put_many(data)
+    await put_comments(here, data)
     none_yet = Selection("42", frozenset({2, 3, 4}))
     assert (await here.page(none_yet, Slice(20))).nodes == []
     for rating in (2, 3, 4):
@@ -137,7 +138,7 @@ async def test_a_page_includes_a_comment_that_another_process_has_just_added(tab
 async def test_segments_are_skipped_if_exact_statistics_prove_them_empty(table: Table) -> None:
     data = [one for one in oracle.make_comments("42", 80, seed=1) if one.rating in {1, 5}]
     store = Stores(table).comments
-    await store.put_many(data)
+    await put_comments(store, data)
     page = await store.page(Selection("42", frozenset({2, 3, 4})), Slice(20))
     assert page.nodes == []
     assert [segment.skipped for segment in page.stats.segments] == [True] * 3
@@ -156,7 +157,7 @@ async def test_a_read_that_drops_too_many_rows_is_planned_again(table: Table, sh
         for number, one in enumerate(newest)
     ]
     store = Stores(table).comments
-    await store.put_many(data)
+    await put_comments(store, data)
     selection = Selection("42", frozenset({2, 3, 4, 5}))
     page = await store.page(selection, Slice(20))
     assert page.nodes == oracle.selected(data, selection)[:20]
@@ -169,7 +170,7 @@ async def test_a_page_that_was_read_before_reads_only_its_rows(
 ) -> None:
     data = oracle.make_comments("42", 200, seed=3)
     store = Stores(table).comments
-    await store.put_many(data)
+    await put_comments(store, data)
     selection = Selection("42", frozenset({1, 4}))
     cut = Slice(20, backward=backward)
     first = await store.page(selection, cut)
@@ -190,7 +191,7 @@ async def test_outdated_row_locations_do_not_change_a_page(table: Table, *, back
     """The remembered rows at both ends are deleted, and then replaced by more rows."""
     data = oracle.make_comments("42", 120, seed=5)
     writer = Stores(table).comments
-    await writer.put_many(data)
+    await put_comments(writer, data)
     stores = {
         selection: Stores(table).comments for selection in list(oracle.selections("42"))[2::23]
     }
@@ -208,7 +209,7 @@ async def test_outdated_row_locations_do_not_change_a_page(table: Table, *, back
         for comment in gone
         for number in RATINGS
     ]
-    await writer.put_many(more)
+    await put_comments(writer, more)
     for selection, store in stores.items():
         assert (await store.page(selection, cut)).nodes == oracle.page(
             [*kept, *more], selection, cut
@@ -240,7 +241,7 @@ async def test_a_page_of_a_group_costs_what_the_documentation_says(
         for comment in oracle.make_comments(name, 60 // products + 4, seed=seed)
     ]
     store = Stores(table).comments
-    await store.put_many(data)
+    await put_comments(store, data)
     group = Selection(names[0], variants=frozenset(names))
     first = await Stores(table).comments.page(group, Slice(20))
     # One request for each product's counts, and one for the size of some rows.

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from dal.catalogue import Order
 from dal.dynamodb.table import Table
 from dal.model import RATINGS, Comment
-from dal.model.loaded import CommentState, LoadedComment
 from dal.model.submissions import ReviewCause
 from dal.query.cursors import decode_cursor
 from dal.query.pagination import Slice
@@ -25,10 +24,11 @@ from tests.edges import edge_of
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import anybody
 from tests.feature_lists import merged
-from tests.moderating import edit_for, reject
+from tests.moderating import edit_for, held_for, reject
+from tests.putting import put_comments
 from tests.strategies import FEW
 
-WORDS, PENDING = ReviewCause.WORDS, {"state": CommentState.PENDING}
+WORDS = ReviewCause.WORDS
 PRODUCTS = ("42", "42/en")
 DATES = [
     (None, None),
@@ -71,7 +71,7 @@ async def data() -> list[Comment]:
 @pytest.fixture
 async def store(each_table: Table, data: list[Comment]) -> CommentRepository:
     store = Stores(each_table).comments
-    await store.put_many(data)
+    await put_comments(store, data)
     return store
 
 
@@ -115,7 +115,7 @@ async def _rate(stores: Stores, of: Comment, number: int) -> Comment:
 
 async def _load_votes(stores: Stores, of: Comment, number: int) -> Comment:
     voted = of._replace(votes_before=number % 4)
-    await stores.comments.put_many([LoadedComment(voted, {"votes_before": number % 4})])
+    await put_comments(stores.comments, [voted])
     return voted
 
 
@@ -198,7 +198,9 @@ async def test_rows_that_exist_during_the_whole_walk_are_returned_once_and_in_or
         )
     ]
     held = [one._replace(comment_id=f"{one.comment_id}/held") for one in before[::3]]
-    await store.put_many([*before, *(LoadedComment(one, PENDING) for one in held)])
+    await put_comments(store, before)
+    for waiting in held:
+        await store.add(waiting, hold=held_for(WORDS))
     if remembers:
         for one in selection.product_ids:
             await oracle.walk(store, Selection(one), 20, backward=False)

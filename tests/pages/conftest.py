@@ -24,6 +24,7 @@ from dal.stores import Stores
 from server.auth.authenticator import make_token
 from tests.conftest import Clients
 from tests.engines import ROOT
+from tests.putting import put_comments
 from tests.server.applications import app_of
 
 SECRET = "a secret of thirty-two bytes, or more"
@@ -103,7 +104,7 @@ def numbered(product_id: str, count: int, start: int = 0, **fields: Any) -> list
 
 
 async def stored(table: Table, comments: Iterable[Comment]) -> None:
-    await Stores(table).comments.put_many(list(comments))
+    await put_comments(Stores(table).comments, list(comments))
 
 
 class Parsed(HTMLParser):

@@ -12,6 +12,7 @@ from dal.stores import Stores
 from pages.comment import BUYERS_ONLY
 from pages.list_filters import SWITCHES
 from tests.pages.conftest import Parsed, client_of, jwt_of, opened
+from tests.putting import put_comments
 from tests.server.applications import app_of
 from tests.strategies import comment, order
 
@@ -58,7 +59,7 @@ async def test_the_list_can_show_only_comments_of_buyers_or_with_photos(table: T
     rows = [comment(f"c{number}", product_id="1", rating=number + 1) for number in range(3)]
     photos = (Photo("https://shop.example/kettle.jpg"),)
     rows[2] = rows[2]._replace(verified_purchase=True, photos=photos)
-    await Stores(table).comments.put_many(rows)
+    await put_comments(Stores(table).comments, rows)
     async with client_of(app_of(table, explain=True)) as client:
         page = await opened(client, "/products/1")
         assert (len(page.headings), chosen(page)) == (3, set())

@@ -17,6 +17,7 @@ from server.auth.authenticator import Authenticator
 from server.services import services_of
 from server.settings import Settings
 from tests.pages.conftest import COMMENT, SECRET, Parsed, client_of, jwt_of, opened
+from tests.putting import put_comments
 from tests.server.applications import app_of
 from tests.strategies import comment
 
@@ -27,7 +28,7 @@ FORM = {"rating": "4", "language": "en", "title": "", "text": "It boils."}
 
 async def test_photos_of_allowed_origins_are_shown_and_others_are_linked(table: Table) -> None:
     one = comment("pictured #1", product_id="pictured", photos=STRIP)
-    await Stores(table).comments.put_many([one])
+    await put_comments(Stores(table).comments, [one])
     async with client_of(app_of(table, picture_origins=[CDN])) as client:
         for path in ("/products/pictured", "/comments/pictured%20%231"):
             page = await opened(client, path)
@@ -50,7 +51,9 @@ async def test_photos_of_allowed_origins_are_shown_and_others_are_linked(table: 
 
 
 async def test_json_ld_contains_the_photos(table: Table) -> None:
-    await Stores(table).comments.put_many([comment("ld", product_id="pictured-ld", photos=STRIP)])
+    await put_comments(
+        Stores(table).comments, [comment("ld", product_id="pictured-ld", photos=STRIP)]
+    )
     async with client_of(app_of(table)) as client:
         text = (await client.get("/products/pictured-ld")).text
     found = json.loads(

@@ -21,6 +21,7 @@ from tests.pages.conftest import (
     opened,
     stored,
 )
+from tests.putting import put_comments
 from tests.server.applications import app_of
 
 
@@ -367,7 +368,7 @@ async def test_a_page_that_would_be_too_large_is_an_error_page(
         )
         for n in range(100)
     ]
-    await Stores(table).comments.put_many(long)
+    await put_comments(Stores(table).comments, long)
     largest = await client.get(f"/products/{product}?show=100")
     assert largest.status_code == 400
     assert "comments per page" in largest.text

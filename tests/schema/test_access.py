@@ -31,6 +31,7 @@ from tests.engines import ROOT
 from tests.feature_lists import added, files, merged
 from tests.items import all_items
 from tests.organizations import ACME, ADMIN, COLLEAGUE, MEMBER, OUTSIDER, TICKETS, fill
+from tests.putting import put_comments
 from tests.schema.conftest import ANN, BOB, MODERATOR, STAFF, Answer, Run, looks_missing, runner
 from tests.schema.ordering import codes
 from tests.schema.paths import asked_by, leading_to
@@ -187,7 +188,7 @@ class World:
         await stores.orders.put_many([shipped, placed])
         await fill(stores)
         await self.table.put_many([SUBMISSION.encode(one) for one in (HELD, REJECTED)])
-        await stores.comments.put_many([comment("reported", username="ann", product_id="9")])
+        await put_comments(stores.comments, [comment("reported", username="ann", product_id="9")])
         for restore in added("restore_for_access"):
             await restore(stores, self.table)
         made = (organization_key("new"), user_key(ACME.name, "new"))

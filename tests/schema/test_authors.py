@@ -14,6 +14,7 @@ from schema.execution.visibility import is_public
 from tests import oracle
 from tests.calls import calls_of
 from tests.dal.read_pages import ReadPages
+from tests.putting import put_comments
 from tests.schema.conftest import STAFF, Run, runner
 
 NAME = "Zoë / 50 % #1 🙂"
@@ -40,7 +41,7 @@ query ($username: String!, $first: Int, $after: String, $last: Int, $before: Str
 
 @pytest.fixture
 async def listing(schema: ExecutableSchema, table: Table) -> Run:
-    await Stores(table).comments.put_many(DATA)
+    await put_comments(Stores(table).comments, DATA)
     return runner(schema, Stores(table))
 
 

@@ -17,6 +17,7 @@ from dal.stores import Stores
 from resolvers import json_ld
 from resolvers.context import Context, Viewer
 from tests.calls import calls_of
+from tests.putting import put_comments
 from tests.strategies import comment
 
 SITE = "https://reviews.example"
@@ -29,7 +30,7 @@ PAGE = '{ product(productId: "%s") { comments(first: 2) { jsonLd } statistics { 
 @pytest.fixture(autouse=True)
 async def stored(stores: Stores) -> None:
     rated = [comment(f"1-{n}", product_id="p1", rating=n, text=HOSTILE) for n in (3, 4, 5)]
-    await stores.comments.put_many([*rated, comment("2", product_id="p 2/x", rating=1)])
+    await put_comments(stores.comments, [*rated, comment("2", product_id="p 2/x", rating=1)])
     await stores.products.put_many({"p1": ProductDetails("Kettle", "/kettle.svg", SHOP)})
 
 
@@ -120,7 +121,7 @@ async def test_each_mutation_of_a_request_returns_the_count_after_it(
 async def test_json_ld_has_no_empty_property(schema: Schema, stores: Stores) -> None:
     empty = comment("e", product_id="p3", title=" ", text=" ", photos=(Photo("", ""),))
     bare = empty._replace(reply=Reply("", empty.created_at), name=" ", username="")
-    await stores.comments.put_many([bare])
+    await put_comments(stores.comments, [bare])
     data = await answered(schema, stores, '{ comment(commentId: "e") { jsonLd } }', site=None)
     review = json.loads(data["comment"]["jsonLd"])
     kept = {"@context", "@type", "datePublished", "inLanguage", "reviewRating", "itemReviewed"}
@@ -128,7 +129,7 @@ async def test_json_ld_has_no_empty_property(schema: Schema, stores: Stores) -> 
 
 
 async def test_an_authors_name_has_at_most_99_characters(schema: Schema, stores: Stores) -> None:
-    await stores.comments.put_many([comment("a", product_id="p4", name="n" * 120)])
+    await put_comments(stores.comments, [comment("a", product_id="p4", name="n" * 120)])
     data = await answered(schema, stores, '{ comment(commentId: "a") { jsonLd } }')
     assert json.loads(data["comment"]["jsonLd"])["author"]["name"] == "n" * 99
 

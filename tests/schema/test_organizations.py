@@ -17,6 +17,7 @@ from resolvers.tickets import TICKET_ORGANIZATIONS
 from tests.calls import Calls, calls_of
 from tests.dal.read_pages import ReadPages
 from tests.organizations import ACME, ADMIN, COLLEAGUE, MEMBER, OTHER, ROSTERS, TICKETS, fill
+from tests.putting import put_comments
 from tests.schema.conftest import STAFF, Run, runner
 from tests.strategies import comment
 
@@ -190,7 +191,7 @@ async def test_the_viewers_tickets_are_those_of_all_organisations(
     run_each: Run, each_table: Table, calls: Calls
 ) -> None:
     mine = comment("c1", username=MEMBER)
-    await Stores(each_table).comments.put_many([mine, comment("c2")])
+    await put_comments(Stores(each_table).comments, [mine, comment("c2")])
     everywhere = sorted(
         [one for one in TICKETS if one.username == MEMBER], key=ticket_position, reverse=True
     )

@@ -12,6 +12,7 @@ from dal.model import ProductDetails
 from dal.stores import Stores
 from resolvers.context import Context, Viewer
 from tests.calls import calls_of
+from tests.putting import put_comments
 from tests.schema.conftest import Run, runner
 from tests.strategies import comment
 
@@ -26,7 +27,9 @@ UPDATE = """mutation($input: UpdateProductInput!) { updateProduct(input: $input)
 
 @pytest.fixture(autouse=True)
 async def stored(stores: Stores) -> None:
-    await stores.comments.put_many([comment(str(n), product_id=f"p{n}", rating=5) for n in (1, 2)])
+    await put_comments(
+        stores.comments, [comment(str(n), product_id=f"p{n}", rating=5) for n in (1, 2)]
+    )
     await stores.boards.finish()
     await stores.products.put_many({"p1": DETAILS})
 
@@ -77,8 +80,9 @@ async def test_the_statistics_of_twenty_products_are_one_query_each(
 ) -> None:
     """Titles, pictures and facets are selected, even of repeated and unknown products."""
     stores = Stores(table)
-    await stores.comments.put_many(
-        [comment(f"{n}/{m}", product_id=f"p{n}", rating=4) for n in range(3, 15) for m in range(n)]
+    await put_comments(
+        stores.comments,
+        [comment(f"{n}/{m}", product_id=f"p{n}", rating=4) for n in range(3, 15) for m in range(n)],
     )
     await stores.boards.finish()
     await stores.maintenance.current()

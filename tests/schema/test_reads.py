@@ -13,6 +13,7 @@ from resolvers.context import Viewer
 from resolvers.selection import CommentOrder
 from tests import oracle
 from tests.dal.read_pages import ReadPages
+from tests.putting import put_comments
 from tests.schema.conftest import ANN, STAFF, Answer, Run
 
 PAGE = """
@@ -35,7 +36,7 @@ PRODUCT = DATA[0].product_id
 
 @pytest.fixture(autouse=True)
 async def stored(comments: CommentRepository) -> None:
-    await comments.put_many(DATA)
+    await put_comments(comments, DATA)
 
 
 def ids(comments: Sequence[Comment]) -> list[str]:

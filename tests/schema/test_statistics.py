@@ -11,6 +11,7 @@ from dal.stores import Stores
 from tests import oracle
 from tests.calls import calls_of
 from tests.fakes import FaultyClient
+from tests.putting import put_comments
 from tests.schema.conftest import ANN, Run
 from tests.strategies import comment
 
@@ -48,7 +49,7 @@ query ($language: String, $first: Int, $after: String, $last: Int, $before: Stri
 
 @pytest.fixture(autouse=True)
 async def stored(stores: Stores) -> None:
-    await stores.comments.put_many(DATA)
+    await put_comments(stores.comments, DATA)
     await stores.boards.finish()
 
 
@@ -122,12 +123,13 @@ async def test_the_leaderboard_ranks_products_by_their_number_of_fives(
     run: Run, stores: Stores
 ) -> None:
     counts = {"a": 9, "b": 10, "c": 100}
-    await stores.comments.put_many(
+    await put_comments(
+        stores.comments,
         [
             comment(f"{product}-{number}", product_id=product, rating=5, language="fr")
             for product, count in counts.items()
             for number in range(count)
-        ]
+        ],
     )
     await stores.boards.finish()
     answer = await run(BOARD, language="FR", first=2)
@@ -152,7 +154,7 @@ async def test_the_leaderboard_ranks_products_by_their_number_of_fives(
 
 
 async def test_a_leaderboard_has_twenty_rows_by_default(run: Run, stores: Stores) -> None:
-    await stores.comments.put_many([comment(f"c{n}", product_id=f"p{n}") for n in range(25)])
+    await put_comments(stores.comments, [comment(f"c{n}", product_id=f"p{n}") for n in range(25)])
     await stores.boards.finish()
     for variables in ({}, {"first": None}):
         answer = await run(BOARD, **variables)
@@ -163,7 +165,7 @@ async def test_a_leaderboard_has_twenty_rows_by_default(run: Run, stores: Stores
 async def test_a_rank_is_returned_by_every_selection_of_it(
     run: Run, stores: Stores, selected: str
 ) -> None:
-    await stores.comments.put_many([comment(f"c{n}", product_id=f"p{n}") for n in range(3)])
+    await put_comments(stores.comments, [comment(f"c{n}", product_id=f"p{n}") for n in range(3)])
     await stores.boards.finish()
     first = (await run(BOARD, first=1))["data"]["leaderboard"]
     answer = await run(
@@ -206,7 +208,7 @@ async def test_a_list_of_comments_refuses_a_cursor_of_a_leaderboard(run: Run) ->
 async def test_ranks_beyond_the_ranked_products_are_null(
     run: Run, stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await stores.comments.put_many([comment(f"c{n}", product_id=f"p{n}") for n in range(5)])
+    await put_comments(stores.comments, [comment(f"c{n}", product_id=f"p{n}") for n in range(5)])
     await stores.boards.finish()
     first = (await run(BOARD, first=2))["data"]["leaderboard"]
     monkeypatch.setattr("dal.repositories.leaderboard.RANKED", 2)

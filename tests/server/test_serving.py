@@ -12,6 +12,7 @@ from dal.stores import Stores
 from server.serving import open_application
 from server.settings import Settings
 from tests import oracle
+from tests.putting import put_comments
 
 ASKED = """{
   product(productId: "42") { statistics { total } }
@@ -28,7 +29,7 @@ async def test_a_server_moves_products_on_leaderboards(
     """
     monkeypatch.setattr(deferred, "WORK_SECONDS", 0.01)
     rows = [row._replace(rating=5) for row in oracle.make_comments("42", 3, seed=1)]
-    await Stores(table).comments.put_many(rows)
+    await put_comments(Stores(table).comments, rows)
     other = Table(table.service, table.name)
     shown: list[object] = []
     async with (

@@ -44,6 +44,7 @@ from dal.repositories.comments import AuthorSelection, Selection
 from dal.repositories.orders import OrderSelection
 from dal.repositories.tickets import TicketSelection
 from dal.stores import Stores
+from features.loading.kind import COMMENTS
 from features.moderation.model import ReportReason
 from features.moderation.publication import ModeratedPublication
 from features.moderation.repository import SubmissionSelection
@@ -402,7 +403,7 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         ),
         Operation(
             f"load {LOADED} comments on a product in one call (cost per comment)",
-            lambda one: one.comments.put_many(stored("loaded", LOADED)),
+            lambda one: COMMENTS.put(one)(stored("loaded", LOADED)),
             times=LOADED,
         ),
     ),
@@ -484,7 +485,7 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         Operation(
             "read a page of 20 comments of an author",
             lambda one: one.comments.page_of_author(AuthorSelection("ann"), Slice(20)),
-            lambda one: one.comments.put_many(
+            lambda one: COMMENTS.put(one)(
                 [each._replace(username="ann") for each in stored("ann", 40)]
             ),
         ),
@@ -611,7 +612,7 @@ async def measure(table: Table) -> AsyncIterator[Line]:
 
 
 async def _fill(stores: Stores) -> None:
-    await stores.comments.put_many(stored("stored", 500))
+    await COMMENTS.put(stores)(stored("stored", 500))
     user = OrganizationUser("acme", "ann")
     await stores.organizations.create(Roster(Organization("acme", "PRO"), [user]))
     await stores.users.update_profile("ann", {"full_name": "Ann"})

@@ -44,6 +44,7 @@ from dal.stores import Stores
 from dal.table.index import Index
 from dal.table.items import bytes_of
 from features.demo.demo_data import demo_comments
+from features.loading.kind import COMMENTS
 from server.local_engine.storage import open_table
 from server.settings import Settings
 
@@ -279,7 +280,7 @@ def cost(
 async def _compared(directory: Path, rows: Sequence[Comment], *, shuffle: bool) -> Comparison:
     async with open_table(Settings(data_dir=directory), share=False) as table:
         stores = Stores(table)
-        await stores.comments.put_many(rows)
+        await COMMENTS.put(stores)(rows)
         chosen = list(selections(sorted({row.product_id for row in rows}), "en"))
         if shuffle:
             random.Random(_SHUFFLED).shuffle(chosen)  # noqa: S311 - an order, not a secret

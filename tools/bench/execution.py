@@ -17,6 +17,7 @@ from strawberry.relay.utils import to_base64
 from dal.dynamodb.table import Table
 from dal.dynamodb.wire import Service
 from dal.stores import Stores
+from features.loading.kind import COMMENTS
 from resolvers.context import Context
 from schema.build import build_schema
 from server.local_engine.storage import open_table
@@ -79,7 +80,7 @@ def execution(
 async def _measured(rounds: int, times: int) -> list[list[str]]:
     with tempfile.TemporaryDirectory() as directory:
         async with open_table(Settings(data_dir=Path(directory)), share=False) as table:
-            await Stores(table).comments.put_many(stored("stored", 500))
+            await COMMENTS.put(Stores(table))(stored("stored", 500))
             context = Context(None, Stores(Table(Answers(table.service), table.name)))
             return [
                 await _compared(name, text, context, rounds, times)

@@ -16,10 +16,12 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from dal.catalogue import Order
+from dal.kinds.item_kind import Put
 from dal.model import Comment
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
 from dal.stores import Stores
+from features.loading.kind import COMMENTS
 from server.local_engine.storage import open_table
 from server.settings import Settings
 from tools.bench.cost import SIZE, skewed_comments
@@ -47,13 +49,14 @@ def orders(
 
 async def _measure(directory: Path, pages: int, console: Console) -> None:
     async with open_table(Settings(data_dir=directory), share=False) as table:
-        comments = Stores(table).comments
+        stores = Stores(table)
+        comments, put = stores.comments, COMMENTS.put(stores)
         rows = list(skewed_comments(pages * SIZE))
-        await comments.put_many(
+        await put(
             [
                 one._replace(product_id=_PRODUCT, votes_before=_votes(number))
                 for number, one in enumerate(rows)
-            ]
+            ],
         )
         grid = _grid(
             f"A page of {SIZE} of {len(rows):,} comments",
@@ -72,7 +75,7 @@ async def _measure(directory: Path, pages: int, console: Console) -> None:
         console.print(grid)
         grid = _grid(f"Page 2 of a group, of {SIZE} comments", "products", "RCU", "Queries")
         for size in _GROUPS:
-            await _group(comments, grid, size, rows)
+            await _group(comments, put, grid, size, rows)
         console.print(grid)
 
 
@@ -103,15 +106,15 @@ async def _walk(
 
 
 async def _group(
-    comments: CommentRepository, grid: Grid, size: int, rows: Sequence[Comment]
+    comments: CommentRepository, put: Put[Comment], grid: Grid, size: int, rows: Sequence[Comment]
 ) -> None:
     products = [f"variant-{size}-{number}" for number in range(size)]
-    await comments.put_many(
+    await put(
         [
             one._replace(comment_id=f"{product}-{one.comment_id}", product_id=product)
             for number, product in enumerate(products)
             for one in rows[number::size][:_OF_A_VARIANT]
-        ]
+        ],
     )
     selection = Selection(products[0], variants=frozenset(products[1:]))
     # Page 1 also caches the statistics of all products, so that page 2 costs no Queries for them.

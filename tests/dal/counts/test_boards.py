@@ -25,6 +25,7 @@ from tests.fakes import (
     lose_answer,
     refuse,
 )
+from tests.putting import put_comments
 from tests.strategies import comment
 from tests.writers import PRODUCTS, Writers
 
@@ -99,7 +100,7 @@ async def test_after_writes_and_moves_of_two_processes_every_rank_is_correct(
 async def test_a_late_move_by_outdated_counts_reads_the_counts_again(table: Table) -> None:
     """A comment rated 5 is added and deleted. The process that read the older counts moves last."""
     store = Stores(table)
-    await store.comments.put_many(FIVES[:3])
+    await put_comments(store.comments, FIVES[:3])
     await store.boards.finish()
 
     async def others_delete(real: Operation, arguments: Answer) -> Answer:
@@ -128,7 +129,7 @@ async def test_after_a_lost_response_the_rank_is_correct(each_table: Table) -> N
 
 
 async def test_a_read_corrects_the_ranks_that_a_killed_process_left(each_table: Table) -> None:
-    await Stores(each_table).comments.put_many(FIVES)
+    await put_comments(Stores(each_table).comments, FIVES)
     reader = Stores(each_table)
     await reader.statistics.read("42", consistent=False)
     assert reader.boards.pending == {"42"}
@@ -259,7 +260,7 @@ async def test_a_client_moves_the_products_that_it_changed_before_it_closes(
     table: Table, dynoxide_url: str
 ) -> None:
     async with connect(TableAddress(table.name, dynoxide_url, embedded=True)) as opened:
-        await Stores(opened).comments.put_many(FIVES)
+        await put_comments(Stores(opened).comments, FIVES)
     await settled(table, "42")
 
 
@@ -267,7 +268,7 @@ async def test_a_client_moves_the_products_that_it_changed_before_it_closes(
 async def test_items_of_other_programs_do_not_prevent_moves(
     table: Table, strange: dict[str, object]
 ) -> None:
-    await Stores(table).comments.put_many(FIVES)
+    await put_comments(Stores(table).comments, FIVES)
     await table.put_many([item_key(WHOLE._replace(language="xx")) | strange])
     boards = Boards(table)
     await boards.correct(["42"])

@@ -28,6 +28,7 @@ from dal.writes.changes import CommentChange
 from tests import oracle, recount
 from tests.conftest import Clients
 from tests.edges import edge_of
+from tests.putting import put_comments
 from tests.writers import at_once, ignore
 
 FLAGS = ("rebuilding", "complete")
@@ -168,7 +169,7 @@ async def test_in_stream_mode_the_store_writes_no_counter(each_table: Table) -> 
     assert edge_of(await store.add(ROWS[0], ROWS[0].comment_id)).node == added[0]
     await store.update(added[0].comment_id, {"rating": 1}, lambda _: None)
     await store.delete(added[1].comment_id, lambda _: None)
-    await store.put_many([added[2]._replace(rating=3)])
+    await put_comments(store, [added[2]._replace(rating=3)])
     with pytest.raises(AlreadyExistsError):
         await store.add(added[3]._replace(text="another"))
     assert await recount.stored(each_table, "42") == {}
@@ -185,7 +186,7 @@ async def test_a_waiting_write_uses_a_mode_that_is_announced_later(
 ) -> None:
     store = Stores(table).comments
     await store.add(ROWS[0])
-    async with store.writer._writes._locks.hold(["42"], deadline=5):
+    async with store.writer.transactions._locks.hold(["42"], deadline=5):
         waiting = asyncio.create_task(store.add(ROWS[1]))
         await asyncio.sleep(0.01)
         await say(table, mode=MaintenanceMode.STREAM)
@@ -199,17 +200,17 @@ async def test_the_generation_of_a_rebuild_does_not_count_as_a_change_of_a_row(
 ) -> None:
     stores = Stores(each_table)
     store = stores.comments
-    await store.put_many(ROWS)
+    await put_comments(store, ROWS)
     await say(each_table, generation=4, rebuilding=True)
     stores.maintenance.forget()
-    await store.put_many(ROWS)  # nothing to write
+    await put_comments(store, ROWS)  # nothing to write
     assert COUNTED not in (await each_table.get(comment_key(ROWS[0].comment_id)) or {})
     await store.update(ROWS[0].comment_id, {"text": "other"}, lambda _: None)
     stamped = await each_table.get(comment_key(ROWS[0].comment_id)) or {}
     assert stamped[COUNTED] == {"N": "4"}
     row = await store.get(ROWS[0].comment_id)
     assert row is not None
-    await store.put_many([row])
+    await put_comments(store, [row])
     await store.delete(row.comment_id, lambda _: None)
     await recount.check(each_table, "42")
 
@@ -221,5 +222,5 @@ async def test_a_rebuild_between_read_and_write_fails_the_condition(table: Table
     await table.put_many([held | {COUNTED: {"N": "4"}}])
     store = Stores(table).comments
     with pytest.raises(ConditionFailedError):
-        await store.writer._writes.write(CommentChange(held, None))
+        await store.writer.transactions.write(CommentChange(held, None))
     assert await store.get(ROWS[0].comment_id) == ROWS[0]

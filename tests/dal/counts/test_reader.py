@@ -33,6 +33,7 @@ from dal.table.items import Item
 from dal.table.key_parts import format_instant
 from dal.table.ranges import UNBOUNDED, Range
 from tests import oracle
+from tests.putting import put_comments
 from tests.strategies import TIES, comment
 
 
@@ -71,7 +72,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 async def test_one_query_reads_all_items_of_the_product(each_table: Table) -> None:
     rows = oracle.make_comments("4/2", 40, seed=1)
     store = Stores(each_table)
-    await store.comments.put_many(rows + oracle.make_comments("4", 5, seed=2))
+    await put_comments(store.comments, rows + oracle.make_comments("4", 5, seed=2))
     spent: list[float] = []
     statistics = await StatisticsReader(each_table.query).read(
         "4/2", consistent=True, spend=spent.append
@@ -175,7 +176,7 @@ async def test_planning_uses_the_process_own_writes(table: Table) -> None:
     )
     await store.comments.delete(rows[0].comment_id, lambda _: None)
     totals.append((await store.statistics.recent("42")).total)
-    await store.comments.put_many(rows)
+    await put_comments(store.comments, rows)
     totals.append((await store.statistics.recent("42")).total)
     assert totals == [1, 2, 3, 2, 3]
 
@@ -183,7 +184,7 @@ async def test_planning_uses_the_process_own_writes(table: Table) -> None:
 async def test_each_item_is_decoded_once(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts on pages and ranks on leaderboards share the decoded item."""
     store = Stores(table)
-    await store.comments.put_many(oracle.make_comments("42", 40, seed=1))
+    await put_comments(store.comments, oracle.make_comments("42", 40, seed=1))
     decoded: list[Item] = []
     decode = counter_items.decode
 
@@ -223,7 +224,7 @@ async def known(
 
 async def test_only_the_first_read_of_a_product_reads_rows_for_their_size(table: Table) -> None:
     rows = [comment(f"{n}", product_id="42", text="x" * 1_000, language="en") for n in range(9)]
-    await Stores(table).comments.put_many(rows)
+    await put_comments(Stores(table).comments, rows)
     provider, first, second = (
         provider_of(table),
         ExecutionStatistics("AP3a"),
@@ -242,7 +243,7 @@ async def test_a_row_has_the_same_size_in_every_index(table: Table) -> None:
     one = comment(product_id="42", language="en", rating=1, verified_purchase=True)
     one = one._replace(photos=(Photo("https://shop.example/kettle.jpg"),))
     rows = [one._replace(comment_id=f"{n}") for n in range(9)]
-    await Stores(table).comments.put_many(rows)
+    await put_comments(Stores(table).comments, rows)
     provider = provider_of(table)
     before = (await known(provider, ExecutionStatistics("AP3a"))).row_bytes
     values = {"product": "42", "language": "en", "rating": "1", "author": rows[0].username}
@@ -269,7 +270,7 @@ async def test_row_locations_are_remembered_for_the_products_that_were_read_last
     provider = provider_of(table)
     store = Stores(table)
     for product in ("1", "2", "3"):
-        await store.comments.put_many([comment(product, product_id=product, rating=5)])
+        await put_comments(store.comments, [comment(product, product_id=product, rating=5)])
     queries = [Selection(product, frozenset({5})).query() for product in ("1", "2", "3")]
     for query in queries:
         (product,) = query.filters["product"]
@@ -288,7 +289,7 @@ async def test_sizes_equal_those_of_the_engine(table: Table) -> None:
         for n in range(20)
     ]
     store = Stores(table)
-    await store.comments.put_many(rows)
+    await put_comments(store.comments, rows)
     several = Selection("42", frozenset({4, 5}))
     await store.comments.page(several, Slice(20))
     for limit in range(1, 20):
@@ -298,7 +299,7 @@ async def test_sizes_equal_those_of_the_engine(table: Table) -> None:
 
 async def test_uncounted_fields_are_neither_remembered_nor_proved_empty(table: Table) -> None:
     rows = [comment(f"{n}", product_id="42", language="en", rating=1) for n in range(3)]
-    await Stores(table).comments.put_many(rows)
+    await put_comments(Stores(table).comments, rows)
     provider = provider_of(table)
     by_mood = Query("?", {**QUERY.filters, "mood": frozenset({"glad"})})
     values = {"product": "42"}
@@ -327,7 +328,7 @@ async def test_the_fraction_of_rows_in_a_period_is_estimated_from_the_oldest_and
     rows = [
         comment(f"{n}", product_id="42", created_at=start + timedelta(days=n)) for n in range(11)
     ]
-    await Stores(table).comments.put_many(rows)
+    await put_comments(Stores(table).comments, rows)
     within = Range(
         format_instant(start + timedelta(days=2)), format_instant(start + timedelta(days=5))
     )

@@ -19,6 +19,7 @@ from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
 from dal.stores import Stores
 from dal.table.index import QueryRequest, QueryResponse
+from tests.putting import put_comments
 from tests.strategies import FEW, comment
 
 
@@ -120,7 +121,7 @@ async def test_a_shorter_deadline_ends_only_its_own_request() -> None:
 
 async def test_a_shared_page_is_charged_to_the_request_that_reads_it(table: Table) -> None:
     store = Stores(table).comments
-    await store.put_many([comment(str(number), product_id="42") for number in range(3)])
+    await put_comments(store, [comment(str(number), product_id="42") for number in range(3)])
 
     async def paid() -> int:
         with opened() as account:
@@ -133,7 +134,7 @@ async def test_a_shared_page_is_charged_to_the_request_that_reads_it(table: Tabl
 
 async def test_only_requests_that_select_a_total_get_it(table: Table) -> None:
     store, any_rating = Stores(table).comments, Selection("42")
-    await store.put_many([comment(str(number), product_id="42") for number in range(3)])
+    await put_comments(store, [comment(str(number), product_id="42") for number in range(3)])
     counted, plain = await asyncio.gather(
         store.counted_page(any_rating, Slice(20)), store.page(any_rating, Slice(20))
     )

@@ -20,6 +20,7 @@ from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
 from tests import recount
 from tests.engines import SECOND_IN_SOAK
+from tests.putting import put_comments
 from tests.verifying import verify
 from tests.writers import PRODUCTS, ROWS, Engine, Killed, Writers, at_once, ignore, spoil
 
@@ -39,7 +40,7 @@ async def exact(table: Table) -> None:
 async def test_counts_are_exact_after_a_rebuild_with_concurrent_writers(
     each_table: Table, seed: int
 ) -> None:
-    await Stores(each_table).comments.put_many([row for n, row in enumerate(ROWS) if n % 9])
+    await put_comments(Stores(each_table).comments, [row for n, row in enumerate(ROWS) if n % 9])
     await spoil(each_table, seed)
     table = Table(Engine(each_table.service), each_table.name)
     async with Writers(each_table, seed) as writers:
@@ -56,7 +57,7 @@ async def test_counts_are_exact_after_a_rebuild_with_concurrent_writers(
 async def test_counts_are_exact_after_a_killed_rebuild_is_run_again(
     each_table: Table, seed: int
 ) -> None:
-    await Stores(each_table).comments.put_many([row for n, row in enumerate(ROWS) if n % 9])
+    await put_comments(Stores(each_table).comments, [row for n, row in enumerate(ROWS) if n % 9])
     await spoil(each_table, seed)
     chance, engine, kills = random.Random(seed), Engine(each_table.service), 0
     table = Table(engine, each_table.name)
@@ -80,7 +81,7 @@ async def test_counts_are_exact_after_a_killed_rebuild_is_run_again(
 )
 async def test_a_command_killed_at_any_request_continues(table: Table, at: int) -> None:
     """No other process writes. Each kill happens after a request whose response is lost."""
-    await Stores(table).comments.put_many([row for n, row in enumerate(ROWS) if n % 9])
+    await put_comments(Stores(table).comments, [row for n, row in enumerate(ROWS) if n % 9])
     await spoil(table, at)
     engine = Engine(table.service)
     engine.left, engine.done_before_death = at, True
@@ -98,7 +99,7 @@ async def test_a_command_killed_at_any_request_continues(table: Table, at: int) 
 
 @SECOND_IN_SOAK
 async def test_counts_are_exact_after_two_concurrent_rebuilds(each_table: Table) -> None:
-    await Stores(each_table).comments.put_many(ROWS)
+    await put_comments(Stores(each_table).comments, ROWS)
     await spoil(each_table, 5)
     counting = MaintenanceStore(each_table)  # as if a third rebuild had been killed
     await counting.announce(await counting.read(), generation=1, rebuilding=True, complete=False)
@@ -133,7 +134,7 @@ async def test_a_rebuild_that_another_command_ended_copies_no_counter(
 
 async def test_an_expired_rebuild_begins_again(table: Table) -> None:
     """The counters of an expired rebuild may have expired too, so the new rebuild ignores them."""
-    await Stores(table).comments.put_many(ROWS)
+    await put_comments(Stores(table).comments, ROWS)
     counting = MaintenanceStore(table)
     long_ago = Maintenance(generation=3, rebuilding=True, since=int(time()) - RESUMED_SECONDS - 1)
     item = {
@@ -152,7 +153,7 @@ async def test_an_expired_rebuild_begins_again(table: Table) -> None:
 
 
 async def test_an_interrupted_scan_continues_where_it_stopped(table: Table) -> None:
-    await Stores(table).comments.put_many(ROWS)
+    await put_comments(Stores(table).comments, ROWS)
     engine = Engine(table.service)
     again = Table(engine, table.name)
     engine.left = 22
@@ -174,7 +175,7 @@ def scans(engine: Engine) -> int:
 async def test_after_a_rebuild_writers_count_a_table_that_a_stream_has_counted(
     table: Table,
 ) -> None:
-    await Stores(table).comments.put_many(ROWS)
+    await put_comments(Stores(table).comments, ROWS)
     counting = MaintenanceStore(table)
     await counting.announce(await counting.read(), mode=MaintenanceMode.STREAM, complete=False)
     await table.put_many([COMMENT.encode(ROWS[0]._replace(comment_id="foreign"))])
@@ -198,7 +199,7 @@ async def test_statistics_without_comments_become_zero_and_leave_the_leaderboard
 
 
 async def test_items_that_are_not_comments_are_unchanged(table: Table) -> None:
-    await Stores(table).comments.put_many(ROWS[:3])
+    await put_comments(Stores(table).comments, ROWS[:3])
     garbage = [
         {"PK": {"S": "COMMENT#x"}, "SK": {"S": "COMMENT#x"}, "data": {"S": "none"}},
         {"PK": {"S": "PRODUCT#x"}, "SK": {"S": "S#%FF"}},

@@ -38,6 +38,7 @@ from tests import oracle
 from tests.dal.maintenance import first_release
 from tests.fakes import Answer, FaultyClient, Operation, client_error
 from tests.organizations import ROSTERS, ticket
+from tests.putting import put_comments
 from tests.strategies import order
 from tests.verifying import verify
 from tests.writers import Engine, Killed, ignore
@@ -162,7 +163,7 @@ async def test_comments_get_sparse_indexes_and_stay_counted(table: Table) -> Non
         row._replace(verified_purchase=n % 3 == 0)
         for n, row in enumerate(oracle.with_photos(COMMENTS))
     ]
-    await Stores(table).comments.put_many(rows)
+    await put_comments(Stores(table).comments, rows)
     keys = (BY_VERIFIED.partition_key, WITH_PHOTOS.partition_key)
     await table.put_many([without(COMMENT.encode(row), *keys) for row in rows])
     deletion = {"Delete": {"IndexName": "byVerified"}}
@@ -179,7 +180,7 @@ async def test_comments_get_sparse_indexes_and_stay_counted(table: Table) -> Non
 
 async def test_comments_with_votes_get_their_index_and_stay_counted(table: Table) -> None:
     rows = [row._replace(votes=n % 3) for n, row in enumerate(COMMENTS)]
-    await Stores(table).comments.put_many(rows)
+    await put_comments(Stores(table).comments, rows)
     keys = (HELPFUL.partition_key, HELPFUL.sort_key)
     await table.put_many([without(COMMENT.encode(row), *keys) for row in rows])
     voted = [row for row in rows if row.votes]
@@ -397,7 +398,7 @@ async def test_an_index_that_projects_less_is_refused_and_created_again_after_it
     (index,) = [one for one in definition["GlobalSecondaryIndexes"] if one["IndexName"] == "all"]
     index["Projection"] = {"ProjectionType": "KEYS_ONLY"}
     await old.once("create_table", **definition)
-    await Stores(old).comments.put_many(COMMENTS)
+    await put_comments(Stores(old).comments, COMMENTS)
     await unchanged_by(
         old, "cannot use the index all of .* attributes are missing, .* Delete a global index"
     )

@@ -16,6 +16,7 @@ from dal.maintenance.verify import Difference
 from dal.stores import Stores
 from dal.table.items import Item
 from tests import oracle
+from tests.putting import put_comments
 from tests.verifying import verify
 from tests.writers import ignore
 
@@ -35,7 +36,7 @@ async def wrong(table: Table) -> list[tuple[StatisticsKey, str, int, int]]:
 
 async def test_counted_comments_show_no_difference(each_table: Table) -> None:
     store = Stores(each_table)
-    await store.comments.put_many(ROWS)
+    await put_comments(store.comments, ROWS)
     for row in ROWS[::7]:
         await store.comments.delete(row.comment_id, lambda _: None)
     seen: list[int] = []
@@ -63,7 +64,7 @@ def with_numbers(**numbers: int) -> Callable[[Item], Item]:
 async def test_every_wrong_number_is_reported(
     table: Table, change: Callable[[Item], Item], told: set[str]
 ) -> None:
-    await Stores(table).comments.put_many(ROWS)
+    await put_comments(Stores(table).comments, ROWS)
     item = await table.get(item_key(GERMAN)) or {}
     await table.put_many([change(item)])
     assert {(key, what) for key, what, *_ in await wrong(table)} == {
@@ -85,7 +86,7 @@ async def test_a_wrong_rank_on_a_leaderboard_is_corrected_and_counted(
     table: Table, key: StatisticsKey, change: Callable[[Item], Item]
 ) -> None:
     store = Stores(table)
-    await store.comments.put_many(ROWS)
+    await put_comments(store.comments, ROWS)
     await store.boards.finish()
     item = await table.get(item_key(key)) or {}
     await table.put_many([change(item)])
@@ -96,7 +97,7 @@ async def test_a_wrong_rank_on_a_leaderboard_is_corrected_and_counted(
 
 
 async def test_missing_and_stale_items_are_reported(each_table: Table) -> None:
-    await Stores(each_table).comments.put_many(ROWS[:1])
+    await put_comments(Stores(each_table).comments, ROWS[:1])
     gone, first = (StatisticsKey(one, ROWS[0].language) for one in ("gone", "42"))
     await each_table.put_many([encode(gone, RatingCounts((0, 2, 0, 0, 0)))])
     await each_table.write([{"Delete": {"Key": item_key(first)}}])
@@ -107,7 +108,7 @@ async def test_missing_and_stale_items_are_reported(each_table: Table) -> None:
 
 
 async def test_uncounted_adds_and_deletions_are_reported(table: Table) -> None:
-    await Stores(table).comments.put_many(ROWS)
+    await put_comments(Stores(table).comments, ROWS)
     await table.write([{"Delete": {"Key": comment_key(ROWS[0].comment_id)}}])
     key = StatisticsKey("42", ROWS[0].language)
     right = sum(
@@ -127,7 +128,7 @@ async def test_concurrent_writes_are_not_reported(
     Only the wrong one is reported.
     """
     store = Stores(each_table)
-    await store.comments.put_many(ROWS)
+    await put_comments(store.comments, ROWS)
     item = await each_table.get(item_key(GERMAN)) or {}
     await each_table.put_many([item | {"count_total": {"N": "700"}}])
     stop = asyncio.Event()
@@ -141,8 +142,8 @@ async def test_concurrent_writes_are_not_reported(
         chance = random.Random(seed)
         while not stop.is_set():
             row = chance.choice(ROWS)._replace(rating=chance.randint(1, 5))
-            await store.comments.put_many(
-                [row._replace(comment_id=f"{seed}-{chance.randrange(30)}")]
+            await put_comments(
+                store.comments, [row._replace(comment_id=f"{seed}-{chance.randrange(30)}")]
             )
 
     monkeypatch.setattr("dal.dynamodb.scan.scan_pages", slow_pages)

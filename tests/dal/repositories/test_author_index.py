@@ -22,6 +22,7 @@ from dal.table.errors import StoreRefusedError
 from dal.table.key_parts import format_instant
 from tests import oracle
 from tests.edges import edge_of
+from tests.putting import put_comments
 from tests.strategies import comment
 from tests.writers import Engine, Killed, ignore
 
@@ -54,7 +55,7 @@ async def check(store: CommentRepository, comments: list[Comment], size: int = 7
 
 async def test_an_authors_pages_equal_the_oracles(each_table: Table) -> None:
     store = Stores(each_table).comments
-    await store.put_many(COMMENTS)
+    await put_comments(store, COMMENTS)
     await check(store, COMMENTS)
     dated = AuthorSelection("ana", *TEN)
     found = await oracle.walk_pages(partial(store.page_of_author, dated), 3, backward=False)
@@ -68,7 +69,7 @@ async def test_pages_are_exact_while_other_clients_write(table: Table, seed: int
     """Between pages, comments are added, deleted and edited, including the cursor's comment."""
     store, chance = Stores(table).comments, random.Random(seed)
     rows = {one.comment_id: one for one in COMMENTS[:36]}
-    await store.put_many(list(rows.values()))
+    await put_comments(store, list(rows.values()))
     backward, reverse, end = chance.random() < 0.5, chance.random() < 0.5, None
     for step in range(6):
         cut = oracle.next_cut(3, end, backward=backward, reverse=reverse)
@@ -97,7 +98,7 @@ async def test_pages_are_exact_while_other_clients_write(table: Table, seed: int
 
 async def older_table(table: Table) -> Table:
     """Return a table without the index. An older version wrote some of its comments."""
-    await Stores(table).comments.put_many(COMMENTS)
+    await put_comments(Stores(table).comments, COMMENTS)
     older = [COMMENT.encode(one) for one in OLDER]
     added = {BY_AUTHOR.partition_key, "product", "createdAt"}
     await table.put_many(
@@ -151,7 +152,7 @@ async def test_after_an_interrupted_upgrade_is_run_again_every_comment_is_in_the
 
 
 async def test_an_item_has_its_product_and_time_outside_of_its_keys(table: Table) -> None:
-    await Stores(table).comments.put_many(COMMENTS[:1])
+    await put_comments(Stores(table).comments, COMMENTS[:1])
     (one,) = COMMENTS[:1]
     item = await table.get(comment_key(one.comment_id))
     assert item is not None

@@ -16,11 +16,11 @@ from dal.model import Comment
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
 from dal.stores import Stores
-from dal.writes.overwrite import CHANGED, NEW, UNCHANGED
 from tests import oracle, recount
 from tests.calls import calls_of
 from tests.edges import edge_of
 from tests.fakes import anybody
+from tests.putting import put_comments
 from tests.verifying import verify
 
 ONE = oracle.make_comments("42", 1, seed=1)[0]
@@ -94,19 +94,6 @@ async def test_a_retry_after_an_edit_is_the_same_add(store: CommentRepository) -
         await store.add(ONE._replace(text="edited", rating=3), "key")
 
 
-async def test_a_retry_after_a_file_was_loaded_is_the_same_add(store: CommentRepository) -> None:
-    stored = edge_of(await store.add(ONE, "key")).node
-    assert await store.put_many([stored]) == UNCHANGED
-    loaded = stored._replace(text="from a file", created_at=stored.created_at - timedelta(days=99))
-    assert await store.put_many([loaded]) == CHANGED
-    known = edge_of(await store.add(ONE, "key")).node
-    assert known.updated_at is not None  # an edited text has the time of the load
-    assert known._replace(updated_at=None) == loaded
-    await store.delete(stored.comment_id, anybody)
-    with pytest.raises(NotFoundError, match="has been deleted"):
-        await store.add(ONE, "key")
-
-
 async def test_a_retry_does_not_restore_a_deleted_comment(
     store: CommentRepository, each_table: Table
 ) -> None:
@@ -129,16 +116,6 @@ async def test_a_retry_does_not_restore_a_deleted_comment(
     assert await verify(each_table, lambda _: None) == []
 
 
-async def test_a_load_restores_a_deleted_comment(
-    store: CommentRepository, each_table: Table
-) -> None:
-    stored = edge_of(await store.add(ONE, "key")).node
-    await store.delete(stored.comment_id, anybody)
-    assert await store.put_many([stored]) == NEW
-    assert await recount.check(each_table, "42") == [stored]
-    assert edge_of(await store.add(ONE, "key")).node == stored
-
-
 async def test_a_key_can_be_used_again_after_its_tombstone_has_expired(
     store: CommentRepository, each_table: Table
 ) -> None:
@@ -154,9 +131,9 @@ async def test_a_comment_without_a_date_gets_the_date_of_its_write(table: Table)
     it waits.
     """
     store = Stores(table).comments
-    async with store.writer._writes._locks.hold(["42"], deadline=10):
+    async with store.writer.transactions._locks.hold(["42"], deadline=10):
         waiting = asyncio.create_task(store.add(ONE._replace(rating=5), dated=False))
-        while not store.writer._writes._waiting:  # noqa: ASYNC110 - it is of no interest to others
+        while not store.writer.transactions._waiting:  # noqa: ASYNC110 - it is of no interest to others
             await asyncio.sleep(0)
         five = ONE._replace(comment_id="other", rating=5)
         written = [edge_of(await Stores(table).comments.add(five, dated=False)).node]
@@ -183,7 +160,7 @@ async def test_a_comment_gets_its_date_after_a_slow_read_of_the_mode(
 
 async def test_an_update_moves_the_comment_in_every_index(store: CommentRepository) -> None:
     data = oracle.make_comments("42", 20, seed=1)
-    await store.put_many(data)
+    await put_comments(store, data)
     one = data[0]
     rating = one.rating % 5 + 1
     edge = edge_of(
@@ -239,7 +216,7 @@ async def test_two_concurrent_deletions_delete_once(store: CommentRepository) ->
 
 async def test_get_many_returns_the_existing_comments(store: CommentRepository) -> None:
     rows = oracle.make_comments("42", 150, seed=2)
-    await store.put_many(rows)
+    await put_comments(store, rows)
     wanted = [row.comment_id for row in rows]
     found = await store.get_many([*wanted[:120], "gone", wanted[0]])
     assert found == {row.comment_id: row for row in rows[:120]}
@@ -250,9 +227,9 @@ async def test_put_many_overwrites_and_stores_the_last_row_of_an_id(
     store: CommentRepository,
 ) -> None:
     later = ONE._replace(text="later", created_at=ONE.created_at + timedelta(days=1))
-    await store.put_many([ONE, later])
+    await put_comments(store, [ONE, later])
     assert await all_of(store) == [later]
-    await store.put_many([ONE])
+    await put_comments(store, [ONE])
     (kept,) = await all_of(store)
     assert kept._replace(updated_at=None) == ONE
 
@@ -260,7 +237,7 @@ async def test_put_many_overwrites_and_stores_the_last_row_of_an_id(
 @pytest.mark.parametrize("ids", [["4/2", "4#2", "4%2", "日本", " "], ["a" * 512]])
 async def test_ids_may_contain_any_character(store: CommentRepository, ids: Sequence[str]) -> None:
     rows = [ONE._replace(comment_id=one, product_id=one) for one in ids]
-    await store.put_many(rows)
+    await put_comments(store, rows)
     for row in rows:
         assert await store.get(row.comment_id) == row
         assert (await store.page(Selection(row.product_id), Slice(5))).nodes == [row]

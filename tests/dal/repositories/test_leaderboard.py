@@ -17,6 +17,7 @@ from dal.repositories import leaderboard
 from dal.repositories.leaderboard import RANKED, RANKS_BYTES
 from dal.stores import Stores
 from tests import oracle
+from tests.putting import put_comments
 from tests.strategies import FEW, comment
 
 COUNTS = {"a": 9, "b": 10, "c": 100, "d": 1, "e": 10, "f/g": 10, "none": 0, "日本": 2}
@@ -42,7 +43,7 @@ def rows_of(counts: Mapping[str, int], language: str = "en") -> list[Comment]:
 @pytest.fixture
 async def store(each_table: Table) -> Stores:
     store = Stores(each_table)
-    await store.comments.put_many(rows_of(COUNTS))
+    await put_comments(store.comments, rows_of(COUNTS))
     await store.boards.finish()
     return store
 
@@ -85,7 +86,7 @@ async def test_a_comment_rated_5_moves_a_product_up_and_its_deletion_down(store:
 
 async def test_each_language_has_its_own_leaderboard(store: Stores) -> None:
     german = {"a": 3, "d": 4, "none": 0}
-    await store.comments.put_many(rows_of(german, "de"))
+    await put_comments(store.comments, rows_of(german, "de"))
     await store.boards.finish()
     assert await read(store, "en") == listed(COUNTS, ORDER)
     assert await read(store, "de") == listed(german, ["d", "a"])
@@ -98,7 +99,7 @@ async def test_a_rank_is_that_of_the_current_leaderboard(store: Stores) -> None:
     """A product that moves up after the cursor was returned changes the ranks of the next page."""
     page = await store.leaderboard.page(None, Slice(2), ranked=True)
     risen = {"p1": 200, "p2": 50}
-    await store.comments.put_many(rows_of(risen))
+    await put_comments(store.comments, rows_of(risen))
     await store.boards.finish()
     third = await read(store, size=1, after=page.edges[-1].position)
     assert third == [(5, "e", 10)]

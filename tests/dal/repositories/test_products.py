@@ -5,6 +5,7 @@ from dal.model import ProductDetails
 from dal.stores import Stores
 from dal.table.items import primary_key
 from tests.calls import calls_of
+from tests.putting import put_comments
 from tests.strategies import comment
 from tests.verifying import verify
 
@@ -30,7 +31,7 @@ async def test_the_query_of_the_counters_returns_the_details_and_does_not_count_
     each_table: Table,
 ) -> None:
     comments, products = Stores(each_table), Stores(each_table).products
-    await comments.comments.put_many([comment("1", product_id="42", rating=5)])
+    await put_comments(comments.comments, [comment("1", product_id="42", rating=5)])
     details = ProductDetails(title="Kettle")
     await products.put_many({"42": details})
     calls = calls_of(each_table)
@@ -47,7 +48,7 @@ async def test_items_of_other_programs_are_not_counted_or_shown(
     each_table: Table,
 ) -> None:
     comments, products = Stores(each_table), Stores(each_table).products
-    await comments.comments.put_many([comment("1", product_id="42", rating=5)])
+    await put_comments(comments.comments, [comment("1", product_id="42", rating=5)])
     foreign = ["DETAILS", "IMAGE#1#large", "PRICE#EUR", "S#en#new"]
     await each_table.put_many(
         [primary_key("PRODUCT#42", name) | {"count_5": {"N": "9"}} for name in foreign]

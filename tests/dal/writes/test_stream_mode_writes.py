@@ -1,7 +1,6 @@
 """In maintenance mode stream, a write changes one item, without a transaction or a wait."""
 
 import asyncio
-from collections import Counter
 
 import pytest
 
@@ -11,12 +10,12 @@ from dal.dynamodb.errors import InvalidRequestError
 from dal.dynamodb.table import Table
 from dal.repositories.comments import CommentRepository
 from dal.stores import Stores
-from dal.writes.overwrite import Outcome
 from tests import oracle, recount
 from tests.calls import calls_of
 from tests.dal.repositories.test_observer import Recorder
 from tests.edges import edge_of
-from tests.fakes import Answer, FaultyClient, Operation, anybody, let_pass, lose_answer
+from tests.fakes import Answer, FaultyClient, Operation, anybody, let_pass
+from tests.putting import put_comments
 
 ROWS = oracle.make_comments("42", 120, seed=11)
 
@@ -44,7 +43,7 @@ async def test_in_stream_mode_no_write_of_comments_is_a_transaction(streamed: Ta
     await store.update(edge_of(edges[0]).node.comment_id, {"rating": 1}, anybody)
     await store.delete(edge_of(edges[1]).node.comment_id, anybody)
     await store.delete(edge_of(await store.add(ROWS[30])).node.comment_id, anybody)
-    assert await store.put_many(ROWS[40:]) == Outcome(new=80)
+    await put_comments(store, ROWS[40:])
     assert "TransactWriteItems" not in calls.operations
     assert calls.operations["PutItem"] == 20 + 1 + 1 + 2 + 80
 
@@ -102,31 +101,6 @@ async def test_observers_receive_the_writes_of_a_comment_in_order(
     await first
     texts = [new.text for _, new in recorder.changes if new is not None]
     assert texts == ["first", "second"]
-
-
-async def test_of_many_rows_only_those_that_other_clients_changed_are_read_again(
-    streamed: Table,
-) -> None:
-    store, client = watched(streamed)
-    await Stores(streamed).comments.put_many(ROWS[7:9])
-    assert await store.put_many(ROWS) == Outcome(new=118, unchanged=2)
-    puts = Counter(
-        arguments["Item"]["PK"]["S"] for name, arguments in client.calls if name == "put_item"
-    )
-    assert set(puts.values()) == {1}
-    assert set(await recount.comments_of(store, "42")) == set(ROWS)
-
-
-async def test_several_writes_with_lost_responses_succeed(streamed: Table) -> None:
-    store, client = watched(streamed)
-    client._faults = [let_pass, *[lose_answer] * 20]  # first, the repository reads which rows exist
-    assert await store.put_many(ROWS[:40]) == Outcome(new=40)
-    client._faults = [lose_answer] * 3
-    edge = edge_of(await store.add(ROWS[50], "key"))
-    assert (await store.add(ROWS[50], "key")) == edge
-    client._faults = [let_pass, lose_answer, lose_answer]
-    await store.delete(edge.node.comment_id, anybody)
-    assert set(await recount.comments_of(store, "42")) == set(ROWS[:40])
 
 
 async def test_a_refused_item_does_not_fail_other_items(table: Table) -> None:

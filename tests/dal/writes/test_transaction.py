@@ -32,6 +32,7 @@ from tests.fakes import (
     lose_answer,
     refuse,
 )
+from tests.putting import put_comments
 
 ROWS = [row._replace(rating=5) for row in oracle.make_comments("42", 32, seed=4)]
 
@@ -172,7 +173,7 @@ async def test_a_write_that_waits_too_long_fails_and_changes_nothing(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, client = await watched(table)
-    async with store.writer._writes._locks.hold(["42"], deadline=1):
+    async with store.writer.transactions._locks.hold(["42"], deadline=1):
         with monkeypatch.context() as patch:
             patch.setattr(retries, "DEADLINE", 0.1)
             with pytest.raises(ConflictError, match="try again"):
@@ -249,14 +250,14 @@ async def test_after_lost_responses_until_the_deadline_and_a_retry_the_write_cou
         )
     assert isinstance(ends[0], StoreUnavailableError)
     client._faults.clear()
-    await asyncio.gather(*store.writer._writes._groups)
+    await asyncio.gather(*store.writer.transactions._groups)
     again = [row._replace(comment_id=f"again-{n}") for n, row in enumerate(ROWS[:4])]
     await asyncio.gather(*(store.add(row, f"key-{n}") for n, row in enumerate(again)))
     assert len(await recount.check(each_table, "42")) == 4
 
 
 async def test_after_a_lost_response_an_update_and_a_deletion_count_once(each_table: Table) -> None:
-    await Stores(each_table).comments.put_many(ROWS[:3])
+    await put_comments(Stores(each_table).comments, ROWS[:3])
     # An update and a deletion each read the comment, and write one transaction.
     store, _ = await watched(each_table, let_pass, lose_answer, lose_answer)
     await store.update(ROWS[0].comment_id, {"rating": 2, "language": "de"}, anybody)

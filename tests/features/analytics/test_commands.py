@@ -11,6 +11,7 @@ from server.errors import CommandError
 from server.local_engine.storage import open_table
 from server.settings import Settings
 from tests import oracle
+from tests.putting import put_comments
 from tests.server.cli.commands.test_stats import run
 
 ROWS = oracle.make_comments("42", 60, seed=3)  # one comment each hour from 1 January 2023
@@ -22,7 +23,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
     async def put() -> None:
         async with open_table(Settings(data_dir=data_dir), share=False) as table:
-            await Stores(table).comments.put_many(ROWS)
+            await put_comments(Stores(table).comments, ROWS)
 
     asyncio.run(put())
     return "--data-dir", str(data_dir)

@@ -16,6 +16,7 @@ from server.settings import Settings
 from tests.features.analytics import oracle
 from tests.histories import PRODUCTS, history
 from tests.integration.test_unpublished import hold
+from tests.putting import put_comments
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ async def test_answers_are_from_the_last_refresh_and_have_its_time(
     made = [step.new for step in history(7, 40) if step.new and not step.old]
     comments: list[Comment] = []
     for some in (made[:10], made[10:]):
-        await stores.comments.put_many(some)
+        await put_comments(stores.comments, some)
         comments += some
         export = await refresh(settings, store, lambda _: None, KINDS)
         found = await trends(settings)

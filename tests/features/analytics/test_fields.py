@@ -15,6 +15,7 @@ from features.analytics.service import Analytics, open_store
 from features.analytics.store import AnalyticsStore
 from resolvers.context import Context, Viewer
 from tests.features.analytics.oracle import write_export
+from tests.putting import put_comments
 from tests.schema.conftest import ANN, STAFF, Answer, explaining
 from tests.strategies import comment
 
@@ -53,7 +54,7 @@ async def store(tmp_path: Path) -> AsyncIterator[DuckDBStore]:
 @pytest.fixture
 async def stores(table: Table) -> Stores:
     stores = Stores(table)
-    await stores.comments.put_many(COMMENTS[:9])
+    await put_comments(stores.comments, COMMENTS[:9])
     return stores
 
 

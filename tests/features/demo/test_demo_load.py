@@ -14,9 +14,9 @@ from dal.dynamodb.errors import StoreUnavailableError
 from dal.dynamodb.table import Table
 from dal.model import Comment
 from dal.stores import Stores
-from dal.writes.comments import CommentWriter
 from dal.writes.overwrite import Outcome
 from features.demo.demo_data import DemoLoad, demo_comments
+from features.loading.bulk_write import BulkWriter
 from server.serving import open_application
 from server.settings import Settings
 from tests.fakes import FaultyClient, refuse
@@ -45,18 +45,18 @@ class Held:
 def held(monkeypatch: pytest.MonkeyPatch, some: list[Comment]) -> Held:
     """Make the load's second batch wait for ``go_on``."""
     held = Held()
-    put_many = CommentWriter.put_many
+    put = BulkWriter.put
 
-    async def held_back(self: CommentWriter, comments: Sequence[Comment]) -> Outcome:
+    async def held_back(self: BulkWriter, comments: Sequence[Comment]) -> Outcome:
         if comments[0] is not some[0]:
             await held.go_on.wait()
-        outcome = await put_many(self, comments)
+        outcome = await put(self, comments)
         held.begun.set()
         return outcome
 
     monkeypatch.setattr("features.demo.demo_data._BATCH", 125)
     monkeypatch.setattr("features.demo.demo_data.demo_comments", lambda: some)
-    monkeypatch.setattr(CommentWriter, "put_many", held_back)
+    monkeypatch.setattr(BulkWriter, "put", held_back)
     return held
 
 
@@ -143,7 +143,7 @@ async def test_a_failing_store_is_logged_in_one_line(
     async def refused(*_: object) -> Outcome:
         raise StoreUnavailableError("The engine is gone.")
 
-    monkeypatch.setattr(CommentWriter, "put_many", refused)
+    monkeypatch.setattr(BulkWriter, "put", refused)
     load = demo_load(table)
     async with load.in_background():
         await until_loaded(load)

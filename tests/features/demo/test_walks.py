@@ -8,6 +8,7 @@ import pytest
 from dal.repositories.comments import CommentRepository, Selection
 from features.demo.demo_data import demo_comments
 from tests import oracle
+from tests.putting import put_comments
 
 LANGUAGES = ("en", "de", "fr", "es", "ja", "ar")
 CHOICES = [None, *(frozenset({one}) for one in LANGUAGES), frozenset({"en", "ar"})]
@@ -21,7 +22,7 @@ async def test_walks_over_the_demo_data_equal_the_oracles(
     comments: CommentRepository, size: int
 ) -> None:
     data = list(demo_comments())
-    await comments.put_many(data)
+    await put_comments(comments, data)
     sizes = Counter(comment.product_id for comment in data)
     gate = asyncio.Semaphore(8)
 

@@ -13,6 +13,7 @@ from schema.build import build_schema
 from tests import oracle
 from tests.calls import calls_of
 from tests.engines import ROOT
+from tests.putting import put_comments
 from tests.schema.conftest import STAFF, Answer, runner
 from tests.schema.paths import leading_to
 from tests.schema.test_access import PRIVATE
@@ -53,7 +54,7 @@ async def asked(table: Table, text: str, of: object) -> tuple[Answer, dict[str, 
 
 
 async def test_entities_equal_nodes_and_cost_as_many_reads(table: Table) -> None:
-    await Stores(table).comments.put_many(COMMENTS)
+    await put_comments(Stores(table).comments, COMMENTS)
     keys = [product(f"p{n}") for n in range(COUNT)]
     keys += [node("Comment", one.comment_id) for one in COMMENTS[::3]]
     keys += [node("Comment", "unknown"), product("p0"), node("Comment", COMMENTS[0].comment_id)]

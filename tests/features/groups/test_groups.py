@@ -14,6 +14,7 @@ from resolvers.change_log import ChangeLog
 from resolvers.context import Context
 from tests.calls import calls_of
 from tests.dal.read_pages import ReadPages
+from tests.putting import put_comments
 from tests.schema.conftest import Run, runner
 from tests.strategies import comment
 
@@ -27,7 +28,7 @@ OF_GROUP = '{ product(productId: "mug-1") { group { %s } } }'
 @pytest.fixture(autouse=True)
 async def stored(table: Table) -> None:
     stores = Stores(table)
-    await stores.comments.put_many(COMMENTS)
+    await put_comments(stores.comments, COMMENTS)
     mugs = {f"mug-{n}": ProductDetails(f"Mug {n}", group="mu/gs") for n in range(3)}
     await stores.products.put_many(mugs | {"jug": ProductDetails("Jug")})
 

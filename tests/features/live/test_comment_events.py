@@ -12,7 +12,6 @@ import pytest
 from dal.dynamodb.table import Table
 from dal.entities.comment import ALL
 from dal.model import Photo
-from dal.model.loaded import LoadedComment
 from dal.stores import Stores
 from dal.table.index import QueryRequest, QueryResponse
 from features.live.changes import change_of
@@ -25,6 +24,7 @@ from schema.execution.executable_schema import EventResult, RefusedSubscriptionE
 from tests.edges import edge_of
 from tests.engines.redis import NEEDS_REDIS, redis_server
 from tests.features.live.joining import joined
+from tests.putting import put_comments
 from tests.strategies import comment
 
 EVENTS = """
@@ -143,11 +143,11 @@ async def test_a_filtered_list_receives_only_its_own_events(
 ) -> None:
     store = api.context().stores.comments
     async with aclosing(await api.listen(**asked)) as answers:
-        await store.put_many([comment("other")])
+        await put_comments(store, [comment("other")])
         events = await told(answers, 1)
         for rating, changes in ((3, kept), (1, kept), (1, dropped), (2, dropped), (3, kept)):
             one = comment("one", rating=rating, **changes)
-            await store.put_many([LoadedComment(one, {"photos": one.photos})])
+            await put_comments(store, [one])
             if (rating, changes) != (2, dropped):  # the list never has this state
                 events += await told(answers, 1)
     assert [one["kind"] for one in events] == ["READY", "ADDED", "CHANGED", "DELETED", "ADDED"]

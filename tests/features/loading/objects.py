@@ -28,13 +28,14 @@ from dal.model import (
     UserType,
     rules,
 )
-from dal.model.loaded import CommentRow, CommentState, LoadedComment, loaded
 from dal.model.submissions import ReviewCause
 from dal.stores import Stores
 from dal.table.items import Item, contents
+from features.loading.loaded import CommentRow, CommentState, LoadedComment, loaded
 from features.moderation.cases import put_cases, put_reports
 from features.moderation.model import Case, Decision, Report, ReportReason
 from features.votes.model import Vote
+from tests.features.loading.bulk import load_rows
 from tests.strategies import in_identifiers
 
 _WRITTEN = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
@@ -156,7 +157,7 @@ class Stock:
 
     async def fill(self, table: Table) -> None:
         stores = Stores(table)
-        await stores.comments.put_many(self.comments)
+        await load_rows(stores.comments, self.comments)
         await stores.orders.put_many(self.orders)
         await stores.organizations.put_many(self.rosters)
         await stores.tickets.put_many(self.tickets)

@@ -1,8 +1,8 @@
 """Loads and exports the field that CONTRIBUTING's recipe adds, with a copy of the code after it."""
 
-from dal.model.loaded import LoadedComment
 from features.loading.column_mapping import make_column_mapping
 from features.loading.kind import COMMENTS
+from features.loading.loaded import LoadedComment
 from tests.oracle import make_comments
 
 

@@ -15,6 +15,7 @@ from dal.model.submissions import ReviewCause
 from dal.stores import Stores
 from dal.table.items import primary_key
 from tests import oracle
+from tests.features.loading.bulk import load_rows
 from tests.moderating import held_for
 from tests.organizations import TICKETS, fill
 from tests.server.local_engine.test_private_files import open_to_others
@@ -27,7 +28,7 @@ ROWS = oracle.make_comments("42", 30, seed=5)
 async def store(table: Table, dynoxide_url: str) -> list[str]:
     """The options that select a table with comments, organisations and tickets."""
     stores = Stores(table)
-    await stores.comments.put_many(ROWS)
+    await load_rows(stores.comments, ROWS)
     await fill(stores)
     return ["--endpoint-url", dynoxide_url, "--table", table.name]
 

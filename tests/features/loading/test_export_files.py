@@ -28,6 +28,7 @@ from features.loading.export_rows import Format, Layout
 from features.loading.kind import COMMENTS, with_file
 from server.errors import CommandError
 from tests import oracle
+from tests.features.loading.bulk import load_rows
 from tests.features.loading.objects import SmallPages
 from tests.moderating import held_for
 
@@ -86,10 +87,10 @@ def stop_at(step: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 async def test_an_export_that_stops_at_any_point_leaves_a_manifest_of_its_files(
     table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await Stores(table).comments.put_many(ROWS[:10])
+    await load_rows(Stores(table).comments, ROWS[:10])
     await exported(table, tmp_path, kinds=KINDS)
     before = contents(tmp_path)
-    await Stores(table).comments.put_many(ROWS[10:30])
+    await load_rows(Stores(table).comments, ROWS[10:30])
     for step in range(100):
         with monkeypatch.context() as patch:
             steps = stop_at(step, patch)
@@ -112,7 +113,7 @@ async def test_an_export_from_a_failing_store_changes_no_file(table: Table, tmp_
         if scan == 9:
             raise StoreRefusedError("It is away.")
 
-    await Stores(table).comments.put_many(ROWS)
+    await load_rows(Stores(table).comments, ROWS)
     await exported(table, tmp_path)
     before = contents(tmp_path)
     failing = Table(SmallPages(table, 9, fail), table.name)
@@ -125,7 +126,7 @@ async def test_during_writes_each_exported_row_has_a_state_from_that_time(
     table: Table, tmp_path: Path
 ) -> None:
     store = Stores(table).comments
-    await store.put_many(ROWS)
+    await load_rows(store, ROWS)
     states = {row.comment_id: {row.text} for row in ROWS}
     kept, edited, gone = ROWS[::3], ROWS[1::3], ROWS[2::3]
 
@@ -134,7 +135,7 @@ async def test_during_writes_each_exported_row_has_a_state_from_that_time(
         new = ROWS[0]._replace(comment_id=f"new {scan}", text=f"new {scan}")
         states[one.comment_id].add(one.text)
         states[new.comment_id] = {new.text}
-        await store.put_many([one, new])
+        await load_rows(store, [one, new])
         with suppress(NotFoundError):
             await store.delete(gone[scan % len(gone)].comment_id, lambda _: None)
 
@@ -217,7 +218,7 @@ def files_up_to(size: int) -> Iterator[None]:
 async def test_an_incomplete_write_publishes_no_file(
     table: Table, tmp_path: Path, written_in: Format, rows: Sequence[Any], message: str
 ) -> None:
-    await Stores(table).comments.put_many(rows)
+    await load_rows(Stores(table).comments, rows)
     with files_up_to(1_000), pytest.raises(CommandError, match=message):
         await exported(table, tmp_path, written_in)
     assert contents(tmp_path) == {}
@@ -228,7 +229,7 @@ async def test_comments_that_are_not_published_are_left_out_and_counted(
     table: Table, tmp_path: Path
 ) -> None:
     stores = Stores(table)
-    await stores.comments.put_many(ROWS[:5])
+    await load_rows(stores.comments, ROWS[:5])
     for one in ROWS[5:8]:
         await stores.comments.add(one, hold=held_for(ReviewCause.SETTING))
     manifest = await exported(table, tmp_path)
@@ -245,7 +246,7 @@ async def test_items_of_other_programs_are_reported(table: Table, tmp_path: Path
 
     Parquet's INTEGER can contain some invalid ratings.
     """
-    await Stores(table).comments.put_many(ROWS[:1])
+    await load_rows(Stores(table).comments, ROWS[:1])
     (item,) = await table.get_many([comment_key(ROWS[0].comment_id)])
     organization = primary_key("ORG#a", "METADATA#a")
     await table.put_many([primary_key("COMMENT#x"), organization, {**item, "rating": {"N": "99"}}])

@@ -13,7 +13,6 @@ from dal.composition import KINDS
 from dal.counts.mode import MaintenanceStore, OnePerPerson
 from dal.dynamodb.table import Table
 from dal.model import Comment
-from dal.model.loaded import CommentState, state_of
 from dal.model.owners import has_account
 from dal.model.submissions import ReviewCause
 from dal.query.pagination import Slice
@@ -21,6 +20,7 @@ from dal.repositories.comments import CommentRepository, Selection
 from dal.stores import Stores
 from features.loading.column_mapping import hashed_id, preset_names
 from features.loading.kind import with_file
+from features.loading.loaded import CommentState, state_of
 from features.loading.scan_rows import export_pages
 from tests.engines import ROOT
 from tests.features.loading.loading import load

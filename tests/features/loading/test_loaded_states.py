@@ -11,7 +11,6 @@ import pytest
 from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
 from dal.model import Comment, Photo, Reply
-from dal.model.loaded import CommentState, LoadedComment, state_of
 from dal.model.submissions import ReviewCause, Submission
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
@@ -21,12 +20,14 @@ from dal.writes.overwrite import Outcome
 from features.loading import parsers
 from features.loading.column_mapping import make_column_mapping
 from features.loading.kind import COMMENTS
+from features.loading.loaded import CommentState, LoadedComment, state_of
 from features.loading.rows import RejectsFile
 from features.loading.run import Load, Tally
 from features.loading.text_rows import read_jsonl
 from server.progress import ProgressBar
 from tests import recount
 from tests.fakes import Answer, FaultyClient, Operation, anybody
+from tests.features.loading.bulk import bulk_writer, load_rows
 from tests.features.loading.reading import jsonl, row, source
 from tests.moderating import held_for
 from tests.strategies import comment
@@ -42,7 +43,7 @@ async def load(table: Table, *rows: dict[str, object]) -> Tally:
     mapping = make_column_mapping(COMMENTS, [], [])
     work = Load(opened, read_jsonl(opened), mapping, RejectsFile(Path("/dev/null")))
     with ProgressBar("test", None) as progress:
-        await work.run(Stores(table).comments.put_many, progress)
+        await work.run(bulk_writer(Stores(table).comments).put, progress)
     return work.tally
 
 
@@ -269,7 +270,7 @@ async def test_an_unknown_state_rejects_the_row(
     work = Load(opened, read_jsonl(opened), mapping, RejectsFile(Path("/dev/null")))
     with ProgressBar("test", None) as progress:
         progress.say = said.append  # type: ignore[assignment, method-assign]
-        await work.run(Stores(table).comments.put_many, progress)
+        await work.run(bulk_writer(Stores(table).comments).put, progress)
     (line,) = said
     assert line.startswith(f"sample:1: {column} ")
     assert value in line
@@ -285,7 +286,7 @@ async def test_a_moderator_does_not_approve_a_text_that_a_load_wrote_meanwhile(
     await stores.comments.add(read, hold=held_for(None if published else ReviewCause.SETTING))
     row = LoadedComment(read._replace(text="loaded"), {"state": CommentState.PENDING})
     for outcome in (Outcome(changed=1), Outcome(unchanged=1)):
-        assert await stores.comments.put_many([row]) == outcome
+        assert await load_rows(stores.comments, [row]) == outcome
     with pytest.raises(ConflictError):
         await stores.moderation.approve("1", version(read), "mo")
     held = await stores.moderation.get("1")

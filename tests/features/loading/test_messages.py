@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from dal.model.loaded import CommentState
 from dal.table.errors import InvalidArgumentError
 from features.loading import parsers
 from features.loading.column_mapping import (
@@ -22,6 +21,7 @@ from features.loading.column_mapping import (
     make_column_mapping,
 )
 from features.loading.kind import COMMENTS, ORGANIZATIONS, _comment_row
+from features.loading.loaded import CommentState
 from features.loading.losses import Losses
 from features.loading.parquet_rows import open_parquet
 from features.loading.rows import Lines, Reject, Row, rejects_file

@@ -9,6 +9,7 @@ import pytest
 from dal.dynamodb.table import Table
 from dal.stores import Stores
 from server.cli.main import build
+from tests.features.loading.bulk import load_rows
 from tests.strategies import comment
 
 
@@ -27,7 +28,7 @@ async def test_a_load_adds_no_second_comment_of_a_person(
         command = build(list(arguments))
         return await asyncio.to_thread(command, [*arguments, *store], standalone_mode=False)
 
-    await Stores(table).comments.put_many([comment("first", username="ann")])
+    await load_rows(Stores(table).comments, [comment("first", username="ann")])
     await run("table", "one-per-person", "on")
     (tmp_path / "more.csv").write_text(
         "id,product_id,username,rating,language,text,created_at\n"

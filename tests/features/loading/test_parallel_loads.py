@@ -24,6 +24,7 @@ from server.progress import ProgressBar
 from tests import recount
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, Fault, FaultyClient, Operation, client_error, lose_answer, refuse
+from tests.features.loading.bulk import bulk_writer, load_rows
 from tests.features.loading.reading import jsonl, row, source
 from tests.strategies import FEW, LANGUAGES
 
@@ -87,7 +88,7 @@ async def load(table: Table, made: Sequence[Comment], rejects: Path) -> Tally:
         opened, read_jsonl(opened), make_column_mapping(COMMENTS, [], []), RejectsFile(rejects)
     )
     with ProgressBar("test", None) as progress:
-        await work.run(Stores(table).comments.put_many, progress)
+        await work.run(bulk_writer(Stores(table).comments).put, progress)
     return work.tally
 
 
@@ -121,7 +122,7 @@ async def test_after_two_loads_and_concurrent_writes_counters_equal_a_recount(
     prefix, rejects = uuid.uuid4().hex, tmp_path_factory.mktemp("loads")
     loads = [comments_of(prefix, first), comments_of(prefix, second)]
     # Some of the loaded comments exist already.
-    await Stores(each_table).comments.put_many(loads[1][::2])
+    await load_rows(Stores(each_table).comments, loads[1][::2])
     faulty = Table(FaultyClient(each_table.service, *met), each_table.name)
     tallies = await asyncio.gather(
         *(

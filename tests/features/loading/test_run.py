@@ -23,6 +23,7 @@ from features.loading.source import Counted, open_source, source_of
 from features.loading.text_rows import CsvRows, read_jsonl
 from server.errors import CommandError
 from server.progress import ProgressBar
+from tests.features.loading.bulk import bulk_writer
 from tests.features.loading.reading import RecordingStore, jsonl, row, source
 
 
@@ -43,7 +44,7 @@ async def test_the_last_of_several_rows_with_one_id_stays(
     tmp_path: Path, comments: CommentRepository
 ) -> None:
     rows = [row(str(number % 7), text=str(number)) for number in range(3_000)]
-    load = await run(make_load(jsonl(rows), tmp_path / "r"), comments.put_many)
+    load = await run(make_load(jsonl(rows), tmp_path / "r"), bulk_writer(comments).put)
     assert load.tally.outcome == Outcome(7, 2_993)
     for number in range(2_993, 3_000):
         stored = await comments.get(str(number % 7))

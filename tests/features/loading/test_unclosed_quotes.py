@@ -8,9 +8,9 @@ from typing import Literal
 
 import pytest
 
-from dal.model.loaded import loaded
 from features.loading.export_rows import Layout
 from features.loading.kind import COMMENTS
+from features.loading.loaded import loaded
 from server.errors import CommandError
 from tests.features.loading.reading import read_file, write
 from tests.strategies import comment

@@ -8,20 +8,21 @@ from dal.composition import KINDS
 from dal.dynamodb.table import Table
 from dal.entities.comment import is_comment
 from dal.kinds.item_kind import ItemKind
-from dal.model.loaded import CommentState
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores
 from dal.writes.overwrite import Outcome
 from features.loading.kind import COMMENTS, with_file
+from features.loading.loaded import CommentState
 from features.loading.scan_rows import export_pages
+from tests.features.loading.bulk import load_rows
 from tests.integration.test_unpublished import CAUSE, HELD, SHOWN, Check, hold, leaky
 
 
 async def loaded(table: Table) -> None:
     stores = Stores(table)
     await hold(stores)
-    await stores.comments.put_many([HELD._replace(text="loaded")])
+    await load_rows(stores.comments, [HELD._replace(text="loaded")])
     assert (await stores.comments.page(Selection("42"), Slice(9))).nodes == [SHOWN]
 
 
@@ -36,7 +37,7 @@ LEAKY_FILES = ItemKind(
     holds=is_comment, file=replace(COMMENTS, contains=lambda _: True, decode=leaky)
 )
 PLACES: dict[str, tuple[Check, str, object]] = {
-    "load": (loaded, "dal.model.loaded.state_of", lambda _: CommentState.PUBLISHED),
+    "load": (loaded, "features.loading.loaded.state_of", lambda _: CommentState.PUBLISHED),
     "export": (exported, f"{__name__}.KINDS", [LEAKY_FILES]),
 }
 
@@ -59,11 +60,11 @@ async def test_each_of_these_checks_fails_without_the_rule_that_it_checks(
 async def test_a_load_keeps_the_state_and_changes_the_text(table: Table) -> None:
     stores = Stores(table)
     await hold(stores)
-    outcome = await stores.comments.put_many([SHOWN, HELD._replace(text="loaded")])
+    outcome = await load_rows(stores.comments, [SHOWN, HELD._replace(text="loaded")])
     assert outcome == Outcome(changed=1, unchanged=1)
     held = await stores.moderation.get("held")
     assert held is not None
     assert (held.text, held.cause) == ("loaded", CAUSE)
-    assert await stores.comments.put_many([SHOWN, HELD._replace(text="loaded")]) == Outcome(
+    assert await load_rows(stores.comments, [SHOWN, HELD._replace(text="loaded")]) == Outcome(
         unchanged=2
     )

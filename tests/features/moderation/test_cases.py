@@ -13,11 +13,11 @@ from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key
 from dal.maintenance.leftovers import Leftovers
-from dal.model.loaded import CommentState, LoadedComment
 from dal.model.submissions import ReviewCause
 from dal.query.pagination import Edge, Slice
 from dal.stores import Stores
 from dal.table.items import key_of
+from features.loading.loaded import CommentState, LoadedComment
 from features.moderation import repository as moderation
 from features.moderation.cases import correct_case, put_cases, put_reports, read_case
 from features.moderation.entity import CASE, case_key, commented_id, encode_report
@@ -34,8 +34,10 @@ from tests.fakes import (
     let_pass,
     refuse,
 )
+from tests.features.loading.bulk import load_rows
 from tests.features.moderation.test_reports import check_cases, everything
 from tests.moderating import edit_for, held_for
+from tests.putting import put_comments
 from tests.strategies import comment
 from tests.verifying import verify
 from tests.writers import at_once, ignore
@@ -64,7 +66,7 @@ async def edited(stores: Stores) -> None:
 
 async def loaded(stores: Stores, state: CommentState) -> None:
     row = LoadedComment(ONE._replace(text="x"), {"state": state, "reason": "Spam."})
-    assert (await stores.comments.put_many([row])).changed == 1
+    assert (await load_rows(stores.comments, [row])).changed == 1
 
 
 async def published_by_edit(stores: Stores) -> None:
@@ -72,7 +74,7 @@ async def published_by_edit(stores: Stores) -> None:
 
 
 async def published_by_file(stores: Stores) -> None:
-    await stores.comments.put_many([LoadedComment(ONE, {"state": CommentState.PUBLISHED})])
+    await load_rows(stores.comments, [LoadedComment(ONE, {"state": CommentState.PUBLISHED})])
 
 
 Step = Callable[[Stores], Awaitable[None]]
@@ -116,7 +118,7 @@ async def test_a_page_does_not_read_hidden_cases(table: Table) -> None:
     """A page of reported comments costs the same after edits have hidden 60 other comments."""
     stores = Stores(table)
     rows = [comment(f"c{number:03}", username="ann") for number in range(65)]
-    await stores.comments.put_many(rows)
+    await put_comments(stores.comments, rows)
     for one in rows:
         await stores.reports.report(one.comment_id, "bob", SPAM, "", 9)
     for one in rows[:60]:

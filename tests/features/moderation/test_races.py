@@ -18,12 +18,12 @@ from dal.entities.comment import comment_key
 from dal.entities.submission import stored
 from dal.maintenance import verify as verification
 from dal.model import Comment
-from dal.model.loaded import CommentState, LoadedComment
 from dal.model.submissions import ReviewCause, Submission
 from dal.stores import Stores
 from dal.table.errors import DalError
 from dal.table.index import TABLE, QueryRequest
 from dal.writes.comments import Edit
+from features.loading.loaded import CommentState, LoadedComment
 from features.moderation.cases import case_of
 from features.moderation.entity import CASE_ITEMS, case_partition, decode_report, is_case, is_report
 from features.moderation.model import QueueKind, ReportReason
@@ -33,8 +33,10 @@ from features.votes.entity import all_votes
 from resolvers.authorization import ForbiddenError, may_write
 from tests import oracle
 from tests.fakes import anybody
+from tests.features.loading.bulk import load_rows
 from tests.features.moderation.test_reports import everything, in_mode
 from tests.moderating import edit_for, held_for
+from tests.putting import put_comments
 from tests.strategies import comment
 from tests.verifying import verify
 from tests.writers import at_once, ignore
@@ -121,11 +123,11 @@ class Scene:
         await stores.blocks.block(self.comment.username, "Spam.", "mo")
 
     async def load_elsewhere(self, stores: Stores, wait: Wait) -> None:
-        await stores.comments.put_many([self.comment._replace(product_id=f"q{self.name}")])
+        await put_comments(stores.comments, [self.comment._replace(product_id=f"q{self.name}")])
 
     async def load_rejected(self, stores: Stores, wait: Wait) -> None:
         states = {"state": CommentState.REJECTED, "reason": "no"}
-        await stores.comments.put_many([LoadedComment(self.comment, states)])
+        await load_rows(stores.comments, [LoadedComment(self.comment, states)])
 
     async def erase(
         self, stores: Stores, wait: Wait, person: str = "ann", fate: CommentFate = "delete"

@@ -22,7 +22,6 @@ from dal.dynamodb.table import Table
 from dal.entities.comment import comment_in
 from dal.errors import NotFoundError
 from dal.maintenance.leftovers import Leftovers
-from dal.model.loaded import CommentState, LoadedComment
 from dal.model.submissions import ReviewCause, Submission, SubmissionState
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
@@ -31,6 +30,7 @@ from dal.table.index import QueryRequest, QueryResponse
 from dal.table.items import Item
 from dal.table.key_parts import escape
 from dal.writes.comments import version
+from features.loading.loaded import CommentState, LoadedComment
 from features.moderation.cases import read_case
 from features.moderation.entity import commented_id, encode_report, is_report
 from features.moderation.kind import CaseCorrection
@@ -43,9 +43,11 @@ from tests import oracle
 from tests.dal.repositories.test_observer import Recorder
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import anybody
+from tests.features.loading.bulk import load_rows
 from tests.features.privacy.writes import ERASED, erase
 from tests.features.writes import ALL_WRITES
 from tests.moderating import edit_for, held_for
+from tests.putting import put_comments
 from tests.schema.conftest import ANN, BOB, MODERATOR
 from tests.strategies import comment
 from tests.verifying import verify
@@ -158,7 +160,7 @@ async def test_a_second_report_of_a_person_changes_nothing_in_any_state(table: T
     await stores.reports.report("one", "late", SPAM, "", 3)
     assert await stores.comments.get("one") is None
     published = LoadedComment(ONE, {"state": CommentState.PUBLISHED})
-    await stores.comments.put_many([published])
+    await load_rows(stores.comments, [published])
     await repeat("early", "late", *people)
     assert [row.comment_id for row in (await stores.reports.queue(Slice(9))).nodes] == ["one"]
 
@@ -260,7 +262,7 @@ async def test_the_queue_of_reported_comments_equals_the_oracles_while_states_ch
     stores = Stores(each_table)
     chance = random.Random(7)
     comments = [comment(f"c{number}", username="ann") for number in range(60)]
-    await stores.comments.put_many(comments)
+    await put_comments(stores.comments, comments)
     for one in chance.sample(comments, 50):
         await stores.reports.report(one.comment_id, "bob", SPAM, "", 5)
     rows = await oracle.walk_pages(stores.reports.queue, 7, backward=backward)
@@ -521,7 +523,7 @@ async def test_after_any_history_the_queue_has_exactly_the_undecided_comments(
 ) -> None:
     await in_mode(each_table, mode)
     writers = Writers(each_table, 11, kills=0.1, writes=ALL_WRITES)
-    await Stores(each_table).comments.put_many(ROWS[:40])
+    await put_comments(Stores(each_table).comments, ROWS[:40])
     for number in range(0, 400, 4):
         await asyncio.gather(*(writers._write(number + one) for one in range(4)))
     await each_table.drain()

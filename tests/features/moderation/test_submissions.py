@@ -35,6 +35,8 @@ from tests.dal.repositories.test_author_index import COMMENTS, NAMES, TEN, of
 from tests.dal.repositories.test_observer import Recorder
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import anybody
+from tests.features.loading.bulk import load_rows
+from tests.features.loading.writes import LOADS
 from tests.features.moderation.edits import edit_by_author
 from tests.features.moderation.writes import MODERATION
 from tests.features.votes.writes import VOTES
@@ -380,7 +382,7 @@ async def test_events_equal_the_differences_of_the_lists(
     store = MaintenanceStore(table)
     await store.announce(await store.read(), mode=mode)
     recorder = Recorder()
-    writers = Writers(table, 3, writes={**WRITES, **MODERATION, **VOTES})
+    writers = Writers(table, 3, writes={**WRITES, **LOADS, **MODERATION, **VOTES})
     writers.stores = [Stores(table, [recorder])]
     writers.stores *= 2
     for number in range(250):
@@ -484,4 +486,4 @@ async def test_a_load_keeps_the_time_of_publication(table: Table) -> None:
     one = COMMENTS[0]
     await stores.comments.add(one, hold=held_for(ReviewCause.SETTING))
     await stores.moderation.approve(one.comment_id, version(one), "mo")
-    assert await stores.comments.put_many([one]) == Outcome(unchanged=1)
+    assert await load_rows(stores.comments, [one]) == Outcome(unchanged=1)

@@ -8,6 +8,7 @@ import pytest
 from dal.dynamodb.table import Table
 from dal.stores import Stores
 from server.cli.main import build
+from tests.putting import put_comments
 from tests.strategies import comment
 
 
@@ -32,7 +33,7 @@ async def test_the_command_lists_the_older_comments(
         return capsys.readouterr().out.splitlines()
 
     rows = [comment("older", username="ann"), comment("z-newer", username="ann")]
-    await Stores(table).comments.put_many(rows)
+    await put_comments(Stores(table).comments, rows)
     for _ in range(2):
         changed, counted = await said("table", "one-per-person", "on")
         assert changed.startswith(f"Table {table.name}: ")

@@ -31,7 +31,9 @@ from schema.build import build_schema
 from tests.dal.writes.test_stream_mode_writes import in_stream_mode
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, FaultyClient, Operation, anybody, client_error, let_pass
+from tests.features.loading.bulk import load_rows
 from tests.moderating import held_for, publish, reject
+from tests.putting import put_comments
 from tests.recount import comments_of
 from tests.schema.conftest import ANN, runner
 from tests.strategies import comment
@@ -119,7 +121,7 @@ async def test_verify_corrects_records_that_another_program_has_changed(
 ) -> None:
     store = (await switched(each_table)).comments
     other = comment("3", username="bob")
-    await store.put_many([FIRST, other])
+    await put_comments(store, [FIRST, other])
     moved = comment("4", username="cy")
     await each_table.put_many(
         [
@@ -142,7 +144,7 @@ async def test_verify_corrects_records_that_another_program_has_changed(
 
 async def test_verify_records_no_older_comment_of_a_person_with_several(table: Table) -> None:
     stores = Stores(table)
-    await stores.comments.put_many([FIRST, SECOND])
+    await put_comments(stores.comments, [FIRST, SECOND])
     await switch_on(table, at_once, ignore)
     ((_, newest),) = (await names(table)).items()
     await Stores(table).comments.delete(newest, anybody)
@@ -178,7 +180,7 @@ async def test_a_record_that_becomes_right_is_not_removed(table: Table, held: st
 async def test_a_record_of_another_persons_comment_is_corrected(table: Table) -> None:
     """The two comments are in different pages of the scan."""
     other = comment("9", username="bob", created_at=FIRST.created_at + timedelta(days=1))
-    await Stores(table).comments.put_many([FIRST, other])
+    await put_comments(Stores(table).comments, [FIRST, other])
     await table.put_many([commented(FIRST) | {NAMED: {"S": "9"}}])
     await commented_marking._name(table, [COMMENT.encode(FIRST)])
     assert await names(table) == {("ann", "42"): "1"}
@@ -298,7 +300,7 @@ async def test_the_record_of_a_deleted_comment_does_not_prevent_a_new_comment(
     await store.add(SECOND)
     assert await names(each_table) == {("ann", "42"): "2"}
     await each_table.put_many([commented(FIRST._replace(username="bob"))])
-    assert await store.put_many([comment("4", username="bob")]) == Outcome(new=1)
+    assert await load_rows(store, [comment("4", username="bob")]) == Outcome(new=1)
     assert await names(each_table) == {("ann", "42"): "2", ("bob", "42"): "4"}
 
 
@@ -309,16 +311,16 @@ async def test_a_load_moves_the_record_and_adds_no_second_comment(
     if mode is MaintenanceMode.STREAM:
         await in_stream_mode(each_table)
     store = (await switched(each_table)).comments
-    loaded = await store.put_many([FIRST, SECOND])
+    loaded = await load_rows(store, [FIRST, SECOND])
     assert (loaded.new, len(loaded.refused)) == (1, 1)
     (kept,) = (await names(each_table)).values()
     moved = FIRST._replace(comment_id=kept, product_id="43", username="bob")
-    assert await store.put_many([moved]) == Outcome(changed=1)
+    assert await load_rows(store, [moved]) == Outcome(changed=1)
     assert await names(each_table) == {("bob", "43"): kept}
     await store.add(comment("5", username="ann"))
     back = moved._replace(username="ann", product_id="42")
-    assert await store.put_many([back, comment("6")]) == Outcome(new=1, refused=(kept,))
-    assert await store.put_many([moved, comment("6")]) == Outcome(unchanged=2)
+    assert await load_rows(store, [back, comment("6")]) == Outcome(new=1, refused=(kept,))
+    assert await load_rows(store, [moved, comment("6")]) == Outcome(unchanged=2)
     if mode is MaintenanceMode.TRANSACTIONAL:
         assert await verify(each_table, ignore) == []
 
@@ -385,7 +387,7 @@ async def test_during_the_switch_no_person_gets_a_second_comment(
 ) -> None:
     rows = [row._replace(username=f"u{number % 60}") for number, row in enumerate(ROWS)]
     monkeypatch.setattr("tests.writers.ROWS", rows)
-    await Stores(each_table).comments.put_many(rows[::2])
+    await put_comments(Stores(each_table).comments, rows[::2])
     if mode is MaintenanceMode.STREAM:
         await in_stream_mode(each_table)
     async with Writers(each_table, 1) as writers:
@@ -414,7 +416,7 @@ async def test_a_switch_killed_at_any_request_continues(table: Table, kill: int)
         comment(f"c{number}", username=f"u{number % 23}", created_at=at(number % 50))
         for number in range(90)
     ]
-    await Stores(table).comments.put_many(rows)
+    await put_comments(Stores(table).comments, rows)
     engine = Engine(table.service)
     engine.left, engine.done_before_death = kill, True
     with suppress(BaseExceptionGroup, Killed):

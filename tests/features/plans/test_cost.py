@@ -10,6 +10,7 @@ from schema.execution.cost import predicted
 from schema.execution.selections import operations_of
 from tests.calls import calls_of
 from tests.oracle import make_comments
+from tests.putting import put_comments
 from tests.schema.conftest import STAFF
 from tests.schema.execution.test_cost import DROPPED_RCU, SCHEMA, cost_of, filled, product
 from tests.strategies import comment
@@ -71,7 +72,7 @@ def test_the_predicted_requests_and_capacity_are_maxima(
 
 async def test_a_plan_has_the_cost_of_its_operation(table: Table) -> None:
     stores = Stores(table)
-    await stores.comments.put_many([comment(f"c{n}", product_id="42") for n in range(30)])
+    await put_comments(stores.comments, [comment(f"c{n}", product_id="42") for n in range(30)])
     context = Context(STAFF, stores)
     calls = calls_of(table)
     text = """{ product(productId: "42") { comments(first: 20) { nodes { id } plan {
@@ -99,8 +100,9 @@ async def test_an_operation_ends_before_it_costs_twice_what_is_predicted(
     monkeypatch.setattr("dal.query.executor.MIN_REFILL", 1)
     monkeypatch.setattr("dal.query.executor.MAX_REFILL", 1)
     listed = "comments(first: 1, rating: 5, verifiedOnly: true, planBy: NOTHING) { nodes { id } }"
-    await Stores(filled).comments.put_many(
-        [one._replace(rating=1, verified_purchase=True) for one in make_comments("50", 80, seed=6)]
+    await put_comments(
+        Stores(filled).comments,
+        [one._replace(rating=1, verified_purchase=True) for one in make_comments("50", 80, seed=6)],
     )
     listed = product(f"a: {listed} b: {listed}").replace('"1"', '"50"')
     calls = calls_of(filled)

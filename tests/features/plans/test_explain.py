@@ -9,6 +9,7 @@ from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
 from features.plans.trace import Trace
 from tests import oracle
+from tests.putting import put_comments
 from tests.server.serving import AWS, called
 
 DATA = oracle.make_comments("42", 60, seed=1)
@@ -16,7 +17,7 @@ DATA = oracle.make_comments("42", 60, seed=1)
 
 @pytest.fixture
 async def store(table: Table, comments: CommentRepository, dynoxide_url: str) -> list[str]:
-    await comments.put_many(DATA)
+    await put_comments(comments, DATA)
     return ["--endpoint-url", dynoxide_url, "--table", table.name]
 
 

@@ -15,6 +15,7 @@ from features.plans.reasons import ReasonCode
 from features.plans.resolvers import TRACED
 from schema.execution.cost import MAX_ANSWER_VALUES
 from tests import oracle
+from tests.putting import put_comments
 from tests.schema.conftest import STAFF, Run, explaining
 from tests.schema.execution.test_cost import cost_of
 from tests.strategies import TIES, order
@@ -45,7 +46,7 @@ query ($rating: [Int!], $language: [String!], $orderBy: CommentOrder, $last: Int
 
 @pytest.fixture
 async def stored(comments: CommentRepository) -> None:
-    await comments.put_many(DATA)
+    await put_comments(comments, DATA)
 
 
 def adds_up(page: dict[str, Any]) -> Counter[str]:

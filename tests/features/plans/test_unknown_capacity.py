@@ -11,6 +11,7 @@ from server.settings import Settings
 from tests.dal.test_alternator import ROWS, address, each_table, endpoint
 from tests.features.plans.conftest import runner
 from tests.pages.conftest import SECRET, client_of
+from tests.putting import put_comments
 
 __all__ = ["address", "each_table", "endpoint"]
 
@@ -21,7 +22,7 @@ PLAN = """{ product(productId: "42") { comments(rating: [1, 2], first: 5) { plan
 @pytest.fixture
 async def stores(each_table: Table) -> Stores:
     stores = Stores(each_table)
-    await stores.comments.put_many(ROWS)
+    await put_comments(stores.comments, ROWS)
     return stores
 
 

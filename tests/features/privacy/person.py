@@ -29,6 +29,7 @@ from features.moderation.model import ReportReason
 from tests.fakes import anybody
 from tests.moderating import held_for
 from tests.organizations import ticket
+from tests.putting import put_comments
 from tests.strategies import comment, order
 
 NAME = "zoë/5%#1"
@@ -62,12 +63,13 @@ async def fill(stores: Stores, table: Table, name: str = NAME, of: str = "") -> 
     ``of`` is a prefix of the ids, so that a table can contain several such users.
     """
     own: dict[str, Any] = {"username": name, "name": SHOWN, "photos": (PHOTO,)}
-    await stores.comments.put_many(
+    await put_comments(
+        stores.comments,
         [
             comment(f"{of}c1", **own),
             comment(f"{of}c2", product_id="43", rating=2, **own),
             comment(f"{of}other", username="other"),
-        ]
+        ],
     )
     await stores.comments.add(comment(**own, text="keyed"), f"{of}key")
     await stores.comments.add(comment(f"{of}c3", **own), hold=held_for(ReviewCause.SETTING))

@@ -50,6 +50,7 @@ from tests.features.privacy.person import (
 )
 from tests.items import all_items
 from tests.proxy import LateNetwork, through_proxy
+from tests.putting import put_comments
 from tests.schema.conftest import runner
 from tests.schema.ordering import codes
 from tests.strategies import comment
@@ -330,7 +331,7 @@ class Loading(FaultyClient):
     async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         if operation == "scan":
             loaded = Stores(Table(self._client, arguments["TableName"])).comments
-            await loaded.put_many([comment("loaded", username=NAME)])
+            await put_comments(loaded, [comment("loaded", username=NAME)])
         return await super().call(operation, arguments)
 
 
@@ -451,7 +452,7 @@ async def test_without_a_scan_items_that_an_index_shows_late_are_erased_after_a_
             return
         pauses += 1
         if pauses == 1:
-            await Stores(table).comments.put_many([comment("late", username=NAME)])
+            await put_comments(Stores(table).comments, [comment("late", username=NAME)])
 
     monkeypatch.setattr(asyncio, "sleep", late)
     done = await Erasure(table, NAME, DELETE_ALL, KINDS).run(at_once, ignore, None)
@@ -518,7 +519,7 @@ async def test_a_comment_that_a_load_gave_to_another_user_stays(
     stale = await table.get(comment_key("c1"))
     assert stale is not None
     theirs = comment("c1", username="other")
-    await stores.comments.put_many([theirs])
+    await put_comments(stores.comments, [theirs])
     await Erasure(table, NAME, choices, KINDS)._erase_item(stale)
     assert (await stores.comments.get_many(["c1"]))["c1"].username == "other"
 

@@ -16,6 +16,7 @@ from tests.amazon.test_service import amazon, walks_are_exact
 from tests.features.stream_counting.clients import client_of
 from tests.features.stream_counting.conftest import transactional
 from tests.features.stream_counting.test_rebuild import foreign
+from tests.putting import put_comments
 from tests.verifying import verify
 from tests.writers import ROWS, at_once, ignore, spoil
 
@@ -34,7 +35,7 @@ async def test_stream_mode_is_exact_while_other_programs_write(
     streams = client_of(amazon)
     amazon.streams.describes, amazon.streams.reads = 10.0, 5.0
     amazon.clock.pace = 1.0
-    await Stores(table).comments.put_many(ROWS[:60])
+    await put_comments(Stores(table).comments, ROWS[:60])
     await spoil(table, 3)
     async with foreign(table, 3):
         await rebuild(table, streams, at_once, ignore)

@@ -15,6 +15,7 @@ from features.stream_counting.streams import stream_of
 from server.errors import CommandError
 from tests.engines import ROOT
 from tests.features.stream_counting.conftest import transactional
+from tests.putting import put_comments
 from tests.server.cli.commands.test_stats import ROWS, beside, run
 from tests.server.serving import MARGINALIA, called, environment
 
@@ -81,7 +82,7 @@ def test_in_transactional_mode_no_follower_is_imported(
 async def test_the_mode_is_switched_to_stream_and_back(
     table: Table, beside: tuple[str, ...]
 ) -> None:
-    await Stores(table).comments.put_many(ROWS)
+    await put_comments(Stores(table).comments, ROWS)
     counting = MaintenanceStore(table)
     for mode in (MaintenanceMode.STREAM, MaintenanceMode.TRANSACTIONAL):
         await asyncio.to_thread(run, "stats", "rebuild", "--mode", mode.value, *beside)
@@ -95,6 +96,6 @@ async def test_verify_advises_to_wait_for_a_follower_that_is_behind(
     monkeypatch.setattr("dal.maintenance.verify.PAUSE_SECONDS", 0)
     counting = MaintenanceStore(table)
     await counting.announce(await counting.read(), mode=MaintenanceMode.STREAM)
-    await Stores(table).comments.put_many(ROWS)
+    await put_comments(Stores(table).comments, ROWS)
     with pytest.raises(CommandError, match="verify again"):
         await asyncio.to_thread(run, "stats", "verify", *beside)

@@ -35,6 +35,7 @@ from tests.fakes import Answer, FaultyClient, Operation, client_error, refuse
 from tests.features.stream_counting.fakes import START, FakeShard, FakeStreams, shard_of
 from tests.features.stream_counting.records import begin_counting, catch_up, made
 from tests.histories import PRODUCTS, Step, check_all, history, write_raw
+from tests.putting import put_comments
 from tests.strategies import comment
 
 
@@ -427,7 +428,7 @@ async def write_counted(store: CommentRepository, step: Step) -> None:
     elif step.new is not None and step.old is None:
         await store.add(step.new)
     elif step.new is not None:
-        await store.put_many([step.new])
+        await put_comments(store, [step.new])
 
 
 async def forget_counters(table: Table, product_id: str) -> None:

@@ -51,6 +51,7 @@ from tests.features.stream_counting.fakes import START, FakeStreams, shard_of
 from tests.features.stream_counting.records import all_records, catch_up, made, one_shard
 from tests.features.stream_counting.test_lambda_handler import delivered
 from tests.histories import check_all, history, write_raw
+from tests.putting import put_comments
 from tests.strategies import ORDINARY, comment
 from tests.verifying import verify
 from tests.writers import ROWS, Engine, Killed, Writers, at_once, ignore, spoil
@@ -61,7 +62,7 @@ async def each_table(each_table: Table) -> Table:
     """A new table on each engine in transactional mode, with many wrong counters."""
     store = MaintenanceStore(each_table)
     await store.announce(await store.read(), mode=MaintenanceMode.TRANSACTIONAL)
-    await Stores(each_table).comments.put_many([row for n, row in enumerate(ROWS) if n % 9])
+    await put_comments(Stores(each_table).comments, [row for n, row in enumerate(ROWS) if n % 9])
     await spoil(each_table, seed=1)
     return each_table
 
@@ -110,7 +111,7 @@ async def test_counts_are_exact_after_a_rebuild_with_writes_of_any_program(
 async def test_a_rebuild_whose_mode_another_command_changed_leaves_the_counters(
     table: Table, streams_of_table: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await Stores(table).comments.put_many(ROWS[:20])
+    await put_comments(Stores(table).comments, ROWS[:20])
     await spoil(table, seed=1)
     store, catch_up_first = MaintenanceStore(table), features.stream_counting.rebuild._catch_up
 

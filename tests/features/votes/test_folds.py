@@ -35,6 +35,7 @@ from tests.fakes import (
     let_pass,
     refuse,
 )
+from tests.putting import put_comments
 from tests.strategies import comment
 from tests.verifying import verify
 from tests.writers import ignore
@@ -179,7 +180,9 @@ async def test_votes_follow_a_comment_that_a_load_moves(table: Table, *, killed:
     await stores.folds.finish()
     one = await stores.comments.get("1")
     assert one is not None
-    await stores.comments.put_many([one._replace(product_id="q"), comment("3", product_id="q")])
+    await put_comments(
+        stores.comments, [one._replace(product_id="q"), comment("3", product_id="q")]
+    )
     if killed:
         await verify(table, ignore)
     else:

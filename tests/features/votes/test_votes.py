@@ -15,6 +15,7 @@ from resolvers.context import Context, Viewer
 from schema.build import build_schema
 from tests import oracle
 from tests.calls import calls_of
+from tests.putting import put_comments
 from tests.schema.conftest import ANN, BOB, Run
 from tests.strategies import comment
 
@@ -92,7 +93,7 @@ async def test_the_viewers_votes_of_a_page_are_read_by_one_query(table: Table) -
     stores = Stores(table)
     rows = [comment(f"v{n}", product_id="voted", username="ann", votes_before=n) for n in range(5)]
     other = comment("other", product_id="voted/2", username="ann")
-    await stores.comments.put_many([*rows, other])
+    await put_comments(stores.comments, [*rows, other])
     for one in ("v1", "v3", "other"):
         await stores.votes.mark(one, "bob")
     await stores.folds.finish()
@@ -140,7 +141,7 @@ async def test_highlights_equal_the_oracles(table: Table, run: Run, critical: in
         )
         for n, one in enumerate(oracle.make_comments("voted", 120, seed=1))
     ]
-    await Stores(table).comments.put_many(rows)
+    await put_comments(Stores(table).comments, rows)
     answer = await run(HIGHLIGHTS)
     assert not answer["errors"]
     found = answer["data"]["product"]["highlights"]

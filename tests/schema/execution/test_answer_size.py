@@ -33,6 +33,7 @@ from schema.execution.executable_schema import MAX_RESPONSE, EventResult, Execut
 from schema.execution.selections import MAX_ALIASES
 from tests.conftest import Tables
 from tests.feature_lists import added, merged
+from tests.putting import put_comments
 from tests.schema.conftest import STAFF
 from tests.strategies import comment
 
@@ -62,7 +63,7 @@ async def hurtful(tables: Tables, dynoxide_url: str) -> Stores:
         comment(f"t{n}", product_id="g1", text=LONGEST, photos=photos, reply=REPLY)
         for n in range(100)
     ]
-    await stores.comments.put_many([*languages, *long])
+    await put_comments(stores.comments, [*languages, *long])
     await stores.products.put_many({f"g{n}": ProductDetails(group="group") for n in range(60)})
     return stores
 

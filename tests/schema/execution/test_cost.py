@@ -38,6 +38,7 @@ from tests.calls import calls_of
 from tests.feature_lists import added
 from tests.moderating import held_for
 from tests.oracle import make_comments
+from tests.putting import put_comments
 from tests.schema.conftest import ANN, MODERATOR, STAFF, Run
 from tests.strategies import comment
 
@@ -385,7 +386,7 @@ def count_values(value: object) -> int:
 
 async def test_the_response_has_the_cost_if_the_client_requests_it(table: Table) -> None:
     stores = Stores(table)
-    await stores.comments.put_many([comment(f"c{n}", product_id="42") for n in range(30)])
+    await put_comments(stores.comments, [comment(f"c{n}", product_id="42") for n in range(30)])
     context = Context(STAFF, stores)
     calls = calls_of(table)
     text = '{ product(productId: "42") { comments(first: 20) { nodes { id } } } }'
@@ -442,7 +443,7 @@ async def test_an_operation_reads_at_most_what_is_predicted(table: Table, text: 
             comment(f"h{number}", text="x" * 300), hold=held_for(ReviewCause.WORDS)
         )
     published = [comment(f"p{number}", username="ann", text="x" * 300) for number in range(20)]
-    await stores.comments.put_many(published)
+    await put_comments(stores.comments, published)
     reports = [
         Report(one.comment_id, "42", f"reader{number}", ReportReason.SPAM, "x" * 200, NOW)
         for one in published
@@ -475,10 +476,10 @@ async def product_with_all(stores: Stores) -> None:
         )
         for number, one in enumerate(make_comments("42", 240, seed=4))
     ]
-    await stores.comments.put_many(comments)
+    await put_comments(stores.comments, comments)
     for product_id in ("42", "43", "44"):
         await stores.products.update(product_id, {"title": "Kettle", "group": "kettles"})
-    await stores.comments.put_many(make_comments("43", 12, seed=5))
+    await put_comments(stores.comments, make_comments("43", 12, seed=5))
 
 
 FILTERS = st.fixed_dictionaries(

@@ -35,6 +35,7 @@ from tests.feature_lists import added, merged
 from tests.moderating import held_for
 from tests.oracle import make_comments, voted, with_photos
 from tests.organizations import ticket
+from tests.putting import put_comments
 from tests.schema.execution.test_answer_size import values_of
 from tests.strategies import TWO_MUGS, comment, order
 from tools.trials.fuzz.documents import Draw, document
@@ -84,7 +85,7 @@ async def filled(table: Table) -> Ids:
     ]
     many = [comment(tag, product_id="many", username="u", language=tag) for tag in TAGS]
     own = comment("voted", username="user1")
-    await stores.comments.put_many([*published, *largest, *crowded, *many, own])
+    await put_comments(stores.comments, [*published, *largest, *crowded, *many, own])
     for fill_more in added("fill_for_costs"):
         await fill_more(stores)
     for number, one in enumerate(published[:60]):

@@ -12,6 +12,7 @@ from dal.stores import Stores
 from server.errors import DIFFERS, UNAVAILABLE
 from tests import oracle
 from tests.proxy import Fault, reset_before, through_proxy
+from tests.putting import put_comments
 from tests.server.serving import AWS, called
 
 DEADLINE, STALL = 1.0, 1.5
@@ -24,7 +25,7 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_a_command_waits_for_a_store_that_fails_during_its_work(table: Table) -> None:
-    await Stores(table).comments.put_many(oracle.make_comments("42", 5, seed=1))
+    await put_comments(Stores(table).comments, oracle.make_comments("42", 5, seed=1))
     ends: list[float] = []
 
     def stalled(operation: str, _: bytes) -> Fault | None:

@@ -13,6 +13,7 @@ from dal.stores import Stores
 from schema.execution.executable_schema import MAX_RESPONSE
 from server.http.graphql import graphql_response
 from server.http.request import JSON
+from tests.putting import put_comments
 
 LONGEST = "🦊" * 10_000
 START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -49,7 +50,7 @@ def comment(number: int) -> Comment:
 async def test_a_page_of_the_longest_comments_is_sent_and_twice_as_many_bytes_are_refused(
     client: httpx.AsyncClient, table: Table
 ) -> None:
-    await Stores(table).comments.put_many([comment(number) for number in range(100)])
+    await put_comments(Stores(table).comments, [comment(number) for number in range(100)])
     answer = await client.post("/graphql", json={"query": PAGE, "variables": {"first": 100}})
     page = answer.json()["data"]["product"]["comments"]
     assert [edge["node"]["text"] for edge in page["edges"]] == [LONGEST] * 100

@@ -13,6 +13,7 @@ from strawberry.relay.utils import to_base64
 
 from dal.dynamodb.table import Table
 from dal.stores import Stores
+from tests.putting import put_comments
 from tests.server.serving import bearer
 from tests.strategies import comment
 
@@ -56,7 +57,7 @@ EACH = [(of, name) for of in (COMMENT, PRODUCT, PROFILE) for name in of.full]
 
 @pytest.fixture(autouse=True)
 async def stored(table: Table) -> None:
-    await Stores(table).comments.put_many([comment("c1", username="ann")])
+    await put_comments(Stores(table).comments, [comment("c1", username="ann")])
 
 
 async def updated(

@@ -18,6 +18,7 @@ from server.auth.authenticator import Authenticator
 from server.auth.issuer import Issuer
 from server.http.middleware import DeadlineMiddleware
 from server.http.request import MAX_BODY
+from tests.putting import put_comments
 from tests.server.applications import app_of, serving
 from tests.server.serving import bearer
 
@@ -37,7 +38,7 @@ def error_of(response: httpx.Response) -> tuple[str, str]:
 async def test_a_query_returns_stored_comments(client: httpx.AsyncClient, table: Table) -> None:
     made = datetime(2020, 11, 20, tzinfo=UTC)
     comment = Comment("c1", "42", "ada", 5, "en", "Naïve ☕", "…", made)
-    await Stores(table).comments.put_many([comment])
+    await put_comments(Stores(table).comments, [comment])
     query = """query First($id: String!) {
       product(productId: $id) { comments { nodes { title createdAt } } } }"""
     response = await client.post("/graphql", json={"query": query, "variables": {"id": "42"}})

@@ -21,6 +21,7 @@ from tests.bulk import fill
 from tests.calls import calls_of
 from tests.engines import ROOT
 from tests.fakes import FaultyClient, refuse
+from tests.putting import put_comments
 from tests.server.observability.comments import COST, comments_of, scarce
 from tests.server.observability.observed import by, client_of, scraped, value
 from tests.server.serving import ADD, bearer
@@ -30,7 +31,7 @@ PAGE = """query Page($rating: [Int!], $after: String) { product(productId: "42")
 
 
 async def test_capacity_requests_and_latencies_are_those_of_the_responses(table: Table) -> None:
-    await Stores(table).comments.put_many(comments_of(30))
+    await put_comments(Stores(table).comments, comments_of(30))
     calls, metrics = calls_of(table), Metrics({})
     spent = {"requests": 0, "rcu": 0.0, "wcu": 0.0, "values": 0}
     asked = [None, [5], [1, 3], [5], [4, 5]]
@@ -144,7 +145,7 @@ async def test_metrics_count_the_work_of_each_piece_of_a_response() -> None:
 
 async def test_metrics_that_are_off_have_no_port(table: Table) -> None:
     """Then a page calls no function of observability, and the API has no address for metrics."""
-    await Stores(table).comments.put_many(comments_of(30))
+    await put_comments(Stores(table).comments, comments_of(30))
     body = {"query": PAGE, "variables": {"rating": [1, 3]}}
     called = []
     for signals in (Signals(Metrics({})), Signals()):

@@ -16,6 +16,7 @@ from tests import organizations
 from tests.conftest import Clients, fresh_table
 from tests.oracle import make_comments
 from tests.organizations import ACME, MEMBER
+from tests.putting import put_comments
 from tests.server.applications import app_of
 from tests.server.serving import SECRET
 from tests.strategies import TIES, order
@@ -62,9 +63,11 @@ async def transport(clients: Clients, dynoxide_url: str) -> httpx.AsyncBaseTrans
 
 
 async def _fill(stores: Stores) -> None:
-    await stores.comments.put_many(make_comments(PRODUCT, 30, seed=1))
+    await put_comments(stores.comments, make_comments(PRODUCT, 30, seed=1))
     for number in range(5):
-        await stores.comments.put_many(make_comments(f"product-{number}", 2 + number, seed=number))
+        await put_comments(
+            stores.comments, make_comments(f"product-{number}", 2 + number, seed=number)
+        )
     await stores.orders.put_many(
         [
             order(f"{status[0]}{number}", username="ann", status=status, created_at=day)

@@ -27,6 +27,7 @@ from dal.stores import Stores
 from tests import oracle
 from tests.engines import ROOT, dynoxide
 from tests.proxy import Proxy, nothing, proxy_of
+from tests.putting import put_comments
 from tests.server.serving import bearer
 from tests.verifying import verify
 from tools.trials.faults.cases import READS, WRITES, Case, cases
@@ -153,7 +154,7 @@ async def trial() -> AsyncIterator[Trial]:
             httpx.AsyncClient(base_url=server.url, headers=bearer("ana"), timeout=60) as client,
         ):
             rows = oracle.make_comments(FIXED, 300, seed=11)
-            await Stores(table).comments.put_many(rows)
+            await put_comments(Stores(table).comments, rows)
             yield Trial(proxy, table, process, client, rows)
 
 

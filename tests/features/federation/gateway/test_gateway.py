@@ -13,6 +13,7 @@ from dal.dynamodb.table import Table
 from dal.stores import Stores
 from schema.build import build_schema
 from tests import oracle
+from tests.putting import put_comments
 from tests.schema.conftest import runner
 from tests.server.applications import app_of
 from tests.server.http.listening import listening
@@ -33,7 +34,7 @@ VIEWER = "{ viewer { username } }"
 
 
 async def test_one_query_reads_two_subgraphs(table: Table) -> None:
-    await Stores(table).comments.put_many(COMMENTS)
+    await put_comments(Stores(table).comments, COMMENTS)
     direct, ann = runner(build_schema(), Stores(table)), bearer("ann")["Authorization"]
     async with listening(app_of(table, federation=True)) as port:
         products, pinned, comment, private, public = await through_gateway(

@@ -8,6 +8,7 @@ import pytest
 from dal.dynamodb.table import Table
 from dal.model.submissions import ReviewCause, pending
 from dal.stores import Stores
+from tests.putting import put_comments
 from tests.server.cli.commands.saying import sentences_of
 from tests.server.serving import called
 from tests.strategies import comment
@@ -134,7 +135,7 @@ async def test_commands_on_one_table(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.json").touch()
     stores, held = Stores(table), comment("held", username="zoe")
-    await stores.comments.put_many([comment(f"c{n}", username="ann") for n in range(5)])
+    await put_comments(stores.comments, [comment(f"c{n}", username="ann") for n in range(5)])
     await stores.comments.add(
         held, hold=lambda new: pending(new, ReviewCause.SETTING, datetime.now(UTC))
     )

@@ -15,6 +15,7 @@ from server.errors import CommandError
 from server.local_engine.storage import open_table
 from server.settings import Settings
 from tests import oracle
+from tests.putting import put_comments
 
 ROWS = [row._replace(language="en") for row in oracle.make_comments("42", 30, seed=1)]
 WRONG = encode(StatisticsKey("gone", "en"), RatingCounts((0, 0, 7, 0, 0)))
@@ -23,7 +24,7 @@ EXACT = "equal a recount"
 
 async def spoil(data_dir: Path) -> None:
     async with open_table(Settings(data_dir=data_dir), share=False) as table:
-        await Stores(table).comments.put_many(ROWS)
+        await put_comments(Stores(table).comments, ROWS)
         await table.put_many([WRONG, COMMENT.encode(ROWS[0]._replace(comment_id="uncounted"))])
 
 
@@ -68,7 +69,7 @@ def beside(table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPatch) -> 
 async def test_a_rebuild_waits_for_running_servers(
     table: Table, beside: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    await Stores(table).comments.put_many(ROWS)
+    await put_comments(Stores(table).comments, ROWS)
     await table.put_many([WRONG])
     await asyncio.to_thread(run, "stats", "rebuild", *beside)
     printed = capsys.readouterr()

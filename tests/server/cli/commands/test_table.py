@@ -20,6 +20,7 @@ from server.local_engine.storage import open_store
 from server.settings import Settings
 from tests import oracle
 from tests.dal.maintenance import first_release
+from tests.putting import put_comments
 from tests.strategies import order
 
 
@@ -99,7 +100,7 @@ async def test_the_documented_restore_of_a_backup_works(
 ) -> None:
     """The copy has the items and some of the counters, no expiry, and another table id."""
     monkeypatch.setattr("server.cli.long_running.SETTLE_SECONDS", 0)
-    await Stores(table).comments.put_many(oracle.make_comments("42", 30, seed=1))
+    await put_comments(Stores(table).comments, oracle.make_comments("42", 30, seed=1))
     items = (await table.scan(0, 1, None)).items
     copy = Table(table.service, f"{table.name}-copy")
     await admin.create(copy, INDEXES)

@@ -21,12 +21,11 @@ from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.entities.comment import COMMENT, comment_key
 from dal.entities.submission import encode, stored
-from dal.model.loaded import CommentRow, LoadedComment, loaded
 from dal.table.items import Item
 from dal.writes.changes import MOST_ACTIONS, ActionRule, CommentChange, TransactionBatch
+from dal.writes.comments import CommentWriter
 from dal.writes.overwrite import NOTHING, Outcome, summed
-from dal.writes.rules import WriteRules
-from dal.writes.transaction import CounterTransactions
+from features.loading.loaded import CommentRow, LoadedComment, loaded
 
 AT_ONCE = 2
 """Maximum transactions that one call of ``BulkWriter.put`` runs in parallel."""
@@ -35,17 +34,10 @@ AT_ONCE = 2
 class BulkWriter:
     """Writes many comments. Several calls of ``put`` may run in parallel."""
 
-    def __init__(
-        self,
-        table: Table,
-        maintenance: MaintenanceStore,
-        writes: CounterTransactions,
-        rules: WriteRules,
-    ) -> None:
+    def __init__(self, table: Table, maintenance: MaintenanceStore, writer: CommentWriter) -> None:
         self._table = table
         self._maintenance = maintenance
-        self._writes = writes
-        self._rules = rules
+        self._writes, self._rules = writer.transactions, writer.rules
         self._reads = True
         """Whether to read the stored comments before a write. If a read finds none of a batch's
         comments, the next batches are written without a read, until a write fails. Every batch is

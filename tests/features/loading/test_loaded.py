@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal.model import Comment, Reply
-from dal.model.loaded import CommentState, LoadedComment, state_of
 from dal.model.submissions import ReviewCause, Submission, pending, rejected
+from features.loading.loaded import CommentState, LoadedComment, state_of
 from tests.strategies import MORE, TIES, comment
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

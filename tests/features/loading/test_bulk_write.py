@@ -10,19 +10,22 @@ from hypothesis import strategies as st
 from dal.counts.mode import Maintenance
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
-from dal.entities.order import ORDER, purchase_key
-from dal.model import Comment, OrderStatus
-from dal.model.loaded import loaded
+from dal.model import Comment
 from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
-from dal.writes.bulk_write import chains, transactions
 from dal.writes.changes import MOST_ACTIONS, CommentChange
-from dal.writes.overwrite import Outcome, overwrite
+from dal.writes.overwrite import Outcome
+from features.loading.bulk_write import chains, transactions
+from features.loading.loaded import loaded
 from tests import oracle, recount
 from tests.calls import calls_of
+from tests.dal.dynamodb.test_concurrency import Clock, clock, stays_below_its_units
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, FaultyClient, Operation, client_error, lose_answer
-from tests.strategies import LANGUAGES, MORE, comment, order
+from tests.features.loading.bulk import bulk_writer, load_rows
+from tests.strategies import LANGUAGES, MORE, comment
+
+__all__ = ["clock"]
 
 ROWS = oracle.make_comments("42", 260, seed=6)
 CHANGED = [
@@ -51,6 +54,7 @@ class Watch:
     def __init__(self, table: Table) -> None:
         self.client = FaultyClient(table.service)
         self.store = Stores(Table(self.client, table.name)).comments
+        self.bulk = bulk_writer(self.store)
         self.writes: list[list[str]] = []
         self.on: dict[int, Exception | Comment] = {}
         self.client._faults = [self._each] * 10_000
@@ -63,7 +67,7 @@ class Watch:
         self.writes.append([kind for one in arguments["TransactItems"] for kind in one])
         happens = self.on.get(number)
         if isinstance(happens, Comment):
-            await self._beside.put_many([happens])
+            await load_rows(self._beside, [happens])
         elif happens is not None:
             raise happens
         return await real(**arguments)
@@ -73,7 +77,7 @@ async def test_a_load_counts_its_rows_in_large_transactions(
     each_table: Table,
 ) -> None:
     watch = Watch(each_table)
-    assert await watch.store.put_many(ROWS) == Outcome(new=len(ROWS))
+    assert await watch.bulk.put(ROWS) == Outcome(new=len(ROWS))
     assert set(await recount.check(each_table, "42")) == set(ROWS)
     assert len(watch.writes) == 3
     assert all(len(kinds) <= MOST_ACTIONS for kinds in watch.writes)
@@ -101,9 +105,9 @@ def test_the_transactions_of_a_product_follow_one_after_the_other(
 
 
 async def test_rows_that_are_stored_already_are_not_written(each_table: Table) -> None:
-    await Stores(each_table).comments.put_many(ROWS)
+    await load_rows(Stores(each_table).comments, ROWS)
     watch = Watch(each_table)
-    assert await watch.store.put_many(ROWS) == Outcome(unchanged=len(ROWS))
+    assert await watch.bulk.put(ROWS) == Outcome(unchanged=len(ROWS))
     assert watch.writes == []
     await recount.check(each_table, "42")
 
@@ -115,11 +119,11 @@ async def test_rows_are_read_before_the_write_while_some_of_them_exist(each_tabl
     """
     reads = calls_of(each_table)
     watch = Watch(each_table)
-    await watch.store.put_many(ROWS[:200])
+    await watch.bulk.put(ROWS[:200])
     assert reads.operations["BatchGetItem"] == 1 < len(watch.writes)
     watch.writes.clear()
     mixed = [*ROWS, *CHANGED]
-    assert await watch.store.put_many(mixed) == Outcome(60, len(CHANGED[:67]), 133)
+    assert await watch.bulk.put(mixed) == Outcome(60, len(CHANGED[:67]), 133)
     assert set(await recount.check(each_table, "42")) == by_id(ROWS, CHANGED)
 
 
@@ -128,8 +132,8 @@ async def test_rows_whose_write_failed_without_a_read_are_read_then(
 ) -> None:
     watch = Watch(table)
     new = oracle.make_comments("43", 2, seed=7)
-    await watch.store.put_many(new[:1])
-    await watch._beside.put_many(ROWS[:3])
+    await watch.bulk.put(new[:1])
+    await load_rows(watch._beside, ROWS[:3])
     watch.writes.clear()
     sleep, slept = asyncio.sleep, 0
 
@@ -137,27 +141,27 @@ async def test_rows_whose_write_failed_without_a_read_are_read_then(
         nonlocal slept
         slept += 1
         if slept == 1:  # during the pause before the retry
-            await watch.store.put_many(new[1:])
+            await watch.bulk.put(new[1:])
         await sleep(seconds)
 
     monkeypatch.setattr(asyncio, "sleep", others_write)
-    assert await watch.store.put_many(ROWS[:3]) == Outcome(unchanged=3)
+    assert await watch.bulk.put(ROWS[:3]) == Outcome(unchanged=3)
     assert (slept, len(watch.writes)) == (1, 2)
 
 
 @SECOND_IN_SOAK
 async def test_a_row_with_a_new_product_is_counted_for_the_new_product(each_table: Table) -> None:
     store = Stores(each_table).comments
-    await store.put_many(ROWS)
+    await load_rows(store, ROWS)
     moved = [row._replace(product_id="43") for row in ROWS[:120]]
-    await store.put_many(moved)
+    await load_rows(store, moved)
     assert set(await recount.check(each_table, "42")) == set(ROWS[120:])
     assert set(await recount.check(each_table, "43")) == set(moved)
 
 
 async def test_the_last_of_two_rows_with_one_id_is_stored(each_table: Table) -> None:
     later = [row._replace(rating=1, created_at=row.created_at + timedelta(1)) for row in ROWS[:50]]
-    await Stores(each_table).comments.put_many([*ROWS[:60], *later])
+    await load_rows(Stores(each_table).comments, [*ROWS[:60], *later])
     assert set(await recount.check(each_table, "42")) == by_id(ROWS[:60], later)
 
 
@@ -169,9 +173,9 @@ async def test_an_interrupted_and_repeated_load_is_exact_at_any_time(
     watch = Watch(each_table)
     watch.on[at] = client_error("AccessDeniedException")
     with pytest.raises(StoreRefusedError):
-        await watch.store.put_many(ROWS)
+        await watch.bulk.put(ROWS)
     assert len(await recount.check(each_table, "42")) < len(ROWS)
-    await watch.store.put_many(ROWS)
+    await watch.bulk.put(ROWS)
     assert set(await recount.check(each_table, "42")) == set(ROWS)
 
 
@@ -181,10 +185,10 @@ async def test_a_cancelled_and_repeated_load_is_exact(each_table: Table) -> None
     for seconds in (0.02, 0.05, 0.1):
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(seconds):
-                await store.put_many(oracle.make_comments("42", 2_000, seed=6))
+                await load_rows(store, oracle.make_comments("42", 2_000, seed=6))
         await each_table.drain()  # wait until all sent writes have ended
         await recount.check(each_table, "42")
-    await store.put_many(ROWS)
+    await load_rows(store, ROWS)
     await recount.check(each_table, "42")
 
 
@@ -193,11 +197,11 @@ async def test_a_row_that_another_client_changes_meanwhile_is_overwritten(
     each_table: Table,
 ) -> None:
     watch = Watch(each_table)
-    await watch.store.put_many(ROWS[:90])
+    await watch.bulk.put(ROWS[:90])
     other = ROWS[6]._replace(rating=ROWS[6].rating % 5 + 1)
     watch.writes.clear()
     watch.on = {0: other, 1: other._replace(language="ja")}
-    assert await watch.store.put_many(CHANGED[:10]) == Outcome(changed=10)
+    assert await watch.bulk.put(CHANGED[:10]) == Outcome(changed=10)
     assert len(watch.writes) == 3
     assert set(await recount.check(each_table, "42")) == by_id(ROWS[:90], [other], CHANGED[:10])
 
@@ -206,7 +210,7 @@ async def test_after_lost_responses_each_change_is_counted_once(each_table: Tabl
     client = FaultyClient(each_table.service)
     store = Stores(Table(client, each_table.name)).comments
     client._faults = [lose_answer] * 6
-    await store.put_many(ROWS[:50])
+    await load_rows(store, ROWS[:50])
     assert set(await recount.check(each_table, "42")) == set(ROWS[:50])
 
 
@@ -217,7 +221,7 @@ async def test_concurrent_calls_for_equal_and_for_different_rows_are_exact(
     """Each of two clients makes two of the calls, as two processes do."""
     stores = Stores(each_table).comments, Stores(each_table).comments
     runs = [ROWS[:150], ROWS[100:], CHANGED, ROWS]
-    await asyncio.gather(*(stores[n % 2].put_many(run) for n, run in enumerate(runs)))
+    await asyncio.gather(*(load_rows(stores[n % 2], run) for n, run in enumerate(runs)))
     stored = await recount.check(each_table, "42")
     assert {row.comment_id for row in stored} == {row.comment_id for row in ROWS}
     plain = {row._replace(updated_at=None) for row in stored}
@@ -227,7 +231,7 @@ async def test_concurrent_calls_for_equal_and_for_different_rows_are_exact(
 @SECOND_IN_SOAK
 async def test_one_call_writes_rows_of_many_products(each_table: Table) -> None:
     rows = [row._replace(product_id=f"p{n % 70}") for n, row in enumerate(ROWS)]
-    await Stores(each_table).comments.put_many(rows)
+    await load_rows(Stores(each_table).comments, rows)
     for number in range(0, 70, 7):
         stored = await recount.check(each_table, f"p{number}")
         assert len(stored) == len(ROWS[number::70])
@@ -235,28 +239,16 @@ async def test_one_call_writes_rows_of_many_products(each_table: Table) -> None:
 
 async def test_rows_of_the_greatest_size_fit(each_table: Table) -> None:
     rows = [row._replace(text="\U0001f600" * 10_000) for row in ROWS[:120]]
-    await Stores(each_table).comments.put_many(rows)
+    await load_rows(Stores(each_table).comments, rows)
     assert set(await recount.check(each_table, "42")) == set(rows)
 
 
 async def test_an_empty_load_writes_nothing(table: Table) -> None:
     watch = Watch(table)
-    await watch.store.put_many([])
+    await watch.bulk.put([])
     assert watch.client.calls == []
 
 
-async def test_missing_items_of_an_object_are_written(table: Table) -> None:
-    """For example, an order is stored, but its proofs of purchase are not."""
-    delivered = order("7", status=OrderStatus.DELIVERED)
-    await table.put_many([ORDER.encode(delivered)])
-    assert await Stores(table).orders.put_many([delivered, order("8")]) == Outcome(1, 1)
-    assert await table.get(purchase_key("ana", "42")) is not None
-
-
-async def test_outcomes_of_several_batches_are_counted(table: Table) -> None:
-    orders = [order(f"{number}") for number in range(900)]
-    store = Stores(table).orders
-    assert await store.put_many(orders[:450]) == Outcome(new=450)
-    changed = order("0", status=OrderStatus.SHIPPED)
-    assert await store.put_many([*orders[1:], changed]) == Outcome(450, 1, 449)
-    assert await overwrite(table, [[ORDER.encode(orders[0])]] * 2) == Outcome(changed=1)
+async def test_a_load_stays_below_its_write_units(table: Table, clock: Clock) -> None:
+    rows = oracle.make_comments("42", 400, seed=6)
+    await stays_below_its_units(table, clock, lambda stores: load_rows(stores.comments, rows))
