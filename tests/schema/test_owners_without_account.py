@@ -1,9 +1,12 @@
 """An id without an account in every input that names a user who signs in."""
 
+from itertools import chain
+
 import pytest
 
 from dal.model.owners import imported_owner
 from resolvers.context import Viewer
+from tests.feature_lists import added
 from tests.schema.conftest import Run
 
 ADMIN = Viewer("sam", frozenset({"moderator", "staff"}))
@@ -14,10 +17,9 @@ LINE = '{ productId: "p", quantity: 1, unitPrice: {amount: "1.00", currencyCode:
 @pytest.mark.parametrize(
     ("mutation", "given"),
     [
-        ("blockUser", 'username: $owner, reason: "Spam."'),
-        ("unblockUser", "username: $owner"),
         ("placeOrder", f"username: $owner, lines: [{LINE}]"),
         ("addOrganizationUser", 'organizationName: "x", username: $owner'),
+        *chain.from_iterable(added("OF_USERS")),
     ],
 )
 async def test_an_imported_author_is_no_user(run: Run, mutation: str, given: str) -> None:

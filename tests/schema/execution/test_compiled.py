@@ -56,8 +56,6 @@ _ROOTS = {
     "order": '(orderId: "o1")',
     "openOrders": "(first: 2)",
     "openTickets": "(first: 2)",
-    "moderationQueue": "(first: 2)",
-    "blockedUsers": "(first: 2)",
     "organization": '(organizationName: "ac")',
     "ticket": '(ticketId: "t/001")',
 }

@@ -32,8 +32,6 @@ _TEXTS: dict[str, tuple[str, Any]] = {
     "metrics_host": ("0.0.0.0", "0.0.0.0"),
     "trace_url": ("http://127.0.0.1:4318", "http://127.0.0.1:4318"),
     "trace_sample": ("0.5", 0.5),
-    "moderation": ("words", "words"),
-    "moderation_words": ("words.txt", Path("words.txt")),
     "rate_limit": ("off", "off"),
     "trusted_proxies": ("10.0.0.0/8 ::1", ["10.0.0.0/8", "::1"]),
 }
