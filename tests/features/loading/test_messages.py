@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from dal.dynamodb.table import Table
+from dal.model.submissions import ReviewCause
+from dal.stores import Stores
 from dal.table.errors import InvalidArgumentError
 from features.loading import parsers
 from features.loading.column_mapping import (
@@ -37,6 +40,10 @@ from tests.features.loading.reading import (
     row,
     source,
 )
+from tests.moderating import held_for
+from tests.server.cli.commands.saying import sentences_of
+from tests.server.cli.commands.test_messages import refusal_of
+from tests.strategies import comment
 
 Found = Sequence[Row | Reject]
 NAME = Path("a.csv")
@@ -455,3 +462,62 @@ def test_a_message(
     monkeypatch.chdir(tmp_path)
     NAME.write_text("id\n1\n")
     assert message(call) == sentence
+
+
+REFUSED: list[tuple[str, str]] = [
+    (
+        "export --output shop --all-states --kind orders",
+        (
+            "marginalia: --all-states is only for comments, but the kind is orders: remove "
+            "--all-states."
+        ),
+    ),
+    (
+        "export -o - --data-dir .",
+        ("marginalia: Standard output can take only one kind of rows: choose a kind with --kind."),
+    ),
+    (
+        "export -o reviews.csv --data-dir .",
+        (
+            "marginalia: reviews.csv is the name of one file, but all kinds need a "
+            "directory: name a directory, or choose one kind with --kind."
+        ),
+    ),
+    (
+        "export -o - --kind orders --format parquet --data-dir .",
+        ("marginalia: Parquet cannot be streamed to standard output: name a file with --output."),
+    ),
+    ("load a.csv --data-dir a.csv", "marginalia: a.csv does not exist: check the path."),
+]
+
+
+@pytest.mark.parametrize(("command", "sentence"), REFUSED)
+def test_a_command_is_refused(
+    command: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert refusal_of(command, tmp_path) == sentence
+
+
+SENTENCES: dict[str, list[str]] = {
+    "export --kind comments -o a.json": [
+        "marginalia: a.json exists: name another output, or add --force to replace it.",
+    ],
+    "export --kind comments -o b.json": [
+        (
+            "Not exported, because they are not published: 1 comment. Add --all-states "
+            "to export them, too."
+        ),
+    ],
+}
+"""The sentences that each command prints."""
+
+
+async def test_commands_on_one_table(
+    table: Table, store: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.json").touch()
+    held = comment("held", username="zoe")
+    await Stores(table).comments.add(held, hold=held_for(ReviewCause.SETTING))
+    assert sentences_of(SENTENCES, table, store) == SENTENCES

@@ -1,12 +1,10 @@
 """The sentences of commands."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from dal.dynamodb.table import Table
-from dal.model.submissions import ReviewCause, pending
 from dal.stores import Stores
 from tests.putting import put_comments
 from tests.server.cli.commands.saying import sentences_of
@@ -22,33 +20,11 @@ REFUSED: list[tuple[str, str]] = [
         ),
     ),
     (
-        "export --output shop",
+        "table describe",
         (
             "marginalia: There is no data in /tmp/data: name the server's data directory "
             "with --data-dir, or name a table with --endpoint-url or --aws."
         ),
-    ),
-    (
-        "export --output shop --all-states --kind orders",
-        (
-            "marginalia: --all-states is only for comments, but the kind is orders: remove "
-            "--all-states."
-        ),
-    ),
-    (
-        "export -o - --data-dir .",
-        ("marginalia: Standard output can take only one kind of rows: choose a kind with --kind."),
-    ),
-    (
-        "export -o reviews.csv --data-dir .",
-        (
-            "marginalia: reviews.csv is the name of one file, but all kinds need a "
-            "directory: name a directory, or choose one kind with --kind."
-        ),
-    ),
-    (
-        "export -o - --kind orders --format parquet --data-dir .",
-        ("marginalia: Parquet cannot be streamed to standard output: name a file with --output."),
     ),
     (
         "token --user ana",
@@ -74,8 +50,14 @@ REFUSED: list[tuple[str, str]] = [
             "AWS, any region works."
         ),
     ),
-    ("load a.csv --data-dir a.csv", "marginalia: a.csv does not exist: check the path."),
 ]
+
+
+def refusal_of(command: str, directory: Path) -> str:
+    """Return the sentence of a refused command in a directory, which it names ``/tmp``."""
+    nothing = {"AWS_EC2_METADATA_DISABLED": "true", "HOME": str(directory)}
+    last = called(*command.split(), **nothing).stderr.splitlines()[-1]
+    return last.replace(str(directory), "/tmp")
 
 
 @pytest.mark.parametrize(("command", "sentence"), REFUSED)
@@ -83,9 +65,7 @@ def test_a_command_is_refused(
     command: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    nothing = {"AWS_EC2_METADATA_DISABLED": "true", "HOME": str(tmp_path)}
-    last = called(*command.split(), **nothing).stderr.splitlines()[-1]
-    assert last.replace(str(tmp_path), "/tmp") == sentence
+    assert refusal_of(command, tmp_path) == sentence
 
 
 SENTENCES: dict[str, list[str]] = {
@@ -112,15 +92,6 @@ SENTENCES: dict[str, list[str]] = {
     "user unblock a/b": [
         "User a/b is not blocked.",
     ],
-    "export --kind comments -o a.json": [
-        "marginalia: a.json exists: name another output, or add --force to replace it.",
-    ],
-    "export --kind comments -o b.json": [
-        (
-            "Not exported, because they are not published: 1 comment. Add --all-states "
-            "to export them, too."
-        ),
-    ],
     "stats verify": [
         "Table shop: the statistics equal a recount.",
     ],
@@ -133,11 +104,7 @@ async def test_commands_on_one_table(
 ) -> None:
     monkeypatch.setattr("server.cli.long_running.SETTLE_SECONDS", 0)
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.json").touch()
-    stores, held = Stores(table), comment("held", username="zoe")
+    stores = Stores(table)
     await put_comments(stores.comments, [comment(f"c{n}", username="ann") for n in range(5)])
-    await stores.comments.add(
-        held, hold=lambda new: pending(new, ReviewCause.SETTING, datetime.now(UTC))
-    )
     await stores.boards.finish()
     assert sentences_of(SENTENCES, table, store) == SENTENCES
