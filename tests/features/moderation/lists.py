@@ -81,6 +81,9 @@ COUNTED_LISTS = ("Query.moderationQueue",)
 LOOK_UP_ARGUMENTS = ("kind",)
 """Arguments that decide whether the rows of a list are read by id."""
 
+LISTS_BY_INPUT = ("DecideCommentsPayload.ids",)
+"""Lists with an item for each value of the input."""
+
 READ_WITH_PARENT = ("ModerationQueueConnection.totalCount",)
 """Fields whose values the resolver of the parent object reads."""
 

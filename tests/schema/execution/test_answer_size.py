@@ -315,7 +315,10 @@ def test_every_list_of_objects_has_a_predicted_length() -> None:
         for one in lists()
         if not one.endswith(".userErrors") and (one not in reads or reads[one].rows is None)
     }
-    assert others - facts.sized.keys() == {"UserError.field", "DecideCommentsPayload.ids"}
+    assert others - facts.sized.keys() == {
+        "UserError.field",
+        *chain.from_iterable(added("LISTS_BY_INPUT")),
+    }
 
 
 def test_the_texts_of_small_and_of_too_large_results_are_not_measured(
