@@ -1,10 +1,10 @@
 """The settings of servers and commands.
 
 Each field of ``Settings`` declares one setting with its default, option name, help text and check.
-``Settings`` inherits the settings of features. Those of features without a folder of their own are
-in ``server.feature_settings``. ``server.cli.options`` makes command-line options and environment
-variables from the fields. This module does not import Typer, because workers import this module,
-and Typer's import takes 44 ms.
+``Settings`` inherits the settings of features. Their classes have no slots, because a class cannot
+inherit several classes with slots. ``server.cli.options`` makes command-line options and
+environment variables from the fields. This module does not import Typer, because workers import
+this module, and Typer's import takes 44 ms.
 """
 
 import re
@@ -23,7 +23,6 @@ from features.photos.settings import PhotoSettings
 from features.plans.settings import PlanSettings
 from features.trusted_documents.settings import DocumentSettings
 from server.errors import CommandError
-from server.feature_settings import DemoSettings
 from server.logs import LogFormat
 from server.option import Option, is_url, option_name, setting
 
@@ -162,7 +161,6 @@ SCHEMA_SETTINGS = ("federation",)
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(
-    DemoSettings,
     PlanSettings,
     FederationSettings,
     ModerationSettings,
@@ -194,6 +192,11 @@ class Settings(
         "always allowed. If neither option is set, --host and the server's IP address are allowed.",
         name="allowed-host",
         check=_HOST,
+    )
+    demo: bool = setting(
+        False,
+        "Load demo data once, and let every visitor write as the user demo. Visitors use the JWT "
+        "that the server prints, or sign in on the pages with one click.",
     )
     introspection: bool = setting(
         True,
