@@ -1,8 +1,9 @@
 """A delayed first attempt at a write changes nothing after its retry and the opposite write."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
+from typing import Any
 
 import pytest
 from graphql import build_schema as parsed
@@ -13,12 +14,10 @@ from dal.dynamodb.table import Table
 from dal.model import Organization, OrganizationUser, Roster, TicketStatus, UserType
 from dal.stores import Stores
 from dal.table.items import Item
-from features.moderation.publication import ModeratedPublication
-from features.moderation.words import Moderation
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
 from tests.fakes import anybody
-from tests.feature_lists import added
+from tests.feature_lists import added, merged
 from tests.items import all_items
 from tests.organizations import ticket
 from tests.proxy import LateNetwork, refuse, through_proxy
@@ -37,10 +36,7 @@ ACME = Roster(
 )
 LINE = 'lines: [{ productId: "p", quantity: 1, unitPrice: { amount: "1.00", currencyCode: EUR } }]'
 
-HOLDS_NONE, HOLDS_ALL = Moderation(), Moderation(before_publishing=True)
 THE_ONE = f'id: "{to_base64("Comment", "one")}"'
-SEEN = f'{THE_ONE}, seen: "{ONE.created_at:%Y-%m-%dT%H:%M:%S.%fZ}"'
-REPORTED = ("reportComment", f"{THE_ONE}, reason: SPAM")
 EVE = 'organizationName: "Acme", username: "eve"'
 ADD = 'productId: "q", rating: 5, language: "en", text: "Good"'
 
@@ -49,14 +45,15 @@ ADD = 'productId: "q", rating: 5, language: "en", text: "Good"'
 class Write:
     """A mutation with its input, the mutations before it, and the mutations that undo it.
 
-    ``$id`` stands for the id that the previous mutation returned.
+    ``$id`` stands for the id that the previous mutation returned. ``context`` has arguments of the
+    mutations' ``Context``.
     """
 
     name: str
     given: str
     undone: Sequence[tuple[str, str]] = ()
     before: Sequence[tuple[str, str]] = ()
-    moderation: Moderation = HOLDS_NONE
+    context: Mapping[str, Any] = field(default_factory=dict)
 
     def depends_on(self, mode: MaintenanceMode) -> bool:
         """Return whether the write is tested in a mode: only comments have counters."""
@@ -92,14 +89,7 @@ def edited(text: str) -> tuple[str, str]:
     return ("updateComment", f'id: "{to_base64("Comment", "own")}", text: "{text}"')
 
 
-def decided(verdict: str) -> tuple[str, str]:
-    return ("decideComments", f'decisions: [{{ {SEEN}, verdict: {verdict}, reason: "No." }}]')
-
-
 ROWS = [
-    *pair(("blockUser", 'username: "eve", reason: "Spam"'), ("unblockUser", 'username: "eve"')),
-    *pair(("rejectComment", f'{SEEN}, reason: "No."'), ("approveComment", SEEN)),
-    *pair(decided("REJECT"), decided("APPROVE")),
     *pair(("replyToComment", f'{THE_ONE}, text: "Thanks"'), ("removeReply", THE_ONE)),
     *pair(("removeOrganizationUser", EVE), ("addOrganizationUser", EVE)),
     Write(*typed("ADMIN"), undone=[typed("MEMBER")]),
@@ -108,12 +98,8 @@ ROWS = [
     Write(*titled("Kettle"), undone=[titled("Pot")], before=[titled("Pot")]),
     Write(*edited("Bad"), undone=[edited("Good")], before=[edited("Good")]),
     Write("addComment", ADD, undone=[("deleteComment", 'id: "$id"')]),
-    Write("addComment", ADD, undone=[("deleteComment", 'id: "$id"')], moderation=HOLDS_ALL),
     Write("addComment", f'{ADD}, idempotencyKey: "k"', undone=[("deleteComment", 'id: "$id"')]),
     Write("deleteComment", f'id: "{to_base64("Comment", "own")}"'),
-    Write(*REPORTED, undone=[("approveComment", SEEN)]),
-    Write(*REPORTED, undone=[("approveComment", SEEN)], moderation=Moderation(review_at=1)),
-    Write("approveComment", SEEN, undone=[decided("REJECT")], before=[REPORTED]),
     Write("createOrganization", 'name: "New", subscriptionPlan: "Pro"'),
     Write("createTicket", 'organizationName: "Acme", subject: "Help", text: "Please"'),
     Write("closeTicket", f'id: "{to_base64("Ticket", "t1")}"'),
@@ -124,11 +110,13 @@ ROWS = [
     ),
     Write("setOrderStatus", f'id: "{to_base64("Order", "o1")}", status: SHIPPED'),
     *chain.from_iterable(pair(*one) for one in chain.from_iterable(added("OPPOSITES"))),
+    *(Write(**one) for one in chain.from_iterable(added("LATE_WRITES"))),
 ]
-RETURNS = {
-    "addComment": "comment { id } submission { id }",
+_RETURNS = {
+    "addComment": "comment { id }",
     "placeOrder": "order { id }",
 }
+RETURNS = merged(_RETURNS, "RETURNS")
 """The fields of the payloads that contain the id of a new object."""
 
 SCHEMA = build_schema()
@@ -150,9 +138,9 @@ def test_every_mutation_has_a_row() -> None:
 class Shop:
     """Executes mutations on a table."""
 
-    def __init__(self, table: Table, moderation: Moderation) -> None:
+    def __init__(self, table: Table, context: Mapping[str, Any]) -> None:
         self._stores = Stores(table)
-        self._moderation = moderation
+        self._context = Context(BOB, self._stores, **context)
         self._id = ""
 
     async def run(self, name: str, given: str) -> list[str]:
@@ -160,13 +148,7 @@ class Shop:
         returned = RETURNS.get(name, "")
         given = given.replace("$id", self._id)
         text = f"mutation {{ {name}(input: {{ {given} }}) {{ {returned} userErrors {{ code }} }} }}"
-        context = Context(
-            BOB,
-            self._stores,
-            services={Moderation: self._moderation},
-            publication=ModeratedPublication(self._moderation),
-        )
-        answer = await SCHEMA.execute(text, context_value=context)
+        answer = await SCHEMA.execute(text, context_value=replace(self._context, parts={}))
         codes = [(error.extensions or {})["code"] for error in answer.errors or []]
         payload = (answer.data or {}).get(name) or {}
         self._id = next((one["id"] for one in payload.values() if isinstance(one, dict)), self._id)
@@ -200,7 +182,7 @@ async def test_a_delayed_first_attempt_changes_nothing(
     await filled(table, mode)
     network = LateNetwork()
     async with through_proxy(table) as (beyond, proxy):
-        shop = Shop(beyond, row.moderation)
+        shop = Shop(beyond, row.context)
         for one in row.before:
             assert await shop.run(*one) == []
         proxy.choose = network.choose
@@ -223,7 +205,7 @@ async def test_a_write_without_a_response_changes_nothing_later(table: Table, ro
     network = LateNetwork()
     network.retried = refuse(400, "AccessDeniedException")
     async with through_proxy(table) as (beyond, proxy):
-        shop = Shop(beyond, row.moderation)
+        shop = Shop(beyond, row.context)
         for one in row.before:
             assert await shop.run(*one) == []
         proxy.choose = network.choose

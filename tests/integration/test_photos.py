@@ -1,4 +1,4 @@
-"""Photos of comments: valid input, output, and moderation."""
+"""Photos of comments: valid input and output."""
 
 from typing import Any
 
@@ -10,15 +10,12 @@ from dal.model import Photo
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores
-from features.moderation.publication import ModeratedPublication
-from features.moderation.words import Moderation, WordList
 from resolvers.context import Context
 from schema.build import build_schema
 from tests.schema.conftest import ANN
 
 PAYLOAD = """{
   comment { id photos { url alt } }
-  submission { id photos { url alt } }
   userErrors { field code message }
 }"""
 ADD = f"mutation Add($input: AddCommentInput!) {{ addComment(input: $input) {PAYLOAD} }}"
@@ -29,18 +26,13 @@ TWO = {"url": "https://p.example/2.jpg", "alt": ""}
 
 
 class Client:
-    """Sends mutations of the user ann under a moderation rule."""
+    """Sends mutations of the user ann."""
 
     def __init__(self, schema: Schema, table: Table) -> None:
-        self._schema, self.stores, self.rule = schema, Stores(table), Moderation()
+        self._schema, self.stores = schema, Stores(table)
 
     async def send(self, operation: str, **given: object) -> Any:
-        context = Context(
-            ANN,
-            self.stores,
-            services={Moderation: self.rule},
-            publication=ModeratedPublication(self.rule),
-        )
+        context = Context(ANN, self.stores)
         result = await self._schema.execute(operation, {"input": given}, context_value=context)
         assert not result.errors
         assert result.data is not None
@@ -108,29 +100,3 @@ async def test_a_retry_with_other_photos_is_refused(client: Client) -> None:
     assert again == first
     other = await client.add(photos=[TWO], idempotencyKey="photographed")
     assert [error["code"] for error in other["userErrors"]] == ["IDEMPOTENCY_KEY_REUSED"]
-
-
-@pytest.mark.parametrize(
-    "photo",
-    [
-        ONE | {"alt": "Spam!"},
-        {"url": "https://spam.example/1.jpg"},
-        {"url": "https://p.example/s%70%C2%ADam.jpg"},
-    ],
-)
-async def test_a_comment_whose_photo_text_has_a_listed_word_waits_for_a_moderator(
-    client: Client, photo: dict[str, str]
-) -> None:
-    client.rule = Moderation(words=WordList(["spam"]))
-    held = await client.add(photos=[photo])
-    assert held["comment"] is None
-    assert held["submission"]["photos"] == [{"alt": ""} | photo]
-
-
-async def test_a_blocked_users_new_photos_wait_for_a_moderator(client: Client) -> None:
-    added = (await client.add(photos=[ONE]))["comment"]
-    await client.stores.blocks.block(ANN.user_id, "mo", "Spam.")
-    for changes in ({"rating": 4}, {"photos": [ONE]}):
-        assert (await client.send(EDIT, id=added["id"], **changes))["comment"] is not None
-    held = await client.send(EDIT, id=added["id"], photos=[TWO])
-    assert (held["comment"], held["submission"]["photos"]) == (None, [TWO])

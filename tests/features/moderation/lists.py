@@ -1,19 +1,68 @@
 """What moderation adds to the lists of the core's tests."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
+
+from strawberry.relay.utils import to_base64
 
 from dal.dynamodb.table import Table
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores
+from dal.table.key_parts import format_instant
 from features.moderation.cases import put_reports
 from features.moderation.entity import encode_report
 from features.moderation.kind import CaseCorrection
 from features.moderation.model import Report, ReportReason
+from features.moderation.publication import ModeratedPublication
 from features.moderation.words import Moderation
 from tests.moderating import held_for
 from tests.strategies import TIES, comment
+
+THE_ONE = f'id: "{to_base64("Comment", "one")}"'
+SEEN = f'{THE_ONE}, seen: "{format_instant(comment("one").created_at)}"'
+REPORTED = ("reportComment", f"{THE_ONE}, reason: SPAM")
+
+
+def _decided(verdict: str) -> tuple[str, str]:
+    return ("decideComments", f'decisions: [{{ {SEEN}, verdict: {verdict}, reason: "No." }}]')
+
+
+def _under(rule: Moderation) -> Mapping[str, Any]:
+    """Return arguments of the context of a server with a rule."""
+    return {"services": {Moderation: rule}, "publication": ModeratedPublication(rule)}
+
+
+def _late(name: str, given: str, *undone: tuple[str, str], **others: Any) -> Mapping[str, Any]:
+    return {"name": name, "given": given, "undone": undone, **others}
+
+
+OPPOSITES = (
+    (("blockUser", 'username: "eve", reason: "Spam"'), ("unblockUser", 'username: "eve"')),
+    (("rejectComment", f'{SEEN}, reason: "No."'), ("approveComment", SEEN)),
+    (_decided("REJECT"), _decided("APPROVE")),
+)
+"""Pairs of opposite mutations with their inputs."""
+
+LATE_WRITES = (
+    _late(
+        "addComment",
+        'productId: "q", rating: 5, language: "en", text: "Good"',
+        ("deleteComment", 'id: "$id"'),
+        context=_under(Moderation(before_publishing=True)),
+    ),
+    _late(*REPORTED, ("approveComment", SEEN), context=_under(Moderation())),
+    _late(*REPORTED, ("approveComment", SEEN), context=_under(Moderation(review_at=1))),
+    _late(
+        "approveComment", SEEN, _decided("REJECT"), before=[REPORTED], context=_under(Moderation())
+    ),
+)
+"""Mutations with their inputs, the mutations that undo them, and others before them."""
+
+RETURNS = {"addComment": "comment { id } submission { id }"}
+"""The fields of the payloads that contain the id of a new object."""
 
 
 async def fill(stores: Stores) -> None:
