@@ -2,8 +2,9 @@
 
 A place in a Python file is a path of names, such as ``Comment.photos``: a class, a function, a
 variable, an argument, a field of a call, a key, or an element of a sequence. An element or a call
-is named by its first argument or its function. ``if …`` names a statement by its condition. The
-shallowest node with the name counts. A place in another file is a whole line without its margin.
+is named by its first argument, its argument ``name`` or its function. ``if …`` names a statement by
+its condition, and ``from …`` an import. The shallowest node with the name counts. A place in
+another file is a whole line without its margin.
 """
 
 import ast
@@ -19,6 +20,10 @@ from typing import Any
 from tests.engines import ROOT
 
 COMMENT_FIELD = ROOT / "tests" / "fixtures" / "comment_field.toml"
+FEATURE = ROOT / "tests" / "fixtures" / "feature.toml"
+
+_WHOLE = ("if ", "from ")
+"""The beginnings of names that can contain dots."""
 
 FIELD_TESTS = [
     str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("tests/**/test_comment_fields.py"))
@@ -28,10 +33,13 @@ FIELD_TESTS = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """Adds code after a place in a file: as lines, or before the place's comma if ``joined``."""
+    """Adds code after a place in a file: as lines, or before the place's comma if ``joined``.
+
+    Without a place, the file is new.
+    """
 
     file: str
-    after: str
+    after: str = ""
     code: str
     joined: bool = False
     first: bool = False
@@ -59,6 +67,10 @@ def copied(target: Path) -> Path:
 def apply(edit: Edit, root: Path) -> None:
     """Apply an edit to the files below ``root``."""
     path = root / edit.file
+    if not edit.after:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(edit.code, "utf-8")
+        return
     text = path.read_text("utf-8")
     changed = (_python if path.suffix == ".py" else _lines)(text, edit)
     path.write_text(changed, "utf-8")
@@ -98,10 +110,10 @@ def _lines(text: str, edit: Edit) -> str:
 
 def place(node: ast.AST, path: str) -> tuple[Any, Any]:
     """Return the node that a path of names describes, and the node at which its text ends."""
-    parts = [path] if path.startswith("if ") else path.split(".")
+    parts = [path] if path.startswith(_WHOLE) else path.split(".")
     for number, part in enumerate(parts):
         rest = ".".join(parts[number:])
-        name = rest if rest.startswith("if ") else part
+        name = rest if rest.startswith(_WHOLE) else part
         level: list[ast.AST] = [node]
         found: list[tuple[ast.AST, ast.AST]] = []
         while level and not found:
@@ -110,7 +122,7 @@ def place(node: ast.AST, path: str) -> tuple[Any, Any]:
             level = children
         assert len(found) == 1, f"{path}: {len(found)} places are named {name}"
         ((node, end),) = found
-        if name.startswith("if "):
+        if name.startswith(_WHOLE):
             break
     return node, end
 
@@ -135,6 +147,12 @@ def _name_of(node: ast.AST) -> str | None:
         case ast.arg() | ast.keyword():
             name = node.arg
         case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+            pass
+        case ast.Assign(targets=[ast.Attribute(attr=name)]):
+            pass
+        case ast.ImportFrom():
+            name = f"from {node.module}"
+        case ast.Call(keywords=[ast.keyword("name", ast.Constant(str(name))), *_]):
             pass
         case ast.Call(args=[ast.Constant(value=str(name)), *_]) | ast.Constant(value=str(name)):
             pass

@@ -8,9 +8,12 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+from tests.doors import CORE, delete, roots, without
 from tests.engines import ROOT
 from tests.feature_lists import files
-from tests.recipes import COMMENT_FIELD, FIELD_TESTS, Edit, apply, copied, edits_of
+from tests.recipes import COMMENT_FIELD, FEATURE, FIELD_TESTS, Edit, apply, copied, edits_of
 
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 
@@ -26,6 +29,26 @@ def edits() -> Iterator[Edit]:
         for part in lines.split("@@ ")[1:]:
             place, _, code = part.partition("\n")
             yield Edit(file=block["path"], after=place, code=re.sub("(?m)^\\+", "", code))
+
+
+FEATURE_TESTS = (
+    "tests/features/pins",
+    "tests/integration/test_comment_access.py::test_the_table_of_access_has_a_row_for_every_path_of_the_schema",
+    "tests/schema/execution/test_facts.py",
+    "tests/schema/test_access.py::test_every_mutation_refuses_a_user_whose_data_is_being_erased",
+)
+"""The tests of the recipe's feature, and those of the core that name what a feature lacks."""
+
+LINES = 13
+"""The lines of the feature in the roots of composition."""
+
+SCHEMA = "from schema.build import build_schema; print(build_schema().as_str())"
+
+
+def files_in_recipe(heading: str) -> set[str]:
+    """Return the files that a recipe names."""
+    recipe = GUIDE.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    return set(re.findall(r"`([\w./]+\.\w+)`", recipe))
 
 
 def run(root: Path, *command: str) -> subprocess.CompletedProcess[str]:
@@ -51,8 +74,7 @@ def test_the_recipe_for_an_access_pattern_works(tmp_path: Path, dynoxide_url: st
 
 def test_the_recipe_for_a_field_of_comments_is_complete(tmp_path: Path, dynoxide_url: str) -> None:
     """The trial ``comment_field`` leaves out each step."""
-    recipe = GUIDE.partition("## A field of comments")[2].partition("\n## ")[0]
-    named = set(re.findall(r"`([\w./]+\.\w+)`", recipe)) - {"tests/fixtures/comment_field.toml"}
+    named = files_in_recipe("A field of comments") - {"tests/fixtures/comment_field.toml"}
     edited = {edit.file for edit in edits_of(COMMENT_FIELD)}
     templates = "pages/templates/"
     assert {one if "/" in one else templates + one for one in named} == edited
@@ -68,3 +90,34 @@ def test_the_recipe_for_a_field_of_comments_is_complete(tmp_path: Path, dynoxide
     for path in files("recommended_files.py"):
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         assert run(root, "-m", module).stderr == ""
+
+
+def project_with_feature(target: Path) -> Path:
+    """Return a copy of the project with the feature of the recipe."""
+    root = copied(target)
+    for edit in edits_of(FEATURE):
+        apply(edit, root)
+    return root
+
+
+def test_the_recipe_for_a_feature_works_and_the_feature_can_be_deleted(tmp_path: Path) -> None:
+    edited = {edit.file for edit in edits_of(FEATURE)}
+    unnamed = {one for one in edited if one.endswith("tests/features/pins/__init__.py")}
+    named = files_in_recipe("A feature") - {"tests/fixtures/feature.toml"}
+    assert named == edited - unnamed
+    root = project_with_feature(tmp_path)
+    tests = run(root, "-m", "pytest", "-q", "-p", "no:cacheprovider", *FEATURE_TESTS)
+    assert tests.returncode == 0, tests.stdout
+    found = roots(root, "pins")
+    assert found.keys() == {one for one in edited if "pins/" not in one}
+    assert sum(without(text, "pins")[1] for text in found.values()) == LINES
+    delete(root, "pins")
+    outcome = run(root, "-c", SCHEMA)
+    assert outcome.stdout == (ROOT / "schema.graphql").read_text("utf-8"), outcome.stderr
+
+
+@pytest.mark.soak
+def test_the_recipe_for_a_feature_passes_mypy(tmp_path: Path) -> None:
+    root = project_with_feature(tmp_path)
+    checked = run(root, "-m", "mypy", *CORE, "features", "tests/features/pins")
+    assert checked.returncode == 0, checked.stdout
