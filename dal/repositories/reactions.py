@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 
 from dal.dynamodb.account import note_hidden
 from dal.dynamodb.table import Table
-from dal.entities.comment import ALL, STATE, comment_in, comment_key, is_comment
+from dal.entities.comment import comment_in, comment_key, is_comment
 from dal.entities.standing import permission_in, standing_key
 from dal.errors import NotFoundError
 from dal.model import Comment
 from dal.model.standings import Permission
-from dal.table.items import Action, Item, further_units, key_of, unchanged
+from dal.table.items import Item, further_units, key_of
 
 
 async def published(
@@ -36,13 +36,3 @@ async def published(
         note_hidden(further if consistent else further / 2)
         raise NotFoundError("Comment not found.")
     return comment, [item for item in items if key_of(item) in own]
-
-
-def same_state(comment_id: str, item: Item | None, *more: str) -> Action:
-    """Return an action that fails if a comment is not in the same state as its ``item``.
-
-    It fails if the comment was published, unpublished, deleted or moved to another product. It also
-    compares the attributes ``more``.
-    """
-    as_read = unchanged(item, (ALL.partition_key, STATE, *more))
-    return {"ConditionCheck": {"Key": comment_key(comment_id), **as_read}}

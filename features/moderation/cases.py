@@ -12,8 +12,7 @@ from typing import Any
 from dal.dynamodb.concurrency import batched, in_parallel
 from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_change
 from dal.dynamodb.table import Table
-from dal.entities.comment import comment_in, comment_key
-from dal.repositories.reactions import same_state
+from dal.entities.comment import ALL, STATE, comment_in, comment_key
 from dal.table.entity import UNREADABLE
 from dal.table.index import TABLE, QueryRequest
 from dal.table.items import Action, Item, unchanged
@@ -182,3 +181,13 @@ async def correct_case(table: Table, comment_id: str) -> int:
         return case.listed - read.case.listed
 
     return await retry_on_change(attempt, THE_CASE)
+
+
+def same_state(comment_id: str, item: Item | None, *more: str) -> Action:
+    """Return an action that fails if a comment is not in the same state as its ``item``.
+
+    It fails if the comment was published, unpublished, deleted or moved to another product. It also
+    compares the attributes ``more``.
+    """
+    as_read = unchanged(item, (ALL.partition_key, STATE, *more))
+    return {"ConditionCheck": {"Key": comment_key(comment_id), **as_read}}

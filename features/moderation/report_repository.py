@@ -26,14 +26,14 @@ from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
 from dal.query.plan import PlanBasis, Query
 from dal.query.statistics import ExecutionStatistics
-from dal.repositories.reactions import published, same_state
+from dal.repositories.reactions import published
 from dal.table.entity import Row
 from dal.table.errors import InvalidArgumentError
 from dal.table.items import ABSENT, Action, Item
 from dal.table.ranges import Range
 from dal.writes.changes import CommentChange
 from dal.writes.comments import CommentWriter, Stored, version
-from features.moderation.cases import THE_CASE, StoredCase, read_case
+from features.moderation.cases import THE_CASE, StoredCase, read_case, same_state
 from features.moderation.entity import CASE, encode_report
 from features.moderation.model import (
     Case,

@@ -18,14 +18,13 @@ from dal.model.submissions import Submission, SubmissionState, rejected
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.plan import Query
-from dal.repositories.reactions import same_state
 from dal.table.entity import Row
 from dal.table.index import QUEUE_SHARDS, QueryRequest
 from dal.table.items import Action, Item, further_units
 from dal.table.ranges import between
 from dal.writes.changes import CommentChange
 from dal.writes.comments import CommentWriter, Stored, version
-from features.moderation.cases import THE_CASE, StoredCase, case_of
+from features.moderation.cases import THE_CASE, StoredCase, case_of, same_state
 from features.moderation.entity import case_key
 from features.moderation.model import QueueEntry, QueueKind
 
