@@ -27,7 +27,6 @@ from dal.model import rules
 from dal.query.cursors import decode_cursor
 from dal.table.errors import DalError
 from dal.table.key_parts import escape, unescape
-from features.live.changes import event_position_of
 from pages import i18n
 from pages.addresses import Filters
 from pages.faults import PageFault
@@ -234,7 +233,6 @@ SCANNERS = {
         "# / % %23 a",
     ),
     "a cursor": Scanner(decode_cursor, "a = - _ EQ"),
-    "an event's cursor": Scanner(event_position_of, "a = - _ IQ"),
     "a title": Scanner(partial(rules.stated_title, "title"), "\x00 \u202e a \ud800 \n"),
     "a text": Scanner(partial(rules.stated_text, "text"), "\x00 \u202e a \ud800 \n"),
     "an e-mail address": Scanner(partial(rules.email, "email"), "a @ . \n"),

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.feature_lists import merged
 from tests.scans import REFUSALS, SCANNERS, Expression, Text, expressions, repeats, tokens_of
 from tests.steps import Matcher, TooManyStepsError, lines
 
@@ -77,7 +78,7 @@ def lines_of(scan: Callable[[str], object], text: str) -> int:
 
 
 def test_every_function_that_scans_a_clients_text_takes_linear_time() -> None:
-    for name, scanner in SCANNERS.items():
+    for name, scanner in merged(SCANNERS, "SCANNERS").items():
         for title, text in repeats([*scanner.tokens.split(" "), " "]):
             assert is_linear(partial(lines_of, scanner.scan), text), f"{name}: {title}"
 

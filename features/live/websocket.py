@@ -78,6 +78,8 @@ _PIECE = 1_024
 """Number of bytes that are parsed at a time, before frames are counted. A piece of this size
 contains at most 170 frames, because a frame from a client has at least 6 bytes."""
 
+_UPGRADE = re.compile(rb"\r\nupgrade(?=[ \t]*:(?![ \t]*websocket[ \t]*\r))", re.IGNORECASE)
+
 logger = logging.getLogger(__name__)
 
 
@@ -297,7 +299,7 @@ class WebSocketView:
 class HttpConnection(Connection):
     """A client's connection, which can switch to WebSocket."""
 
-    upgrade = re.compile(rb"\r\nupgrade(?=[ \t]*:(?![ \t]*websocket[ \t]*\r))", re.IGNORECASE)
+    upgrade = _UPGRADE
 
     def handle_websocket_upgrade(self) -> None:
         """Switch to WebSocket, unless the server is busy or has not answered earlier requests."""

@@ -68,6 +68,8 @@ _PIECE = 4_096
 """Number of bytes that are parsed at a time. Limits are checked after each such piece, so a request
 can exceed a limit by at most this number of bytes."""
 
+_UPGRADE = re.compile(rb"\r\nupgrade(?=[ \t]*:)", re.IGNORECASE)
+
 _LINGER = 1.0
 """Seconds between the last response and the end of its connection. If the server closed the
 connection immediately, the client could lose the response."""
@@ -216,7 +218,7 @@ class Connection(SendTimeout, HttpProtocol):
     closes further connections immediately.
     """
 
-    upgrade: ClassVar = re.compile(rb"\r\nupgrade(?=[ \t]*:)", re.IGNORECASE)
+    upgrade: ClassVar = _UPGRADE
     """Matches a header that offers a protocol that the server does not support."""
 
     def __init__(

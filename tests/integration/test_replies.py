@@ -20,15 +20,11 @@ from dal.model.submissions import ReviewCause
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores
-from features.live.changes import change_of
-from features.live.write_rule import InProcessBroker
 from resolvers.context import Viewer
 from schema.build import build_schema
 from tests.calls import calls_of
-from tests.dal.repositories.test_observer import Recorder
 from tests.edges import edge_of
 from tests.fakes import anybody
-from tests.features.live.listening import waiting
 from tests.moderating import edit_for, held_for, publish, reject, submission_of
 from tests.schema.conftest import ANN, MERCHANT, MODERATOR, STAFF, Run, looks_missing, runner
 from tests.strategies import FEW, comment
@@ -191,56 +187,6 @@ async def test_a_reply_is_kept_by_edits_and_reviews(run: Run, table: Table, stor
     back = await stores.comments.get("one")
     assert back is not None
     assert (back.text, back.reply) == ("edited", shown.reply)
-
-
-async def test_each_reply_is_one_event(stores: Stores, table: Table) -> None:
-    """A listener receives each version once.
-
-    After the removal, it receives the comment without a reply.
-    """
-    broker = InProcessBroker()
-    told = Stores(table, [broker])
-    await stores.comments.add(ONE)
-    listener = broker.log.listen(Selection("42"), None)
-    assert (await anext(listener)).kind.value == "READY"
-    seen = []
-    for text in ("a", "b", None, "c"):
-        for _ in range(2):
-            await told.comments.reply("one", text)
-        (event,) = await waiting(listener)
-        edge = event.comment_edge
-        seen.append((event.kind.value, edge and edge.node.reply and edge.node.reply.text))
-    await told.comments.delete("one", anybody)
-    (event,) = await waiting(listener)
-    assert event.comment_edge is None
-    seen.append((event.kind.value, None))
-    assert broker.log.last.number == len(seen)
-    assert seen == [
-        ("CHANGED", "a"),
-        ("CHANGED", "b"),
-        ("CHANGED", None),
-        ("CHANGED", "c"),
-        ("DELETED", None),
-    ]
-
-
-async def test_events_that_arrive_in_the_wrong_order_lead_to_the_latest_reply(table: Table) -> None:
-    recorder = Recorder()
-    stores = Stores(table, [recorder])
-    await stores.comments.add(ONE)
-    for text in ("a", None, "b", None):
-        await stores.comments.reply("one", text)
-    changes = [one for one in recorder.told if isinstance(one, tuple)][1:]
-    broker = InProcessBroker()
-    listener = broker.log.listen(Selection("42"), None)
-    await anext(listener)
-    states = []
-    for old, new in reversed(changes):
-        broker.publish(change_of(old, new))
-        (event,) = await waiting(listener)
-        assert event.change is not None
-        states.append(event.change.now)
-    assert states == [await stores.comments.get("one")] * 4
 
 
 class Gate:

@@ -7,10 +7,8 @@ submissions as comments.
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import orjson
 import pytest
 
-import features.live.changes
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT, comment_in, comment_key, is_comment
 from dal.entities.submission import SUBMISSION, stored, submission_in
@@ -73,15 +71,6 @@ async def told(table: Table) -> None:
     assert recorder.told == [(None, SHOWN)]
 
 
-async def sent_on(table: Table) -> None:
-    item = await hold(Stores(table))
-    values = {"rating": "5", "language": "en", "verified": "false", "hasPhotos": "false"}
-    was = ["2024", values]
-    line = {"product": "42", "position": "p", "was": None, "became": was}
-    with pytest.raises(features.live.changes.UNREADABLE):
-        features.live.changes.decode(orjson.dumps(line), orjson.dumps(item))
-
-
 async def by_id(table: Table) -> None:
     stores = Stores(table)
     await hold(stores)
@@ -119,8 +108,7 @@ PLACES: dict[str, tuple[Check, str, Any]] = {
     "counts": (counts, "dal.writes.changes.comment_in", leaky),
     "verify": (verified, "dal.maintenance.verify.comment_in", leaky),
     "backfill": (backfilled, "dal.maintenance.rebuild.comment_in", leaky),
-    "live": (told, "dal.writes.changes.comment_in", leaky),
-    "live, between processes": (sent_on, "features.live.changes.comment_in", leaky),
+    "rules": (told, "dal.writes.changes.comment_in", leaky),
     "id": (by_id, "dal.repositories.comments.comment_in", leaky),
     "nodes": (by_ids, "dal.repositories.comments.comment_in", leaky),
     "key backfill": (upgraded, "dal.maintenance.tables._ENTITIES", [(is_comment, LeakyEntity)]),

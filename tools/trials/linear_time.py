@@ -20,6 +20,7 @@ from dal.dynamodb.table import TableAddress, connect
 from dal.entities import INDEXES
 from schema.execution.documents import MAX_DOCUMENT
 from tests.engines import dynoxide
+from tests.feature_lists import merged
 from tests.pages.conftest import client_of, jwt_of, opened
 from tests.pages.test_long_fields import requests
 from tests.scans import REFUSALS, SCANNERS, Text, expressions, repeats, tokens_of
@@ -104,7 +105,7 @@ def slow_functions() -> Iterator[str]:
             for title, text in repeats(tokens_of(found.pattern)):
                 if not is_linear(scan, text):
                     yield f"{found.name}: {method} of {title}"
-    for name, scanner in SCANNERS.items():
+    for name, scanner in merged(SCANNERS, "SCANNERS").items():
         for title, text in repeats([*scanner.tokens.split(" "), " "]):
             if not is_linear(scanner.scan, text):
                 yield f"{name}: {title}"

@@ -1,6 +1,7 @@
-"""An observer of comments receives each write once, and each write whose outcome is unknown."""
+"""A rule of a process receives each write once, and each write whose outcome is unknown."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
@@ -10,8 +11,7 @@ from dal.errors import NotFoundError
 from dal.model import Comment
 from dal.stores import Stores
 from dal.writes.changes import CommentChange
-from features.live.changes import LogEntry
-from features.live.write_rule import Broker
+from dal.writes.rules import WriteRule
 from tests import oracle
 from tests.edges import edge_of
 from tests.fakes import FaultyClient, anybody, lose_answer
@@ -19,26 +19,25 @@ from tests.fakes import FaultyClient, anybody, lose_answer
 ONE = oracle.make_comments("42", 1, seed=1)[0]
 
 
-class Recorder(Broker):
-    """A broker that keeps the changes that it should publish."""
+class Recorder(WriteRule):
+    """A rule that keeps the changes of published comments."""
 
     def __init__(self) -> None:
-        super().__init__()
         self.told: list[tuple[Comment | None, Comment | None] | str] = []
+        """The comment before and after a write, or the product of a write with an unknown
+        outcome."""
 
     def committed(self, change: CommentChange) -> None:
         if change.before or change.after:
             self.told.append((change.before, change.after))
 
+    def uncertain(self, changes: Sequence[CommentChange]) -> None:
+        comments = [one for each in changes for one in (each.before, each.after) if one]
+        self.told += {comment.product_id for comment in comments}
+
     @property
     def changes(self) -> list[tuple[Comment | None, Comment | None]]:
         return [one for one in self.told if isinstance(one, tuple)]
-
-    def publish(self, entry: LogEntry) -> None:
-        self.told.append(entry.product_id)
-
-    def erased(self, erasure: str) -> None:
-        raise AssertionError(erasure)
 
 
 async def test_each_acknowledged_write_is_observed_once(table: Table) -> None:

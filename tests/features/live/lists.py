@@ -13,15 +13,20 @@ from features.live.changes import (
     decode,
     encode,
     event_for,
+    event_position_of,
 )
 from features.live.log import Log
 from resolvers.change_log import ChangeLog
+from tests.scans import Scanner
 
 PARENTS = {"Subscription": "$FIELD"}
 """Types with fields that return comments, and the start of an operation that selects each type."""
 
 NO_TEXT = {"deletedId", "edgeCursor", "eventCursor"}
 """Scalar fields of lists and events that never contain a comment's text."""
+
+SCANNERS = {"an event's cursor": Scanner(event_position_of, "a = - _ IQ")}
+"""The functions that scan a text of a client."""
 
 
 @asynccontextmanager

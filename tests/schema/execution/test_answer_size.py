@@ -4,13 +4,10 @@ An operation ends with QUERY_TOO_COSTLY when its result has more values than pre
 bytes than a response may have.
 """
 
-import asyncio
 import random
 import re
 import tracemalloc
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import aclosing
-from functools import partial
+from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
@@ -21,15 +18,12 @@ from dal.counts.counts import MAX_LANGUAGES
 from dal.model import Photo, ProductDetails, Reply
 from dal.model.rules import MAX_PHOTOS
 from dal.stores import Stores
-from features.live.changes import change_of
-from features.live.log import Log
-from features.live.write_rule import InProcessBroker
 from resolvers import json_ld
-from resolvers.context import Context, Pace
+from resolvers.context import Context
 from schema.build import build_schema
 from schema.execution.compiled import answer_size
 from schema.execution.compiled.answer_size import SMALL, AnswerSize, AnswerTooLargeError, bytes_of
-from schema.execution.executable_schema import MAX_RESPONSE, EventResult, ExecutableSchema
+from schema.execution.executable_schema import MAX_RESPONSE, ExecutableSchema
 from schema.execution.selections import MAX_ALIASES
 from tests.conftest import Tables
 from tests.feature_lists import added, merged
@@ -240,48 +234,6 @@ async def test_an_operation_ends_when_its_result_has_too_many_values(
     answer = await executed(each_schema, hurtful, text)
     assert (codes(answer), answer.data) == (["QUERY_TOO_COSTLY"], None)
     assert "12,000 values" in answer.errors[0].message
-
-
-async def test_an_event_ends_when_its_result_is_too_large(hurtful: Stores) -> None:
-    broker = InProcessBroker()
-    context = partial(Context, None, hurtful, services={Log: broker.log})
-    of_product = f"commentEdge {{ node {{ product {{ {TEXTS} }} }} }}"
-    text = f'subscription {{ commentEvents(productId: "g1") {{ kind {of_product} }} }}'
-    events = await SCHEMAS["compiled"].listen(text, {}, None, context=context, seconds=60.0)
-    async with aclosing(events):
-        await anext(events)  # READY
-        broker.publish(change_of(None, comment("new", product_id="g1")))
-        result = (await anext(events)).result
-    assert (codes(result), result.data) == (["QUERY_TOO_COSTLY"], None)
-
-
-async def test_the_results_of_one_change_are_completed_one_after_another(hurtful: Stores) -> None:
-    """Between the results of any two subscriptions, other tasks run."""
-    broker, arrived, turn = InProcessBroker(), list[int](), 0
-
-    async def count() -> None:
-        nonlocal turn
-        while True:
-            turn += 1
-            await asyncio.sleep(0)
-
-    async def event(listener: AsyncGenerator[EventResult, None]) -> None:
-        assert (await anext(listener)).result.errors is None
-        arrived.append(turn)
-
-    context = partial(Context, None, hurtful, services={Log: broker.log}, pace=Pace())
-    text = 'subscription { commentEvents(productId: "g0") { commentEdge { node { text } } } }'
-    listeners = [
-        await SCHEMAS["compiled"].listen(text, {}, None, context=context, seconds=60.0)
-        for _ in range(40)
-    ]
-    await asyncio.gather(*map(event, listeners))  # READY
-    arrived.clear()
-    counting = asyncio.create_task(count())
-    broker.publish(change_of(None, comment("new", product_id="g0")))
-    await asyncio.gather(*map(event, listeners))
-    counting.cancel()
-    assert len(set(arrived)) == 40
 
 
 async def test_statistics_list_the_most_frequent_languages(

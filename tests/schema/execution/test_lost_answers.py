@@ -6,10 +6,8 @@ import pytest
 from strawberry import Schema
 
 from dal.dynamodb.table import Table
-from dal.repositories.comments import Selection
 from dal.stores import Stores
-from features.live.write_rule import InProcessBroker
-from tests.features.live.listening import waiting
+from tests.dal.repositories.test_observer import Recorder
 from tests.proxy import Choose, Fault, answer, error_body, refuse, reset_after, through_proxy
 from tests.schema.conftest import MODERATOR, STAFF, Run, runner
 from tests.schema.ordering import LINES, PLACE, SET
@@ -39,13 +37,14 @@ COMMENT = {"productId": "42", "rating": 5, "language": "en", "text": "So it is"}
 Done = tuple[list[int], str]
 """The ratings of the product's comments, and the status of the order."""
 
-DONE: dict[str, tuple[Done, list[str]]] = {
-    "add": (([5, 5], "PLACED"), ["ADDED"]),
-    "update": (([1], "PLACED"), ["CHANGED"]),
-    "delete": (([], "PLACED"), ["DELETED"]),
+DONE: dict[str, tuple[Done, list[object]]] = {
+    "add": (([5, 5], "PLACED"), [(None, 5)]),
+    "update": (([1], "PLACED"), [(5, 1)]),
+    "delete": (([], "PLACED"), [(5, None)]),
     "order status": (([5], "SHIPPED"), []),
 }
-"""The state after each write, and the events that listeners receive."""
+"""The state after each write, and the comment's rating before and after it, as the rules of the
+process receive them."""
 
 
 @pytest.fixture
@@ -75,22 +74,23 @@ async def test_after_a_lost_response_the_result_of_a_write_is_unknown_until_a_re
     retry: Fault,
     proved: bool,
 ) -> None:
-    broker = InProcessBroker()
-    listener = broker.log.listen(Selection("42"), None)
-    await waiting(listener)
+    recorder = Recorder()
     document, given = inputs[write]
     async with through_proxy(table) as (beyond, proxy):
         proxy.choose = _of_writes([reset_after, retry, *([] if proved else [NO_PERMISSION])])
-        asking = runner(schema, Stores(beyond, [broker]))
+        asking = runner(schema, Stores(beyond, [recorder]))
         viewer = STAFF if write == "order status" else MODERATOR
         told = await asking(document, viewer, input=given)
         codes = [error["extensions"]["code"] for error in told["errors"]]
-    left, events = DONE[write]
+    left, changes = DONE[write]
     assert await _stored(run) == left
     assert await verify(table, lambda _: None) == []
     assert codes == ([] if proved else ["UNAVAILABLE"])
-    heard = [event.kind.value for event in await waiting(listener)]
-    assert heard == (events if proved or not events else ["RELOAD"])
+    received = [
+        one if isinstance(one, str) else tuple(state and state.rating for state in one)
+        for one in recorder.told
+    ]
+    assert received == (changes if proved or not changes else ["42"])
 
 
 def _of_writes(faults: Iterable[Fault]) -> Choose:

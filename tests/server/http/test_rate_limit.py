@@ -1,14 +1,12 @@
 """Clients that exceed their request rate."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from itertools import count
 
 import httpx
 import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
 from throttled.store import MemoryStore
-from websockets.exceptions import ConnectionClosed
 
 from dal.dynamodb.table import Table
 from schema.execution import documents
@@ -16,10 +14,9 @@ from schema.execution.documents import charged
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.http import admission
-from server.http.admission import TOO_MANY_MESSAGES, RateLimitMiddleware
+from server.http.admission import RateLimitMiddleware
 from server.services import services_of
 from server.settings import Settings
-from tests.features.live.subscribing import heard, say, socket
 from tests.schema.documents import chain
 from tests.server.http.listening import Echo, listening
 from tests.server.serving import SECRET
@@ -201,20 +198,3 @@ async def test_a_client_that_sends_many_new_documents_is_refused(table: Table, m
     assert new.count(429) > 10
     assert await seen("203.0.113.10", ["known"]) == [200]
     assert await seen("203.0.113.11", ["known"] * 30) == [200] * 30
-
-
-async def test_a_websocket_client_that_sends_many_new_documents_is_disconnected(
-    table: Table,
-) -> None:
-    forwarded = {"X-Forwarded-For": "203.0.113.9"}
-    async with listening(whole(table), Settings()) as port:
-        url = f"http://127.0.0.1:{port}"
-        async with socket(url, additional_headers=forwarded) as connection:
-            asked = 0
-            with suppress(ConnectionClosed):
-                for asked in range(60):
-                    payload = {"query": chain(60, f"WebSocket {asked}")}
-                    await say(connection, type="subscribe", id="1", payload=payload)
-                    assert (await heard(connection))["type"] == "error"
-            assert connection.close_code == TOO_MANY_MESSAGES
-            assert asked < 50
