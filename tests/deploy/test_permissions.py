@@ -30,12 +30,12 @@ from tests import oracle
 from tests.conftest import Clients, fresh_table
 from tests.dal.maintenance import first_release
 from tests.deploy.template import policies
+from tests.features.loading.bulk import load_rows
 from tests.features.privacy import person
 from tests.features.stream_counting.records import all_records
 from tests.features.stream_counting.test_lambda_handler import delivered
 from tests.histories import check_all, history, write_raw
 from tests.integration.patterns import EXAMPLES, fill
-from tests.putting import put_comments
 from tests.schema.conftest import ANN, STAFF, runner
 
 Asked = set[tuple[str, str]]
@@ -179,11 +179,11 @@ async def test_an_export_is_loaded_with_the_load_policy_alone(
             await run(replace(settings, table=other.name), "load", file, "--kind", kind)
     maintenance = MaintenanceStore(other)
     one, unnamed = oracle.make_comments("42", 2, seed=1)
-    await put_comments(Stores(other).comments, [unnamed])
+    await load_rows(Stores(other).comments, [unnamed])
     await maintenance.announce(await maintenance.read(), one_per_person=OnePerPerson.ON)
     loading = Stores(other).comments
-    await put_comments(loading, [one])
-    await put_comments(loading, [one._replace(username="ann"), unnamed._replace(username="bob")])
+    await load_rows(loading, [one])
+    await load_rows(loading, [one._replace(username="ann"), unnamed._replace(username="bob")])
     check(asked, "Load")
 
 

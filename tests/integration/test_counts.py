@@ -4,7 +4,7 @@ import asyncio
 import random
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +33,9 @@ IDS = range(6)
 PRODUCTS = 2
 TAGS = ("en", "de", "pt-BR")
 CLIENTS = 32
+
+
+Put = Callable[[CommentRepository, Sequence[Comment]], Awaitable[object]]
 
 
 @dataclass(frozen=True)
@@ -107,11 +110,11 @@ def comment_of(step: Step, products: Sequence[str]) -> Comment:
 
 
 def moved(step: Step, products: Sequence[str]) -> Comment:
-    """Return ``comment_of`` a step. Some rows of a load belong to another product."""
+    """Return ``comment_of`` a step. Some of many rows belong to another product."""
     return comment_of(step, products)._replace(product_id=products[step.keyed])
 
 
-async def do(store: CommentRepository, step: Step, products: Sequence[str]) -> None:
+async def do(store: CommentRepository, step: Step, products: Sequence[str], put: Put) -> None:
     one = comment_of(step, products)
     match step.kind:
         case "add":
@@ -122,7 +125,25 @@ async def do(store: CommentRepository, step: Step, products: Sequence[str]) -> N
         case "delete":
             await store.delete(one.comment_id, lambda _: None)
         case _:
-            await put_comments(store, [moved(row, products) for row in step.more])
+            await put(store, [moved(row, products) for row in step.more])
+
+
+async def check_history(
+    each_table: Table, history: list[list[Step]], met: list[Fault], put: Put
+) -> None:
+    """Check the counters after writes of two processes. ``put`` writes many comments.
+
+    One of the processes has faults. A write that fails is counted if it was executed.
+    """
+    faulty = FaultyClient(each_table.service, *met)
+    stores = Stores(Table(faulty, each_table.name)).comments, Stores(each_table).comments
+    products = [uuid.uuid4().hex for _ in range(PRODUCTS)]
+    for writes in history:
+        work = [do(stores[n % 2], step, products, put) for n, step in enumerate(writes)]
+        for end in await asyncio.gather(*work, return_exceptions=True):
+            assert end is None or isinstance(end, DalError), end
+    stored = [await recount.check(each_table, product) for product in products]
+    await _check_board(each_table, dict(zip(products, stored, strict=True)))
 
 
 @FEW
@@ -131,16 +152,7 @@ async def do(store: CommentRepository, step: Step, products: Sequence[str]) -> N
 async def test_after_any_history_counters_equal_a_recount(
     each_table: Table, history: list[list[Step]], met: list[Fault]
 ) -> None:
-    """One of the two processes has faults. A write that fails is counted if it was executed."""
-    faulty = FaultyClient(each_table.service, *met)
-    stores = Stores(Table(faulty, each_table.name)).comments, Stores(each_table).comments
-    products = [uuid.uuid4().hex for _ in range(PRODUCTS)]
-    for writes in history:
-        work = [do(stores[n % 2], step, products) for n, step in enumerate(writes)]
-        for end in await asyncio.gather(*work, return_exceptions=True):
-            assert end is None or isinstance(end, DalError), end
-    stored = [await recount.check(each_table, product) for product in products]
-    await _check_board(each_table, dict(zip(products, stored, strict=True)))
+    await check_history(each_table, history, met, put_comments)
 
 
 async def _check_board(table: Table, stored: dict[str, list[Comment]]) -> None:
@@ -158,7 +170,7 @@ async def _check_board(table: Table, stored: dict[str, list[Comment]]) -> None:
 async def test_after_random_writes_of_two_processes_counters_equal_a_recount(
     each_table: Table,
 ) -> None:
-    """Adds, repeated adds, edits, deletions and loads run concurrently."""
+    """Adds, repeated adds, edits and deletions run concurrently."""
     async with Writers(each_table, seed=2) as writers:
         await writers.until(60)
     assert await verify(each_table, ignore) == []

@@ -21,9 +21,10 @@ from tests import oracle, recount
 from tests.calls import calls_of
 from tests.dal.dynamodb.test_concurrency import Clock, clock, stays_below_its_units
 from tests.engines import SECOND_IN_SOAK
-from tests.fakes import Answer, FaultyClient, Operation, client_error, lose_answer
+from tests.fakes import Answer, Fault, FaultyClient, Operation, client_error, lose_answer
 from tests.features.loading.bulk import bulk_writer, load_rows
-from tests.strategies import LANGUAGES, MORE, comment
+from tests.integration.test_counts import Step, check_history, faults, histories
+from tests.strategies import FEW, LANGUAGES, MORE, comment
 
 __all__ = ["clock"]
 
@@ -252,3 +253,12 @@ async def test_an_empty_load_writes_nothing(table: Table) -> None:
 async def test_a_load_stays_below_its_write_units(table: Table, clock: Clock) -> None:
     rows = oracle.make_comments("42", 400, seed=6)
     await stays_below_its_units(table, clock, lambda stores: load_rows(stores.comments, rows))
+
+
+@FEW
+@SECOND_IN_SOAK
+@given(history=histories, met=faults)
+async def test_after_any_history_with_loads_counters_equal_a_recount(
+    each_table: Table, history: list[list[Step]], met: list[Fault]
+) -> None:
+    await check_history(each_table, history, met, load_rows)

@@ -36,7 +36,6 @@ from tests.fakes import anybody
 from tests.features.loading.bulk import load_rows
 from tests.features.moderation.test_reports import everything, in_mode
 from tests.moderating import edit_for, held_for
-from tests.putting import put_comments
 from tests.strategies import comment
 from tests.verifying import verify
 from tests.writers import at_once, ignore
@@ -123,7 +122,7 @@ class Scene:
         await stores.blocks.block(self.comment.username, "Spam.", "mo")
 
     async def load_elsewhere(self, stores: Stores, wait: Wait) -> None:
-        await put_comments(stores.comments, [self.comment._replace(product_id=f"q{self.name}")])
+        await load_rows(stores.comments, [self.comment._replace(product_id=f"q{self.name}")])
 
     async def load_rejected(self, stores: Stores, wait: Wait) -> None:
         states = {"state": CommentState.REJECTED, "reason": "no"}

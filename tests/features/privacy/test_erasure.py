@@ -39,6 +39,7 @@ from schema.build import build_schema
 from tests import recount
 from tests.amazon import settle
 from tests.fakes import FaultyClient
+from tests.features.loading.bulk import load_rows
 from tests.features.privacy.person import (
     COUNTS,
     NAME,
@@ -331,7 +332,7 @@ class Loading(FaultyClient):
     async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         if operation == "scan":
             loaded = Stores(Table(self._client, arguments["TableName"])).comments
-            await put_comments(loaded, [comment("loaded", username=NAME)])
+            await load_rows(loaded, [comment("loaded", username=NAME)])
         return await super().call(operation, arguments)
 
 
