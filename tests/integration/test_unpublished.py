@@ -149,4 +149,4 @@ async def test_a_retry_under_a_key_gets_the_submission(table: Table) -> None:
     assert await store.add(HELD, "key") == first
     await store.delete(first.comment_id, anybody)
     assert SUBMISSION.key(first) == comment_key(first.comment_id)
-    assert await Stores(table).moderation.get(first.comment_id) is None
+    assert stored(await table.get(comment_key(first.comment_id))) is None

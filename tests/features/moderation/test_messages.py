@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from dal.dynamodb.table import Table
 from features.moderation import repository
 from features.moderation.settings import ModerationSettings
 from features.moderation.word_file import moderation_of
 from server.errors import CommandError
+from tests.server.cli.commands.saying import sentences_of
 
 
 def test_a_decision_on_an_older_text_has_a_sentence() -> None:
@@ -44,3 +46,18 @@ def test_a_list_of_words_is_refused(
     with pytest.raises(CommandError) as refused:
         given()
     assert str(refused.value) == sentence
+
+
+SENTENCES: dict[str, list[str]] = {
+    "user block a/b --reason Spam": [
+        "User a/b is blocked: new comments and edits wait for a moderator.",
+    ],
+    "user unblock a/b": [
+        "User a/b is not blocked.",
+    ],
+}
+"""The sentences that each command prints."""
+
+
+async def test_commands_of_blocks(table: Table, store: list[str]) -> None:
+    assert sentences_of(SENTENCES, table, store) == SENTENCES

@@ -86,12 +86,6 @@ SENTENCES: dict[str, list[str]] = {
     "table one-per-person off": [
         "Table shop: a person may have any number of comments.",
     ],
-    "user block a/b --reason Spam": [
-        "User a/b is blocked: new comments and edits wait for a moderator.",
-    ],
-    "user unblock a/b": [
-        "User a/b is not blocked.",
-    ],
     "stats verify": [
         "Table shop: the statistics equal a recount.",
     ],
