@@ -96,9 +96,8 @@ def show_enum(
     # If an input type has a field of this enum, Strawberry has already turned ``kind`` into a
     # GraphQL enum. The input type keeps that GraphQL enum, so describe it and do not create
     # another: the input type would not use the new one.
-    if not hasattr(kind, "__strawberry_definition__"):
-        strawberry.enum(kind)
-    definition = kind.__strawberry_definition__  # type: ignore[attr-defined]
+    shown: Any = kind if hasattr(kind, "__strawberry_definition__") else strawberry.enum(kind)
+    definition = shown.__strawberry_definition__
     definition.name, definition.description = name or kind.__name__, description
     for value in definition.values:
         value.description = values[kind(value.value)]

@@ -18,8 +18,8 @@ from tests.recipes import COMMENT_FIELD, FIELD_TESTS, Edit, apply, copied, edits
 
 CHECKS: Mapping[str, str] = {
     "test": f"pytest -q -p no:cacheprovider {' '.join(FIELD_TESTS)}",
-    "ruff": "ruff check -q --output-format=concise dal resolvers pages",
-    "mypy": "mypy dal resolvers schema pages server",
+    "ruff": "ruff check -q --output-format=concise dal features resolvers pages",
+    "mypy": "mypy dal features resolvers schema pages server",
 }
 
 
