@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dal.counts.mode import MaintenanceStore
 from dal.dynamodb import admin
@@ -12,13 +13,15 @@ from dal.dynamodb.errors import StoreFullError, StoreUnavailableError
 from dal.dynamodb.table import Table, TableAddress, connect
 from dal.entities import INDEXES
 from dal.maintenance.tables import create_table
-from dal.stores import Stores
 from dal.table.definition import refuse_outdated
 from dal.table.errors import StoreRefusedError
 from server.errors import UNAVAILABLE, CommandError
 from server.local_engine.data_directory import DataDirectory
 from server.local_engine.engine import embedded_engine
 from server.settings import Settings
+
+if TYPE_CHECKING:
+    from dal.stores import Stores
 
 logger = logging.getLogger(__name__)
 
@@ -48,8 +51,10 @@ class Store:
     """The embedded engine's data directory, or None if the table is on another store."""
 
     @property
-    def stores(self) -> Stores:
+    def stores(self) -> "Stores":
         """The repositories of the table, new at each access."""
+        from dal.stores import Stores  # noqa: PLC0415 - some commands use only the table
+
         return Stores(self.table)
 
 

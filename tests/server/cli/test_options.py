@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
+from dal.composition import KINDS
+from dal.kinds.item_kind import ItemKind
 from server.cli.main import ListedCommand
 from server.cli.options import takes
 from server.option import option_name
@@ -133,3 +135,23 @@ def test_secrets_are_not_shown() -> None:
     secrets = {name: value for name, (text, value) in TEXTS.items() if "secret" in text}
     assert secrets
     assert "secret" not in repr(Settings(**secrets, jwt_secret="secret"))
+
+
+def test_a_command_receives_the_kinds_of_items_and_an_option_that_depends_on_them() -> None:
+    def nouns(kinds: Sequence[ItemKind]) -> Any:
+        shown = ", ".join(kind.noun for kind in kinds if kind.noun)
+        return Annotated[str, typer.Option(help=f"One of {shown}.")]
+
+    app, found = typer.Typer(), list[object]()
+
+    @app.command()
+    @takes("table")
+    def command(
+        noun: Annotated[str, nouns] = "", *, settings: Settings, kinds: Sequence[ItemKind]
+    ) -> None:
+        found[:] = [noun, settings.table, kinds]
+
+    arguments = ["--noun", "comment", "--table", "shop"]
+    assert CliRunner().invoke(app, arguments, catch_exceptions=False).exit_code == 0
+    assert found == ["comment", "shop", KINDS]
+    assert "comment" in CliRunner().invoke(app, ["--help"]).output
