@@ -151,7 +151,6 @@ LIST = {"first", "last", "after", "before", "orderBy", "planBy", "createdFrom", 
     "place",
     [
         "Product.comments",
-        "Subscription.commentEvents",
         *chain.from_iterable(added("FILTERED_LISTS")),
     ],
 )

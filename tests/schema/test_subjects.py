@@ -12,9 +12,9 @@ SHARED = {
     "schema": {"build", "costs", "errors", "roots", "types"},
     "resolvers": {
         "authorization",
+        "change_log",
         "context",
         "info_door",
-        "moderated_publication",  # moderation's part of adding and editing comments
         "json_ld",  # the texts of the fields `jsonLd` of several types
         "mutations",
         "node_ids",

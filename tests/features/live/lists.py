@@ -25,6 +25,12 @@ PARENTS = {"Subscription": "$FIELD"}
 NO_TEXT = {"deletedId", "edgeCursor", "eventCursor"}
 """Scalar fields of lists and events that never contain a comment's text."""
 
+FILTERED_LISTS = ("Subscription.commentEvents",)
+"""Lists with all filters of comments."""
+
+SETTINGS = {"redis_url": ("redis://:secret@127.0.0.1/0", "redis://:secret@127.0.0.1/0")}
+"""Settings with the text of the environment variable and the value."""
+
 SCANNERS = {"an event's cursor": Scanner(event_position_of, "a = - _ IQ")}
 """The functions that scan a text of a client."""
 

@@ -26,7 +26,6 @@ _TEXTS: dict[str, tuple[str, Any]] = {
     "log_format": ("json", "json"),
     "data_dir": ("elsewhere", Path("elsewhere")),
     "endpoint_url": ("http://127.0.0.1:1", "http://127.0.0.1:1"),
-    "redis_url": ("redis://:secret@127.0.0.1/0", "redis://:secret@127.0.0.1/0"),
     "jwt_issuer": ("https://login.example/", "https://login.example/"),
     "jwt_name_claims": ("nickname name", ["nickname", "name"]),
     "jwt_roles": ("admins=staff mods=moderator", ["admins=staff", "mods=moderator"]),
