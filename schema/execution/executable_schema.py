@@ -341,6 +341,8 @@ class _Execution:
         if kind not in allowed:
             raise InvalidOperationTypeError(kind)
         if kind is OperationType.SUBSCRIPTION:
+            if self._documents.schema.subscription_type is None:
+                raise GraphQLError("The schema has no subscriptions.")
             raise GraphQLError(
                 "A subscription has many results: send it by WebSocket with the protocol "
                 "graphql-transport-ws, or by POST with 'Accept: text/event-stream'."

@@ -139,6 +139,21 @@ async def test_a_browser_that_reconnects_continues_after_its_last_event(
         assert (await anext(events))["kind"] == "ADDED"
 
 
+async def test_events_contain_the_public_address_of_pages(table: Table) -> None:
+    settings = Settings(public_url="https://shop.example")
+    services = services_of(settings, table, Authenticator(secret=lambda: SECRET))
+    query = 'subscription { commentEvents(productId: "42") { commentEdge { node { jsonLd } } } }'
+    async with (
+        listening(create_app(settings, services), settings) as port,
+        socket(f"http://127.0.0.1:{port}") as connection,
+    ):
+        await say(connection, type="subscribe", id="1", payload={"query": query})
+        await event(connection)  # READY
+        services.broker.publish(change_of(None, comment(1)))
+        shown = (await event(connection))["commentEdge"]["node"]["jsonLd"]
+    assert "https://shop.example/" in shown
+
+
 async def test_a_subscription_continues_after_the_page_of_a_query(
     table: Table, settings: Settings
 ) -> None:

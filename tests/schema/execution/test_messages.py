@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 import pytest
+import strawberry
 from graphql import (
     GraphQLEnumType,
     GraphQLError,
@@ -25,11 +26,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal.dynamodb.errors import QueryTooCostlyError
-from schema.build import build_schema
+from schema.build import HOST, build_schema
 from schema.execution.compiled.answer_size import AnswerSize
 from schema.execution.documents import faults_of_variables
 from schema.execution.errors import client_error, client_errors
-from schema.execution.executable_schema import MAX_RESPONSE
+from schema.execution.executable_schema import MAX_RESPONSE, ExecutableSchema
 from schema.execution.input_errors import ValueRule, variable_errors
 from schema.execution.selections import operations_of
 from tests.resolvers.recording import ask
@@ -349,3 +350,13 @@ SENTENCES: list[tuple[Callable[[], str], str]] = [
 @pytest.mark.parametrize(("said", "sentence"), SENTENCES)
 def test_a_refusal_has_a_sentence(said: Callable[[], str], sentence: str) -> None:
     assert said() == sentence
+
+
+async def test_a_schema_without_subscriptions_refuses_them() -> None:
+    @strawberry.type
+    class Query:
+        number: int = 1
+
+    schema = ExecutableSchema(host=HOST, query=Query)
+    result = await schema.execute("subscription { number }")
+    assert [error.message for error in result.errors or []] == ["The schema has no subscriptions."]

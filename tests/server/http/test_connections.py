@@ -496,6 +496,16 @@ async def test_an_upgrade_to_another_protocol_is_ignored() -> None:
         assert await client.ask(request % b"") == (200, "/page:abc")
 
 
+async def test_without_subscriptions_the_offer_of_a_websocket_is_ignored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    core = {"http": connections.Connection, "ws": "none"}
+    monkeypatch.setattr(serving, "PROTOCOLS", core)
+    async with listening(Echo()) as port, clients(port) as (client,):
+        assert await client.ask(HANDSHAKE) == (200, "/socket:")
+        assert await client.ask(GET) == (200, "/page:")
+
+
 def test_the_limit_of_descriptors_is_raised_to_what_the_server_needs() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
