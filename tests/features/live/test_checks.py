@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from features.live.brokers import checked
 from server import checks
 from server.findings import Level
 from server.settings import Settings
+from tests.engines.redis import NEEDS_REDIS, redis_server
 from tests.server.test_checks import nothing, report
 
 
@@ -28,3 +30,9 @@ async def test_redis_is_checked(
     assert words in found["Redis"].sentence
     assert "hush" not in str(found)
     assert not (tmp_path / "data").exists()
+
+
+@NEEDS_REDIS
+async def test_a_reachable_redis_is_reported() -> None:
+    with redis_server() as server:
+        assert (await checked(Settings(redis_url=server.url))).level is Level.OK

@@ -12,7 +12,7 @@ from websockets.frames import Frame, Opcode
 from features.live import websocket
 from features.live.websocket import MAX_FRAMES, WebSocketProtocol
 from server.http import connections
-from tests.server.http.listening import HANDSHAKE, HEALTH, Client, Echo, clients, listening
+from tests.server.http.listening import GET, HANDSHAKE, HEALTH, Client, Echo, clients, listening
 
 PING = Frame(Opcode.PING, b"")
 PONG = Frame(Opcode.PONG, b"")
@@ -211,3 +211,13 @@ async def test_messages_before_the_end_of_the_handshake_are_dropped() -> None:
             await client.reader.readuntil(b"\r\n\r\n")
             client.writer.write(wire(PING))
             assert await client.reader.readexactly(2) == b"\x8a\x00"
+
+
+async def test_a_handshake_before_the_response_to_an_earlier_request_ends_the_connection() -> None:
+    app = Echo()
+    app.held.clear()
+    async with listening(app) as port, clients(port, 1, GET) as (client,):
+        await app.serving.wait()
+        client.writer.write(HANDSHAKE)
+        assert await client.rest() == b""
+        app.held.set()
