@@ -6,9 +6,9 @@ from typing import Any
 
 from dal.catalogue import ACCESS_PATTERNS as CORE_PATTERNS
 from dal.counts.boards import BoardCorrection
-from dal.counts.mode import MaintenanceMode, WaitForWriters
+from dal.counts.mode import Maintenance, MaintenanceMode, MaintenanceStore, WaitForWriters
 from dal.dynamodb.scan import Progress
-from dal.dynamodb.table import Table, TableAddress
+from dal.dynamodb.table import TableAddress
 from dal.entities.comment import is_comment
 from dal.entities.order import ORDER, is_order
 from dal.entities.organization import (
@@ -35,8 +35,7 @@ from dal.table.key_parts import unescape
 from features.groups import kind as groups
 from features.loading import kind as loading
 from features.moderation import kind as moderation
-from features.one_per_person.entity import NAMED
-from features.one_per_person.marking import Names
+from features.one_per_person import kind as one_per_person
 from features.privacy import kind as privacy
 from features.stream_counting import kind as stream_counting
 from features.trusted_documents import kind as documents
@@ -49,7 +48,7 @@ CORRECTIONS: Sequence[type[Correction]] = (
     BoardCorrection,
     votes.VoteCorrection,
     moderation.CaseCorrection,
-    Names,
+    one_per_person.Names,
     Leftovers,
 )
 """The corrections of ``stats verify``, in the order in which they run."""
@@ -77,7 +76,7 @@ def _comment(item: Item) -> Any:
     return one._asdict() | {"state": "PUBLISHED"} if isinstance(one, Comment) else one
 
 
-_NAMELESS = re.compile("(PRODUCT|ORG|RECOUNT|UPGRADE|MARKER)#|COUNTING$|COMMENTED(#|$)")
+_NAMELESS = re.compile("(PRODUCT|ORG|RECOUNT|UPGRADE|MARKER)#|COUNTING$")
 """Matches the partition keys of all further items that never name a user."""
 
 KINDS: Sequence[ItemKind] = (
@@ -139,25 +138,29 @@ KINDS: Sequence[ItemKind] = (
         of_another=moderation.BLOCKS,
     ),
     votes.KIND,
-    ItemKind(
-        name="commented",
-        noun="commented-product record",
-        holds=_keyed("USER#", "COMMENTED#"),
-        decode=lambda item: {"product_id": _second(item), "comment_id": item[NAMED]["S"]},
-    ),
+    one_per_person.KIND,
     groups.KIND,
     privacy.KIND,
     stream_counting.KIND,
     documents.KIND,
+    one_per_person.NAMELESS,
     ItemKind(holds=lambda item: _NAMELESS.match(item["PK"]["S"]) is not None),
 )
 """All kinds of items, in the order of files and of personal data."""
 
 
+DESCRIPTIONS: Sequence[Callable[[Maintenance], str]] = (one_per_person.described,)
+"""Functions that return a sentence of ``table describe`` about the extras of the maintenance mode.
+"""
+
+
 async def _rebuild(
-    table: Table, _: TableAddress, wait_for_writers: WaitForWriters, progress: Progress
+    maintenance: MaintenanceStore,
+    _: TableAddress,
+    wait_for_writers: WaitForWriters,
+    progress: Progress,
 ) -> None:
-    await rebuild(table, wait_for_writers, progress)
+    await rebuild(maintenance.table, wait_for_writers, progress)
 
 
 COUNTING_MODES: Mapping[str, CountingMode] = {

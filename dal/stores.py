@@ -23,6 +23,7 @@ from features.moderation.block_repository import BlockRepository
 from features.moderation.report_repository import ReportRepository
 from features.moderation.repository import ModerationRepository
 from features.moderation.write_rule import CaseRule
+from features.one_per_person.model import SWITCH
 from features.one_per_person.write_rule import OnePerPersonRule
 from features.trusted_documents.repository import DocumentRepository
 from features.votes.folds import HelpfulFolds
@@ -35,7 +36,7 @@ class Stores:
 
     def __init__(self, table: Table, rules: Sequence[WriteRule] = ()) -> None:
         self.table = table
-        self.maintenance = MaintenanceStore(table)
+        self.maintenance = MaintenanceStore(table, [SWITCH])
         self.boards = Boards(table)
         self.folds = HelpfulFolds(table)
         self.statistics = StatisticsReader(table.query, self.boards.seen)

@@ -16,9 +16,9 @@ command that ends one of these conditions writes an announcement, and waits SETT
 acts. So a page can trust a mode that was read at most 5 seconds ago.
 """
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
-from enum import Enum, StrEnum
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from time import monotonic, time
 from typing import Any, TypeAlias
 
@@ -44,7 +44,8 @@ WaitForWriters: TypeAlias = Callable[[], Awaitable[None]]
 _RUNS = ("rebuilding", "upgrading")
 """The attributes that the item has during a rebuild and during an upgrade."""
 
-_ONE_PER_PERSON = "onePerPerson"
+_ATTRIBUTES = frozenset({"PK", "SK", "mode", "generation", "since", "complete", *_RUNS})
+"""The attributes of the item that are not of features."""
 
 _SHARDS = frozenset({"shards", "target", "step", "counter_shards", "counter_target"})
 """The item has one of these attributes if an earlier version has spread the table's lists or
@@ -58,19 +59,6 @@ class MaintenanceMode(StrEnum):
 
     TRANSACTIONAL = "transactional"
     STREAM = "stream"
-
-
-class OnePerPerson(StrEnum):
-    """Whether a person may have only one comment on each product.
-
-    In ``MARKING`` and ``ON``, the write of a new comment also writes a reservation: an item that
-    reserves the product for the comment's author. The write is refused if another comment of this
-    author has the reservation. In ``MARKING``, a scan writes the reservations of older comments.
-    """
-
-    OFF = "off"
-    MARKING = "marking"
-    ON = "on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +78,8 @@ class Maintenance:
     has another id, but its item still contains the id of the original table."""
     upgrading: bool = False
     """Whether an upgrade is adding missing keys to items."""
-    one_per_person: OnePerPerson = OnePerPerson.OFF
-
-    @property
-    def names_comments(self) -> bool:
-        """Whether writes maintain the reservations of products."""
-        return self.one_per_person is not OnePerPerson.OFF
+    extras: Mapping[str, str] = field(default_factory=dict)
+    """The attributes of the item that features own, by name."""
 
     @property
     def copied(self) -> bool:
@@ -126,16 +110,38 @@ class Maintenance:
         return self.counts_in_writes and self.complete and not self.rebuilding
 
 
-class MaintenanceStore:
-    """Reads and changes the maintenance mode."""
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A command that cannot run at the same time as other runs."""
 
-    def __init__(self, table: Table) -> None:
-        self._table = table
+    name: str
+    """The noun of the command in messages."""
+    command: str
+    """The command line that completes an interrupted run."""
+    runs: Callable[[Maintenance], bool]
+    """Returns whether the command is running."""
+    changes: Callable[[Maintenance], object] = lambda _: None
+    """Returns the part of the contents that only this command changes. Each change of it needs that
+    no other command is running."""
+
+
+RUNS = (
+    Run("a rebuild of the statistics", "stats rebuild", lambda state: state.rebuilding),
+    Run("an upgrade of the table", "table upgrade", lambda state: state.upgrading),
+)
+
+
+class MaintenanceStore:
+    """Reads and changes the maintenance mode. ``runs`` are further commands that run alone."""
+
+    def __init__(self, table: Table, runs: Sequence[Run] = ()) -> None:
+        self.table = table
+        self._runs = (*RUNS, *runs)
         self._kept: tuple[float, Maintenance] | None = None
 
     async def read(self) -> Maintenance:
         """Read the item, and return its contents."""
-        item = await self._table.get(KEY)
+        item = await self.table.get(KEY)
         if item is None:
             return Maintenance()
         if not _SHARDS.isdisjoint(item):
@@ -151,10 +157,14 @@ class MaintenanceStore:
             **{name: name in item for name in _RUNS},
             # A restored table has another id, so it is not complete. It may contain comments that
             # are not counted, because a backup does not read all items at the same moment.
-            complete=counted_table != "" and counted_table == await self._table.id(),
+            complete=counted_table != "" and counted_table == await self.table.id(),
             since=int(item["since"]["N"]),
             counted_table=counted_table,
-            one_per_person=OnePerPerson(item.get(_ONE_PER_PERSON, {}).get("S", OnePerPerson.OFF)),
+            extras={
+                name: value["S"]
+                for name, value in item.items()
+                if name not in _ATTRIBUTES and "S" in value
+            },
         )
 
     async def current(self) -> Maintenance:
@@ -208,11 +218,11 @@ class MaintenanceStore:
         ``check_alone`` does.
         """
         announced = replace(read, **changes, since=max(read.since + 1, int(time())))
-        check_alone(read, announced)
-        counted = await self._table.id() if announced.complete else ""
+        self.check_alone(read, announced)
+        counted = await self.table.id() if announced.complete else ""
         announced = replace(announced, counted_table=counted)
         try:
-            await self._table.write([{"Put": {"Item": _encode(announced), **_as_read(read)}}])
+            await self.table.write([{"Put": {"Item": _encode(announced), **_as_read(read)}}])
         except ConditionFailedError:
             raise ConflictError(
                 "Another command changes the maintenance mode of this table: wait for its end, "
@@ -221,42 +231,22 @@ class MaintenanceStore:
         self.forget()
         return announced
 
+    def check_alone(self, read: Maintenance, wanted: Maintenance) -> None:
+        """Raise StoreRefusedError if ``wanted`` begins a run while another run has not ended.
 
-def check_alone(read: Maintenance, wanted: Maintenance) -> None:
-    """Raise StoreRefusedError if ``wanted`` begins a command while another command is running.
-
-    The commands are a rebuild, an upgrade, and a change of ``one_per_person``. Without this check,
-    a command could fail at its end, because another command has changed the item meanwhile.
-    """
-    begun = _runs(wanted) - _runs(read)
-    if wanted.one_per_person is not read.one_per_person:
-        begun.add(_Run.MARKING)
-    others = _runs(read) - begun
-    if not begun or not others:
-        return
-    (other, _), (running, command) = begun.pop().value, others.pop().value
-    raise StoreRefusedError(
-        f"{other.capitalize()} and {running} cannot run at the same time, and {running} has not "
-        f"ended: wait for its end, or complete it with `marginalia {command}`. Then run this "
-        "command again."
-    )
-
-
-class _Run(Enum):
-    """Commands that cannot run at the same time, each with a description and its command line."""
-
-    REBUILD = "a rebuild of the statistics", "stats rebuild"
-    UPGRADE = "an upgrade of the table", "table upgrade"
-    MARKING = "a change of the limit of comments per person", "table one-per-person on"
-
-
-def _runs(state: Maintenance) -> set[_Run]:
-    running = {
-        _Run.REBUILD: state.rebuilding,
-        _Run.UPGRADE: state.upgrading,
-        _Run.MARKING: state.one_per_person is OnePerPerson.MARKING,
-    }
-    return {run for run, runs in running.items() if runs}
+        Without this check, a command could fail at its end, because another command has changed the
+        item meanwhile.
+        """
+        running = [run for run in self._runs if run.runs(read)]
+        for begun in self._runs:
+            begins = begun.runs(wanted) and begun not in running
+            others = [run for run in running if run is not begun]
+            if others and (begins or begun.changes(wanted) != begun.changes(read)):
+                raise StoreRefusedError(
+                    f"{begun.name.capitalize()} and {others[0].name} cannot run at the same time, "
+                    f"and {others[0].name} has not ended: wait for its end, or complete it with "
+                    f"`marginalia {others[0].command}`. Then run this command again."
+                )
 
 
 def unchanged_since(announced: Maintenance) -> dict[str, Any]:
@@ -274,7 +264,7 @@ def _encode(state: Maintenance) -> Item:
         "since": {"N": str(state.since)},
         **true,
         **complete,
-        **({_ONE_PER_PERSON: {"S": state.one_per_person.value}} if state.names_comments else {}),
+        **{name: {"S": value} for name, value in state.extras.items()},
     }
 
 
@@ -283,5 +273,5 @@ def _as_read(read: Maintenance) -> dict[str, Any]:
         return ABSENT
     # ``since`` rises with each announcement. So after a delay, the first attempt at an announcement
     # fails, even if later announcements have restored the contents that it was based on.
-    names = ("mode", "generation", "complete", "since", *_RUNS, _ONE_PER_PERSON)
+    names = ("mode", "generation", "complete", "since", *_RUNS, *read.extras)
     return unchanged(_encode(read), names)

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dal.counts.mode import MaintenanceMode, WaitForWriters
+from dal.counts.mode import MaintenanceMode, MaintenanceStore, WaitForWriters
 from dal.dynamodb.scan import Progress
 from dal.dynamodb.table import Table, TableAddress
 
@@ -24,7 +24,7 @@ class CountingMode:
     """A clause of a sentence: what updates the counters."""
     if_wrong: str
     """The command that corrects wrong statistics."""
-    rebuild: Callable[[Table, TableAddress, WaitForWriters, Progress], Awaitable[None]]
+    rebuild: Callable[[MaintenanceStore, TableAddress, WaitForWriters, Progress], Awaitable[None]]
     """Makes the statistics exact, and changes the table to this mode. Raises DalError."""
     leave: Callable[[Table], Awaitable[None]] = _nothing
     """Ends what only this mode needs, after a change of the table to another mode."""

@@ -30,7 +30,6 @@ from dal.counts.counts import Deltas, RatingCounts, deltas, in_generation, summe
 from dal.counts.mode import (
     Maintenance,
     MaintenanceMode,
-    MaintenanceStore,
     WaitForWriters,
     unchanged_since,
 )
@@ -41,6 +40,7 @@ from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_conflict
 from dal.dynamodb.scan import Progress, ResumableScan
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT, comment_in
+from dal.stores import Stores
 from dal.table.errors import DalError, StoreRefusedError
 from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import Action, Item, key_of, unchanged
@@ -59,11 +59,11 @@ async def rebuild(table: Table, wait_for_writers: WaitForWriters, progress: Prog
 
     Afterwards, no other program may write comments, because its comments would not be counted.
     Raises NoTransactionsError if the endpoint does not support transactions. Raises
-    StoreRefusedError while an upgrade runs, or while the limit of one comment per user and product
-    is being turned on. If a DalError interrupts the rebuild, the next call continues it.
+    StoreRefusedError while another command that runs alone, such as an upgrade, is running. If a
+    DalError interrupts the rebuild, the next call continues it.
     """
     await admin.check_transactions(table)
-    store = MaintenanceStore(table)
+    store = Stores(table).maintenance
     announced = await store.read()
     if not announced.dual_writes or time() - announced.since >= RESUMED_SECONDS:
         announced = await store.announce(

@@ -47,6 +47,7 @@ from dal.entities.organization import ORGANIZATION_USER, is_organization_user
 from dal.entities.product import PRODUCT_DETAILS, TITLES, is_details
 from dal.entities.submission import SUBMISSION
 from dal.entities.ticket import TICKET, is_ticket
+from dal.stores import Stores
 from dal.table.definition import (
     differences,
     has_declared_keys,
@@ -167,7 +168,7 @@ async def upgrade(
             "change this: write its rows to a file and load them into a new table with `marginalia "
             "load`."
         )
-    store = MaintenanceStore(table)
+    store = Stores(table).maintenance
     state = await store.read()
     found = differences(description, INDEXES)
     if found.differing:

@@ -14,20 +14,21 @@ stay in the table, but writes no longer update them. When the limit is turned on
 updates the reservation for each pair of author and product that has a comment.
 
 While the limit is on, another program may write comments without reservations. So may a server of
-an earlier version, which does not know the limit. ``Names`` corrects the reservations afterwards.
+an earlier version, which does not know the limit. ``kind.Names`` corrects the reservations
+afterwards.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
 
-from dal.counts.mode import MaintenanceStore, OnePerPerson, WaitForWriters
+from dal.counts.mode import MaintenanceStore, WaitForWriters
 from dal.dynamodb import admin
-from dal.dynamodb.concurrency import batched, in_parallel
+from dal.dynamodb.concurrency import batched
 from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_conflict
-from dal.dynamodb.scan import SCAN_SEGMENTS, Progress, ResumableScan, scan_pages
+from dal.dynamodb.scan import Progress, ResumableScan
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key
 from dal.entities.submission import stored
@@ -38,17 +39,17 @@ from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import Action, Item, key_of, primary_key, unchanged
 from dal.table.key_parts import escape, unescape
 from dal.writes.changes import MOST_ACTIONS
-from features.one_per_person.entity import NAMED, commented, commented_key, is_commented
+from features.one_per_person.entity import NAMED, commented, commented_key
+from features.one_per_person.model import SWITCH, OnePerPerson, extras, is_limited, limit_of
 from features.one_per_person.write_rule import (
     Key,
-    named,
     others_of,
     pair,
     same_owner,
     unnamed_among,
 )
 
-_FURTHER = "COMMENTED"
+FURTHER = "COMMENTED"
 """The partition key of items with comments' ids. The author of each of these comments has a newer
 comment on the same product."""
 
@@ -76,15 +77,15 @@ async def switch_on(
     StoreRefusedError during a rebuild or an upgrade. Raises ConflictError if another command
     changes the maintenance mode meanwhile, or if other programs keep changing the same comments.
     """
-    store = MaintenanceStore(table)
+    store = MaintenanceStore(table, [SWITCH])
     state = await store.read()
-    if state.one_per_person is not OnePerPerson.ON:
+    if limit_of(state) is not OnePerPerson.ON:
         await admin.check_transactions(table)
-        if state.one_per_person is OnePerPerson.OFF:
-            state = await store.announce(state, one_per_person=OnePerPerson.MARKING)
+        if limit_of(state) is OnePerPerson.OFF:
+            state = await store.announce(state, extras=extras(state, OnePerPerson.MARKING))
         await wait_for_writers()
-        scan = ResumableScan(table, f"{_FURTHER}#{state.since}", _PROGRESS_SECONDS)
-        await scan.run(partial(_name, table), progress)
+        scan = ResumableScan(table, f"{FURTHER}#{state.since}", _PROGRESS_SECONDS)
+        await scan.run(partial(name_comments, table), progress)
         latest = await store.read()
         # If another command turned the limit off and on again during the scan, comments may have
         # been added without reservations.
@@ -93,7 +94,7 @@ async def switch_on(
                 "Another command has changed the maintenance mode of this table: run the same "
                 "command again."
             )
-        await store.announce(latest, one_per_person=OnePerPerson.ON)
+        await store.announce(latest, extras=extras(latest, OnePerPerson.ON))
         with suppress(DalError):  # after an error, the progress stays until it expires
             await table.write([{"Delete": {"Key": key}} for key in scan.keys])
     return await _further(table)
@@ -105,101 +106,13 @@ async def switch_off(table: Table) -> None:
     Raises StoreRefusedError during a rebuild or an upgrade, and ConflictError if another command
     changes the maintenance mode meanwhile.
     """
-    store = MaintenanceStore(table)
+    store = MaintenanceStore(table, [SWITCH])
     state = await store.read()
-    if state.one_per_person is not OnePerPerson.OFF:
-        await store.announce(state, one_per_person=OnePerPerson.OFF)
+    if is_limited(state):
+        await store.announce(state, extras=extras(state, OnePerPerson.OFF))
 
 
-class Names:
-    """Corrects reservations by a scan, if the table allows only one comment per user and product.
-
-    ``added`` is the number of reservations that were written, and ``removed`` the number of those
-    that were deleted.
-    """
-
-    corrects = "the records by which servers allow only one comment per person"
-    removes = ""
-
-    def __init__(self, table: Table) -> None:
-        self._table = table
-        self.added = 0
-        self.removed = 0
-
-    def scanned(self, items: Sequence[Item], comments: Sequence[Comment]) -> None:
-        """Keep nothing, because ``correct`` scans again."""
-
-    def suspects(self) -> Collection[str]:
-        """Return no comments."""
-        return ()
-
-    def report(self) -> str:
-        """Return how many reservations were missing or left over."""
-        if not (self.added or self.removed):
-            return ""
-        return (
-            f"One comment per person: {self.added:,} comments were not recorded. They are "
-            f"recorded now. {self.removed:,} records of deleted comments are removed."
-        )
-
-    async def correct(self, suspects: Collection[str]) -> None:
-        """Write missing reservations, and remove reservations of deleted comments.
-
-        A comment that exceeds the limit, because its write arrived late, is added to the comments
-        that ``switch_on`` returns.
-
-        If the limit is off or is being turned on, this method changes nothing.
-        """
-        del suspects
-        if (await MaintenanceStore(self._table).read()).one_per_person is not OnePerPerson.ON:
-            return
-        further: set[str] = set()
-        request = QueryRequest(TABLE, _FURTHER, consistent=True)
-        async for answer in query_all(self._table.query, request):
-            further |= {unescape(item["SK"]["S"]) for item in answer.items}
-
-        async def correct(segment: int) -> None:
-            async for items, _ in scan_pages(self._table, segment):
-                await self._add(items, further)
-                await self._remove([item for item in items if is_commented(item)])
-
-        removed = -1
-        # Scan again after each scan with removals, because the author of a removed reservation may
-        # have another comment, which needs a reservation.
-        while removed != self.removed:
-            removed = self.removed
-            await in_parallel([correct(segment) for segment in range(SCAN_SEGMENTS)])
-
-    async def _add(self, items: Sequence[Item], further: Collection[str]) -> None:
-        there = [(one, item) for item in items if (one := stored(item)) is not None]
-        keys = {pair(commented_key(one)): commented_key(one) for one, _ in there}
-        owners = {
-            pair(item): item[NAMED]["S"] for item in await self._table.get_many([*keys.values()])
-        }
-        unnamed = [
-            item
-            for one, item in there
-            if owners.get(pair(commented_key(one))) != one.comment_id
-            and one.comment_id not in further
-        ]
-        if unnamed:
-            await _name(self._table, unnamed)
-            self.added += len(unnamed)
-
-    async def _remove(self, names: Sequence[Item]) -> None:
-        keys = {item[NAMED]["S"]: comment_key(item[NAMED]["S"]) for item in names}
-        found = await self._table.get_many([*keys.values()])
-        owners = [commented(one) for item in found if (one := stored(item)) is not None]
-        stale = [item for item in names if item not in owners]
-        if stale:
-            # ``named`` removes the stale reservations, then always raises ConflictError. Ignore the
-            # error: if a removal failed, the next scan repeats it.
-            with suppress(ConflictError):
-                await named(self._table, stale)
-            self.removed += len(stale)
-
-
-async def _name(table: Table, items: Sequence[Item]) -> None:
+async def name_comments(table: Table, items: Sequence[Item]) -> None:
     """Write reservations for the comments in a page of the scan.
 
     If a comment changes meanwhile, this function reads the page's comments again and retries. It
@@ -245,7 +158,7 @@ async def _name_newest(table: Table, by_owner: dict[Key, list[Held]]) -> None:
         if other is not None and pair(commented_key(other[0])) == owner:
             held.append(other)
         newest, *older = sorted(held, key=_age, reverse=True)
-        further += [primary_key(_FURTHER, escape(one.comment_id)) for one, _ in older]
+        further += [primary_key(FURTHER, escape(one.comment_id)) for one, _ in older]
         if item is None or item[NAMED]["S"] != newest[0].comment_id:
             as_read = unchanged(item, (NAMED,))
             put = {"Put": {"Item": commented(newest[0]), **as_read}}
@@ -268,7 +181,7 @@ async def _further(table: Table) -> list[Comment | Submission]:
     there is no reservation, the id stays. The author's next comment on the product will get the
     reservation, and the comment with this id then exceeds the limit again.
     """
-    request = QueryRequest(TABLE, _FURTHER, consistent=True)
+    request = QueryRequest(TABLE, FURTHER, consistent=True)
     further: list[Comment | Submission] = []
     async for answer in query_all(table.query, request):
         ids = [unescape(item["SK"]["S"]) for item in answer.items]
@@ -278,7 +191,7 @@ async def _further(table: Table) -> list[Comment | Submission]:
         further += [one for one in there if one.comment_id in others]
         unnamed = await unnamed_among(table, there)
         gone = [
-            primary_key(_FURTHER, escape(one))
+            primary_key(FURTHER, escape(one))
             for one in ids
             if comment_key(one)["PK"]["S"] not in unnamed
         ]

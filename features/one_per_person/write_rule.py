@@ -23,6 +23,7 @@ from dal.table.items import ABSENT, Action, Item, key_of, unchanged
 from dal.writes.changes import CommentChange, Undated
 from dal.writes.rules import KEEPS_CHANGING, WriteRule
 from features.one_per_person.entity import NAMED, commented_key, named_actions
+from features.one_per_person.model import is_limited
 
 Key = tuple[str, str]
 
@@ -40,7 +41,7 @@ class OnePerPersonRule(WriteRule):
 
     def compares(self, state: Maintenance) -> bool:
         """Return whether the table has the limit."""
-        return state.names_comments
+        return is_limited(state)
 
     async def refused(
         self, changes: Sequence[CommentChange], state: Maintenance
@@ -59,7 +60,7 @@ class OnePerPersonRule(WriteRule):
 
     def actions(self, change: CommentChange, state: Maintenance) -> Sequence[Action]:
         """Return the actions on the reservations of the author."""
-        if not state.names_comments:
+        if not is_limited(state):
             return ()
         new = change.new.comment if isinstance(change.new, Undated) else change.new
         return named_actions(change.old, new, elsewhere=change.notes.get(self, False))

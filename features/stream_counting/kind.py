@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dal.counts.mode import MaintenanceMode, WaitForWriters
+from dal.counts.mode import MaintenanceMode, MaintenanceStore, WaitForWriters
 from dal.dynamodb import admin
 from dal.dynamodb.scan import Progress
 from dal.dynamodb.table import Table, TableAddress
@@ -18,12 +18,15 @@ KIND = ItemKind(
 
 
 async def _rebuild(
-    table: Table, address: TableAddress, wait_for_writers: WaitForWriters, progress: Progress
+    maintenance: MaintenanceStore,
+    address: TableAddress,
+    wait_for_writers: WaitForWriters,
+    progress: Progress,
 ) -> None:
     from features.stream_counting.rebuild import rebuild  # noqa: PLC0415 - few commands need it
 
     async with connect_streams(address) as streams:
-        await rebuild(table, streams, wait_for_writers, progress)
+        await rebuild(maintenance, streams, wait_for_writers, progress)
 
 
 async def _leave(table: Table) -> None:

@@ -29,7 +29,7 @@ from uuid import uuid4
 
 from dal.counts.counter_items import encode_all, stored_in
 from dal.counts.counts import RatingCounts, StatisticsKey, deltas
-from dal.counts.mode import MaintenanceMode, MaintenanceStore, WaitForWriters, check_alone
+from dal.counts.mode import MaintenanceMode, MaintenanceStore, WaitForWriters
 from dal.dynamodb import admin
 from dal.dynamodb.concurrency import batched, in_parallel
 from dal.dynamodb.errors import ConflictError, NoTableError, StoreUnavailableError
@@ -63,17 +63,17 @@ of them would cost twice as much."""
 
 
 async def rebuild(
-    table: Table, streams: Streams, wait_for_writers: WaitForWriters, progress: Progress
+    store: MaintenanceStore, streams: Streams, wait_for_writers: WaitForWriters, progress: Progress
 ) -> None:
     """Make the statistics exact. Afterwards, a follower of the new stream keeps them up to date.
 
     Raises NoTransactionsError if the endpoint does not support transactions, because a follower
     needs them. After any DalError, the next call starts the rebuild from the beginning.
     """
+    table = store.table
     await admin.check_transactions(table)
-    store = MaintenanceStore(table)
     read = await store.read()
-    check_alone(read, replace(read, rebuilding=True))
+    store.check_alone(read, replace(read, rebuilding=True))
     if read.counts_in_writes:
         # Writes will soon stop changing the counters. After that, a list with a count of zero may
         # contain comments. So announce first that pages must not trust the counts.

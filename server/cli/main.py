@@ -80,7 +80,7 @@ COMMANDS = {
             "create",
             "upgrade",
             "describe",
-            "one_per_person",
+            "features.one_per_person.commands.one_per_person",
             "features.demo.commands.workbench",
         ),
     ),

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from dal import sorted_lists
-from dal.counts.mode import Maintenance, MaintenanceStore, check_alone
+from dal.counts.mode import Maintenance, MaintenanceStore
 from dal.dynamodb import gate
 from dal.dynamodb.errors import (
     AlreadyExistsError,
@@ -98,7 +98,9 @@ def outdated() -> None:
 
 REFUSALS: list[tuple[Callable[[], object], type[Exception], str]] = [
     (
-        lambda: check_alone(Maintenance(rebuilding=True), Maintenance(upgrading=True)),
+        lambda: MaintenanceStore(Refusing()).check_alone(
+            Maintenance(rebuilding=True), Maintenance(upgrading=True)
+        ),
         StoreRefusedError,
         (
             "An upgrade of the table and a rebuild of the statistics cannot run at the same time, "

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from strawberry.relay import to_base64
 
-from dal.counts.mode import KEY, MaintenanceMode, MaintenanceStore, OnePerPerson
+from dal.counts.mode import KEY, MaintenanceMode, MaintenanceStore
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
 from dal.stores import Stores
@@ -31,6 +31,7 @@ from tests.conftest import Clients, fresh_table
 from tests.dal.maintenance import first_release
 from tests.deploy.template import policies
 from tests.features.loading.bulk import load_rows
+from tests.features.one_per_person.switching import switched
 from tests.features.privacy import person
 from tests.features.stream_counting.records import all_records
 from tests.features.stream_counting.test_lambda_handler import delivered
@@ -177,11 +178,9 @@ async def test_an_export_is_loaded_with_the_load_policy_alone(
         file = str(tmp_path / f"{kind}.jsonl")
         for _ in range(2):
             await run(replace(settings, table=other.name), "load", file, "--kind", kind)
-    maintenance = MaintenanceStore(other)
     one, unnamed = oracle.make_comments("42", 2, seed=1)
     await load_rows(Stores(other).comments, [unnamed])
-    await maintenance.announce(await maintenance.read(), one_per_person=OnePerPerson.ON)
-    loading = Stores(other).comments
+    loading = (await switched(other)).comments
     await load_rows(loading, [one])
     await load_rows(loading, [one._replace(username="ann"), unnamed._replace(username="bob")])
     check(asked, "Load")

@@ -20,7 +20,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from dal.counts.mode import MaintenanceMode, OnePerPerson
+from dal.counts.mode import Maintenance, MaintenanceMode
 from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.entities.comment import ALL, COMMENT, comment_position
@@ -49,6 +49,7 @@ from features.moderation.model import ReportReason
 from features.moderation.publication import ModeratedPublication
 from features.moderation.repository import SubmissionSelection
 from features.moderation.words import Moderation
+from features.one_per_person.model import OnePerPerson, extras
 from features.stream_counting import lambda_handler
 from features.stream_counting.applier import Record
 from server.errors import CommandError
@@ -325,7 +326,7 @@ async def _allow_one_per_person(stores: Stores) -> None:
     await maintenance.announce(
         await maintenance.read(),
         mode=MaintenanceMode.TRANSACTIONAL,
-        one_per_person=OnePerPerson.ON,
+        extras=extras(Maintenance(), OnePerPerson.ON),
     )
     await maintenance.current()
 

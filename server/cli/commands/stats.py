@@ -52,7 +52,7 @@ async def rebuild(
         wanted = COUNTING_MODES[mode or (await MaintenanceStore(store.table).read()).mode]
         async with scanning(store) as (progress, seen):
             wait_for_writers = writers_settled(store, progress)
-            await wanted.rebuild(store.table, store.connection, wait_for_writers, seen)
+            await wanted.rebuild(store.stores.maintenance, store.connection, wait_for_writers, seen)
         for one in COUNTING_MODES.values():
             if one is not wanted:
                 await one.leave(store.table)

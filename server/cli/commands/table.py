@@ -1,29 +1,27 @@
 """``marginalia table``: creates, upgrades and describes the table."""
 
 import json
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table as Grid
 
-from dal.composition import COUNTING_MODES
-from dal.counts.mode import MaintenanceStore, OnePerPerson
+from dal.composition import COUNTING_MODES, DESCRIPTIONS
+from dal.counts.mode import MaintenanceStore
 from dal.dynamodb import admin
 from dal.dynamodb.concurrency import Pace
 from dal.entities import INDEXES
 from dal.maintenance.tables import IndexProgress, create_table
 from dal.maintenance.tables import upgrade as upgrade_table
 from dal.table.definition import differences, listed
-from features.one_per_person.marking import switch_off, switch_on
 from server.cli.console import console
-from server.cli.long_running import ReadUnits, WriteUnits, long_running, scanning, writers_settled
+from server.cli.long_running import WriteUnits, long_running, scanning, writers_settled
 from server.cli.options import STORE, takes
 from server.local_engine.storage import open_store
 from server.progress import ProgressBar
 from server.settings import Settings
 
-__all__ = ["create", "describe", "one_per_person", "upgrade"]
+__all__ = ["create", "describe", "upgrade"]
 
 _EXPIRES = "Expiry is on: DynamoDB deletes expired items, such as tombstones of deleted comments."
 _KEPT = "Expiry is off: expired items stay. To switch it on, run `marginalia table create`."
@@ -32,19 +30,6 @@ _COPIED = (
     "The table is a copy of another table, for example a restored backup. Its statistics may be "
     "wrong. Run `marginalia stats rebuild`."
 )
-_PER_PERSON = {
-    OnePerPerson.OFF: "A person may have any number of comments on a product.",
-    OnePerPerson.MARKING: "A person may have one comment on each product, but not all older "
-    "comments are recorded yet. Run `marginalia table one-per-person on` again.",
-    OnePerPerson.ON: "A person may have one comment on each product.",
-}
-
-
-class Switch(StrEnum):
-    """The values of an argument that switches a rule on or off."""
-
-    ON = "on"
-    OFF = "off"
 
 
 @long_running
@@ -94,58 +79,6 @@ async def upgrade(*, write_units: WriteUnits = None, settings: Settings) -> None
 
 @long_running
 @takes(*STORE)
-async def one_per_person(
-    switch: Annotated[
-        Switch,
-        typer.Argument(
-            metavar="on|off",
-            help="on: one comment per person and product. off: any number of comments.",
-        ),
-    ],
-    *,
-    list_: Annotated[
-        bool,
-        typer.Option(
-            "--list",
-            help="Print all but the newest comment of each person on each product. Each line has "
-            "the product, user name and comment id, separated by tabs.",
-        ),
-    ] = False,
-    write_units: WriteUnits = None,
-    read_units: ReadUnits = None,
-    settings: Settings,
-) -> None:
-    """Allow each person only one comment on a product, or any number. Servers may run meanwhile.
-
-    With 'on', the command scans the table and records who has commented on which product. From the
-    beginning of the scan, servers refuse a second comment. If the command is interrupted, run it
-    again. If a person already has several comments on a product, all of them stay. The command
-    prints the number of comments whose author has a newer comment on the same product.
-    """
-    async with open_store(settings, share=True) as store:
-        store.table.pace = Pace(write_units)
-        store.table.read_pace = Pace(read_units, reads=True)
-        if switch is Switch.OFF:
-            await switch_off(store.table)
-            typer.echo(f"Table {settings.table}: a person may have any number of comments.")
-            return
-        async with scanning(store) as (progress, seen):
-            further = await switch_on(store.table, writers_settled(store, progress), seen)
-    if list_:
-        for one in further:
-            typer.echo(f"{one.product_id}\t{one.username}\t{one.comment_id}")
-        return
-    typer.echo(f"Table {settings.table}: a person may have one comment on each product.")
-    if further:
-        typer.echo(
-            "Comments whose author has a newer comment on the same product: "
-            f"{len(further):,}. "
-            "They stay. To list them, run `marginalia table one-per-person on --list`."
-        )
-
-
-@long_running
-@takes(*STORE)
 async def describe(
     *,
     as_json: Annotated[
@@ -172,7 +105,8 @@ async def describe(
         typer.echo(_UPGRADING)
     if maintenance.copied:
         typer.echo(_COPIED)
-    typer.echo(_PER_PERSON[maintenance.one_per_person])
+    for sentence in (one(maintenance) for one in DESCRIPTIONS):
+        typer.echo(sentence)
 
 
 def _changes_of(progress: ProgressBar) -> IndexProgress:

@@ -2,20 +2,18 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from unittest.mock import Mock
 
 import pytest
 
 from dal.counts.counts import RatingCounts, StatisticsKey, deltas, in_generation
-from dal.counts.mode import Maintenance, MaintenanceMode, OnePerPerson
+from dal.counts.mode import Maintenance, MaintenanceMode
 from dal.dynamodb.errors import ConditionFailedError
-from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.entities.comment import COMMENT, comment_in
 from dal.entities.submission import encode
 from dal.model import Comment
 from dal.model.submissions import ReviewCause, pending
-from dal.table.items import Action, Item
+from dal.table.items import Action, Item, primary_key
 from dal.writes.changes import (
     MOST_ACTIONS,
     MOST_BYTES,
@@ -26,7 +24,7 @@ from dal.writes.changes import (
     failures,
     joined,
 )
-from features.one_per_person.write_rule import OnePerPersonRule
+from dal.writes.rules import WriteRule
 from tests.strategies import comment
 
 OLD, NEW = comment("1", rating=5), comment("1", rating=2, language="de")
@@ -158,15 +156,22 @@ def test_a_change_that_a_batch_refuses_is_dated_later() -> None:
     assert large.after.created_at >= before
 
 
+class Reserving(WriteRule):
+    """Adds an action to each write."""
+
+    def actions(self, change: CommentChange, state: Maintenance) -> Sequence[Action]:
+        del state
+        return [{"Put": {"Item": primary_key(f"RESERVED#{change.key}")}}]
+
+
 @pytest.mark.parametrize("published", [True, False])
 def test_a_batch_leaves_space_for_the_actions_of_rules(*, published: bool) -> None:
     new = [comment(f"c{number}", username=f"u{number}") for number in range(MOST_ACTIONS)]
     changes = [CommentChange(None, Undated(one, COMMENT.encode, published)) for one in new]
-    rules = [OnePerPersonRule(Table(Mock(), ""))]
-    naming = Maintenance(one_per_person=OnePerPerson.ON)
-    batch = TransactionBatch(rules, naming)
+    rules = [Reserving()]
+    batch = TransactionBatch(rules, WRITERS)
     taken = [change for change in changes if batch.add(change)]
-    write = joined([change.write(naming, rules) for change in taken])
+    write = joined([change.write(WRITERS, rules) for change in taken])
     assert len(taken) == (49 if published else 50)
     assert len(write.actions) == 2 * len(taken)
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from dal.composition import KINDS
-from dal.counts.mode import MaintenanceStore, OnePerPerson
 from dal.dynamodb.table import Table
 from dal.model import Comment
 from dal.model.owners import has_account
@@ -25,6 +24,7 @@ from features.loading.scan_rows import export_pages
 from tests.engines import ROOT
 from tests.features.loading.loading import load
 from tests.features.loading.samples import NAMES, SAMPLES
+from tests.features.one_per_person.switching import switched
 
 PAGE = ROOT / "docs" / "loading.md"
 REPORTS = ROOT / "tests" / "fixtures" / "preset_reports.txt"
@@ -129,8 +129,7 @@ async def test_people_with_the_same_name_are_different_owners(
     header = "rating,body,review_date,curated,reviewer_name,product_id,product_handle"
     path = tmp_path / "reviews.csv"
     path.write_text("\n".join([header, *cells]))
-    modes = MaintenanceStore(table)
-    await modes.announce(await modes.read(), one_per_person=OnePerPerson.ON)
+    await switched(table)
     loads = [load(path, store, "--preset", "judgeme")[1].splitlines()[0] for _ in range(2)]
     path.write_text(path.read_text().replace(",mug", ",renamed-mug"))
     loads.append(load(path, store, "--preset", "judgeme")[1].splitlines()[0])

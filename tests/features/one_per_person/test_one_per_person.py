@@ -11,7 +11,7 @@ from unittest.mock import patch
 import pytest
 from strawberry.relay.utils import to_base64
 
-from dal.counts.mode import MaintenanceMode, MaintenanceStore, OnePerPerson
+from dal.counts.mode import MaintenanceMode, MaintenanceStore
 from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.scan import scan_all
 from dal.dynamodb.table import Table
@@ -23,15 +23,17 @@ from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
 from dal.table.items import Item, key_of
 from dal.writes.overwrite import Outcome
-from features.one_per_person import marking as commented_marking
 from features.one_per_person.entity import NAMED, commented, commented_key, of_same_person
-from features.one_per_person.marking import Names, switch_off, switch_on
+from features.one_per_person.kind import Names
+from features.one_per_person.marking import name_comments, switch_off, switch_on
+from features.one_per_person.model import OnePerPerson, extras, is_limited, limit_of
 from features.one_per_person.write_rule import named, others_of
 from schema.build import build_schema
 from tests.dal.writes.test_stream_mode_writes import in_stream_mode
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, FaultyClient, Operation, anybody, client_error, let_pass
 from tests.features.loading.bulk import load_rows
+from tests.features.one_per_person.switching import switched
 from tests.moderating import held_for, publish, reject
 from tests.putting import put_comments
 from tests.recount import comments_of
@@ -46,13 +48,6 @@ def at(second: int) -> datetime:
 
 
 FIRST, SECOND = comment("1", username="ann"), comment("2", username="ann")
-
-
-async def switched(table: Table, to: OnePerPerson = OnePerPerson.ON) -> Stores:
-    """Return the stores of an empty table whose mode allows one comment per person and product."""
-    store = MaintenanceStore(table)
-    await store.announce(await store.read(), one_per_person=to)
-    return Stores(table)
 
 
 async def names(table: Table) -> dict[tuple[str, str], str]:
@@ -174,7 +169,7 @@ async def test_a_record_that_becomes_right_is_not_removed(table: Table, held: st
         await named(slow, [record])
     assert await table.get(key_of(record)) == record
     assert len(await others_of(table, [SECOND])) == 1
-    assert (await stores.maintenance.read()).names_comments
+    assert is_limited(await stores.maintenance.read())
 
 
 async def test_a_record_of_another_persons_comment_is_corrected(table: Table) -> None:
@@ -182,7 +177,7 @@ async def test_a_record_of_another_persons_comment_is_corrected(table: Table) ->
     other = comment("9", username="bob", created_at=FIRST.created_at + timedelta(days=1))
     await put_comments(Stores(table).comments, [FIRST, other])
     await table.put_many([commented(FIRST) | {NAMED: {"S": "9"}}])
-    await commented_marking._name(table, [COMMENT.encode(FIRST)])
+    await name_comments(table, [COMMENT.encode(FIRST)])
     assert await names(table) == {("ann", "42"): "1"}
 
 
@@ -197,7 +192,7 @@ async def test_a_record_that_a_server_writes_during_the_switch_is_not_replaced(
         return await real(**arguments)
 
     slow = Table(FaultyClient(table.service, let_pass, added_first), table.name)
-    await commented_marking._name(slow, [COMMENT.encode(FIRST)])
+    await name_comments(slow, [COMMENT.encode(FIRST)])
     assert await names(table) == {("ann", "42"): "2"}
 
 
@@ -368,13 +363,13 @@ async def test_switching_the_rule_off_and_on_corrects_the_records(table: Table) 
 
 
 async def test_a_rebuild_and_a_switch_of_the_rule_exclude_each_other(table: Table) -> None:
-    store = MaintenanceStore(table)
+    store = Stores(table).maintenance
     rebuilding = await store.announce(await store.read(), generation=1, rebuilding=True)
     with pytest.raises(StoreRefusedError, match="`marginalia stats rebuild`"):
         await switch_on(table, at_once, ignore)
-    marking = await store.announce(
-        await store.announce(rebuilding, rebuilding=False), one_per_person=OnePerPerson.MARKING
-    )
+    await store.announce(rebuilding, rebuilding=False)
+    await switched(table, OnePerPerson.MARKING)
+    marking = await store.read()
     for run in ("rebuilding", "upgrading"):
         with pytest.raises(StoreRefusedError, match="table one-per-person on`"):
             await store.announce(marking, **{run: True})
@@ -442,9 +437,9 @@ async def test_a_switch_that_another_command_undoes_fails(table: Table, *, again
         await switch_off(table)
         if again:
             off = await store.read()
-            await store.announce(off, one_per_person=OnePerPerson.MARKING)
+            await store.announce(off, extras=extras(off, OnePerPerson.MARKING))
 
     with patch("dal.counts.mode.time", count(1).__next__), pytest.raises(ConflictError):
         await switch_on(table, undone, ignore)
     expected = OnePerPerson.MARKING if again else OnePerPerson.OFF
-    assert (await store.read()).one_per_person is expected
+    assert limit_of(await store.read()) is expected

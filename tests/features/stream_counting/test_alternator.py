@@ -20,7 +20,7 @@ async def test_a_rebuild_and_a_follower_are_refused_before_they_change_anything(
     before = await MaintenanceStore(each_table).read()
     async with connect_streams(address) as streams:
         for refused in (
-            rebuild(each_table, streams, at_once, ignore),
+            rebuild(MaintenanceStore(each_table), streams, at_once, ignore),
             follow(each_table, streams),
         ):
             with pytest.raises(NoTransactionsError):

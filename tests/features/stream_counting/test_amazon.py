@@ -5,6 +5,7 @@ import contextlib
 
 import pytest
 
+from dal.counts.mode import MaintenanceStore
 from dal.dynamodb.table import Table
 from dal.maintenance.rebuild import rebuild as rebuild_transactional
 from dal.maintenance.verify import count_comments, differences
@@ -38,7 +39,7 @@ async def test_stream_mode_is_exact_while_other_programs_write(
     await put_comments(Stores(table).comments, ROWS[:60])
     await spoil(table, 3)
     async with foreign(table, 3):
-        await rebuild(table, streams, at_once, ignore)
+        await rebuild(MaintenanceStore(table), streams, at_once, ignore)
         reached = await caught_up(table)
         following = asyncio.create_task(follow(table, streams))
         settle(table)

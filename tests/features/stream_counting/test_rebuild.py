@@ -97,7 +97,7 @@ async def test_counts_are_exact_after_a_rebuild_with_writes_of_any_program(
 ) -> None:
     table = Table(Engine(each_table.service), each_table.name)
     async with Writers(each_table, 1, kills=0.1) as writers, foreign(each_table, 1):
-        await rebuild(table, streams, writers.settle, ignore)
+        await rebuild(MaintenanceStore(table), streams, writers.settle, ignore)
         reached = await caught_up(table)
         before = writers.writes
         await writers.until(before + 10)
@@ -127,7 +127,7 @@ async def test_a_rebuild_whose_mode_another_command_changed_leaves_the_counters(
     monkeypatch.setattr(features.stream_counting.rebuild, "_catch_up", overtaken)
     before = await counters()
     with pytest.raises(ConflictError, match="maintenance mode"):
-        await rebuild(table, streams_of_table, at_once, ignore)
+        await rebuild(MaintenanceStore(table), streams_of_table, at_once, ignore)
     assert before
     assert await counters() == before
 
@@ -150,7 +150,7 @@ async def streams_of_table(table: Table) -> AsyncIterator[Streams]:
 async def test_a_stream_that_lags_is_waited_for(each_table: Table, streams: Streams) -> None:
     """DynamoDB lists shards late. An empty response does not mean that no record follows."""
     async with foreign(each_table, 3):
-        await rebuild(each_table, Lagging(streams), at_once, ignore)
+        await rebuild(MaintenanceStore(each_table), Lagging(streams), at_once, ignore)
     await catch_up(each_table, streams)
     await exact(each_table)
 
@@ -195,7 +195,7 @@ async def test_the_lambda_function_continues_from_the_start_of_the_stream(
     monkeypatch.setattr("features.stream_counting.rebuild.begin", noted)
     one_shard(each_table)
     async with foreign(each_table, 2):
-        await rebuild(each_table, streams, at_once, ignore)
+        await rebuild(MaintenanceStore(each_table), streams, at_once, ignore)
         await asyncio.sleep(0.2)
     settle(each_table)
     _, found = await all_records(each_table, streams)
@@ -218,13 +218,13 @@ async def test_counts_are_exact_after_a_killed_rebuild_is_run_again(
             engine.left, engine.done_before_death = at, chance.random() < 0.5
             with suppress(StoreRefusedError):
                 try:
-                    await rebuild(table, streams, at_once, ignore)
+                    await rebuild(MaintenanceStore(table), streams, at_once, ignore)
                 except* Killed:
                     kills += 1
             with suppress(StoreRefusedError):
                 await (await open_follower(each_table, streams)).round()
         engine.left = None
-        await rebuild(table, streams, at_once, ignore)
+        await rebuild(MaintenanceStore(table), streams, at_once, ignore)
     assert kills > 1
     await catch_up(each_table, streams)
     await exact(each_table)
@@ -234,7 +234,7 @@ async def test_counts_are_exact_after_a_killed_rebuild_is_run_again(
 async def test_after_the_switch_back_to_transactional_the_stream_is_off(
     each_table: Table, streams: Streams
 ) -> None:
-    await rebuild(each_table, streams, at_once, ignore)
+    await rebuild(MaintenanceStore(each_table), streams, at_once, ignore)
     follower = await open_follower(each_table, streams)
     async with Writers(each_table, 4) as writers:
         await writers.until(5)

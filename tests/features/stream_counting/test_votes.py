@@ -1,5 +1,6 @@
 """Helpful votes while a rebuild changes the maintenance mode to stream."""
 
+from dal.counts.mode import MaintenanceStore
 from dal.dynamodb.table import Table
 from features.stream_counting.rebuild import rebuild
 from features.stream_counting.streams import Streams
@@ -15,5 +16,5 @@ async def test_votes_during_edits_a_deletion_and_a_rebuild_are_exact(
     each_table: Table, streams: Streams
 ) -> None:
     storm = Storm(await transactional(each_table), seed=1)
-    rebuilt = rebuild(each_table, streams, storm.settle, ignore)
+    rebuilt = rebuild(MaintenanceStore(each_table), streams, storm.settle, ignore)
     await storm.run(40, 5, rebuilt, lambda: catch_up(each_table, streams))

@@ -75,17 +75,6 @@ SENTENCES: dict[str, list[str]] = {
     "table upgrade": [
         ("Table shop fits this version. 0 indexes were added, and keys were added to 0 items."),
     ],
-    "table one-per-person on": [
-        "Table shop: a person may have one comment on each product.",
-        (
-            "Comments whose author has a newer comment on the same product: 4. They "
-            "stay. To list them, run `marginalia table one-per-person on --list`."
-        ),
-        "Waiting 0 s until all running servers know of this command.",
-    ],
-    "table one-per-person off": [
-        "Table shop: a person may have any number of comments.",
-    ],
     "stats verify": [
         "Table shop: the statistics equal a recount.",
     ],
