@@ -30,6 +30,14 @@ FIELD_TESTS = [
 ]
 """The tests that name the places of a field of comments."""
 
+FEATURE_TESTS = (
+    "tests/features/pins/test_pins.py",
+    "tests/integration/test_comment_access.py::test_the_table_of_access_has_a_row_for_every_path_of_the_schema",
+    "tests/schema/execution/test_facts.py",
+    "tests/schema/test_access.py::test_every_mutation_refuses_a_user_whose_data_is_being_erased",
+)
+"""The tests of the recipe's feature, and those of the core that name what a feature lacks."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:

@@ -13,7 +13,16 @@ import pytest
 from tests.doors import CORE, delete, roots, without
 from tests.engines import ROOT
 from tests.feature_lists import files
-from tests.recipes import COMMENT_FIELD, FEATURE, FIELD_TESTS, Edit, apply, copied, edits_of
+from tests.recipes import (
+    COMMENT_FIELD,
+    FEATURE,
+    FEATURE_TESTS,
+    FIELD_TESTS,
+    Edit,
+    apply,
+    copied,
+    edits_of,
+)
 
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 
@@ -30,14 +39,6 @@ def edits() -> Iterator[Edit]:
             place, _, code = part.partition("\n")
             yield Edit(file=block["path"], after=place, code=re.sub("(?m)^\\+", "", code))
 
-
-FEATURE_TESTS = (
-    "tests/features/pins",
-    "tests/integration/test_comment_access.py::test_the_table_of_access_has_a_row_for_every_path_of_the_schema",
-    "tests/schema/execution/test_facts.py",
-    "tests/schema/test_access.py::test_every_mutation_refuses_a_user_whose_data_is_being_erased",
-)
-"""The tests of the recipe's feature, and those of the core that name what a feature lacks."""
 
 LINES = 13
 """The lines of the feature in the roots of composition."""
@@ -73,7 +74,7 @@ def test_the_recipe_for_an_access_pattern_works(tmp_path: Path, dynoxide_url: st
 
 
 def test_the_recipe_for_a_field_of_comments_is_complete(tmp_path: Path, dynoxide_url: str) -> None:
-    """The trial ``comment_field`` leaves out each step."""
+    """The trial ``recipe`` leaves out each step."""
     named = files_in_recipe("A field of comments") - {"tests/fixtures/comment_field.toml"}
     edited = {edit.file for edit in edits_of(COMMENT_FIELD)}
     templates = "pages/templates/"
