@@ -16,7 +16,7 @@ from tests import oracle
 from tests.engines import dynoxide
 from tests.engines.redis import redis_server
 from tests.server.serving import AWS, Served, bearer, called
-from tools.trials.live.listeners import Listener
+from tools.trials.listeners import Listener
 from tools.trials.serving import serving
 
 _NODE = "{ id commentId createdAt rating language title }"

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from dal.model import RATINGS
 from tests.server.workers.processes import others, workers_of
 from tools.trials.ledger import PAGE, Client, Ledger, listening, outdated, servers
-from tools.trials.live.listeners import Listener
+from tools.trials.listeners import Listener
 from tools.trials.reporting import finish, show
 
 

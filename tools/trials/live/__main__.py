@@ -21,7 +21,7 @@ import psutil
 from tests.server.serving import Served
 from tests.server.workers.processes import workers_of
 from tools.trials.ledger import Client, Ledger, listening, outdated, servers
-from tools.trials.live.listeners import Listener
+from tools.trials.listeners import Listener
 from tools.trials.reporting import CONSOLE, finish, show
 
 MOST_GROWTH = 64_000_000
