@@ -1,6 +1,7 @@
 """Each feature can be deleted: its folder, its tests, and its lines in the composition roots."""
 
 import ast
+import re
 import tomllib
 from pathlib import Path
 
@@ -34,6 +35,12 @@ def test_only_composition_roots_name_a_feature(feature: str) -> None:
         left, lines = without(text, feature, settings_of(ROOT, feature))
         assert f"features.{feature}" not in left
         assert lines > 0
+
+
+def test_the_design_lists_each_feature() -> None:
+    design = (ROOT / "docs" / "DESIGN.md").read_text("utf-8")
+    section = design.partition("## The core and its features")[2].partition("## ")[0]
+    assert re.findall(r"^\| `([a-z_]+)` \|", section, re.MULTILINE) == FEATURES
 
 
 def test_the_core_imports_without_features(tmp_path: Path) -> None:
