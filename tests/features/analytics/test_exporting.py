@@ -15,7 +15,6 @@ from server.local_engine.storage import Store
 from server.settings import Settings
 from tests.features.analytics import oracle
 from tests.histories import PRODUCTS, history
-from tests.integration.test_unpublished import hold
 from tests.putting import put_comments
 
 
@@ -54,12 +53,3 @@ async def test_answers_are_from_the_last_refresh_and_have_its_time(
     await stores.comments.delete(made[0].comment_id, lambda _: None)
     assert await trends(settings) == found, "later changes wait for the next refresh"
     assert not [one.name for one in settings.data_dir.iterdir() if one.name != "analytics"]
-
-
-async def test_a_refresh_leaves_unpublished_comments_out(
-    stores: Stores, table: Table, settings: Settings
-) -> None:
-    address = TableAddress(table.name, table.service.endpoint_url, embedded=True)
-    store = Store(table, address, "a test", asyncio.get_running_loop().create_future())
-    await hold(stores)
-    assert (await refresh(settings, store, lambda _: None, KINDS)).rows == 1
