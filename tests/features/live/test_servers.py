@@ -39,3 +39,9 @@ def test_a_request_of_a_client_that_has_left_is_cancelled(tmp_path: Path) -> Non
             client.sendall(b"GET / HT")
             assert client.recv(100).startswith(b"HTTP/1.1 408 ")
         assert server.end() == (0, "")
+
+
+def test_of_several_workers_without_redis_one_line_reports_it(tmp_path: Path) -> None:
+    with served(tmp_path, "--workers", "2") as server:
+        code, errors = server.end()
+    assert (code, errors.count("Live comments")) == (0, 1)

@@ -46,7 +46,6 @@ async def test_a_killed_worker_is_replaced_and_no_acknowledged_write_is_lost(
         assert not any(process.is_running() for process in family)
     assert code == 0
     assert complaints(errors) == ["A worker has ended (killed by SIGKILL): starting it again."]
-    assert errors.count("Live comments") == 1
 
 
 def test_a_server_whose_workers_cannot_start_ends_with_a_sentence(tmp_path: Path) -> None:
