@@ -148,10 +148,12 @@ KINDS: Sequence[ItemKind] = (
 )
 """All kinds of items, in the order of files and of personal data."""
 
-
-DESCRIPTIONS: Sequence[Callable[[Maintenance], str]] = (one_per_person.described,)
-"""Functions that return a sentence of ``table describe`` about the extras of the maintenance mode.
-"""
+DESCRIPTIONS: Sequence[Callable[[Mapping[str, Any], Maintenance], str]] = (
+    stream_counting.described,
+    one_per_person.described,
+)
+"""Functions that return a sentence for ``table describe``, from DescribeTable's ``Table`` and the
+maintenance mode."""
 
 
 async def _rebuild(

@@ -1,8 +1,7 @@
 """Counting modes: what ``marginalia stats`` and ``serve --check`` know of a maintenance mode."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
 
 from dal.counts.mode import MaintenanceMode, MaintenanceStore, WaitForWriters
 from dal.dynamodb.scan import Progress
@@ -28,5 +27,3 @@ class CountingMode:
     """Makes the statistics exact, and changes the table to this mode. Raises DalError."""
     leave: Callable[[Table], Awaitable[None]] = _nothing
     """Ends what only this mode needs, after a change of the table to another mode."""
-    described: Callable[[Mapping[str, Any]], str] = lambda _: ""
-    """Returns a sentence for ``table describe`` from DescribeTable's ``Table``."""

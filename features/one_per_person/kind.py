@@ -1,7 +1,8 @@
 """What commands on the whole table know of one comment per person."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 from dal.counts.mode import Maintenance, MaintenanceStore
 from dal.dynamodb.concurrency import in_parallel
@@ -43,7 +44,7 @@ _SENTENCES = {
 }
 
 
-def described(state: Maintenance) -> str:
+def described(_: Mapping[str, Any], state: Maintenance) -> str:
     """Return the sentence of ``table describe`` about the limit."""
     return _SENTENCES[limit_of(state)]
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dal.counts.mode import MaintenanceMode, MaintenanceStore, WaitForWriters
+from dal.counts.mode import Maintenance, MaintenanceMode, MaintenanceStore, WaitForWriters
 from dal.dynamodb import admin
 from dal.dynamodb.scan import Progress
 from dal.dynamodb.table import Table, TableAddress
@@ -36,7 +36,8 @@ async def _leave(table: Table) -> None:
         await end(table)
 
 
-def _described(table: Mapping[str, Any]) -> str:
+def described(table: Mapping[str, Any], _: Maintenance) -> str:
+    """Return the sentence of ``table describe`` about the stream."""
     if latest_stream(table) is not None:
         return "The stream of changes is on."
     return "The stream of changes is off. Only the maintenance mode 'stream' needs it."
@@ -51,5 +52,4 @@ MODE = CountingMode(
     "Otherwise run `marginalia stats rebuild`.",
     rebuild=_rebuild,
     leave=_leave,
-    described=_described,
 )

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table as Grid
 
-from dal.composition import COUNTING_MODES, DESCRIPTIONS
+from dal.composition import DESCRIPTIONS
 from dal.counts.mode import MaintenanceStore
 from dal.dynamodb import admin
 from dal.dynamodb.concurrency import Pace
@@ -97,16 +97,14 @@ async def describe(
         return
     console().print(_grid(description))
     typer.echo(_EXPIRES if expires else _KEPT)
-    for sentence in filter(None, (one.described(description) for one in COUNTING_MODES.values())):
-        typer.echo(sentence)
+    for described in DESCRIPTIONS:
+        typer.echo(described(description, maintenance))
     if lacking := differences(description, INDEXES).lacking:
         typer.echo(f"The table lacks {listed(lacking)}: run `marginalia table upgrade`.")
     if maintenance.upgrading:
         typer.echo(_UPGRADING)
     if maintenance.copied:
         typer.echo(_COPIED)
-    for sentence in (one(maintenance) for one in DESCRIPTIONS):
-        typer.echo(sentence)
 
 
 def _changes_of(progress: ProgressBar) -> IndexProgress:

@@ -59,7 +59,7 @@ def limited(limit: OnePerPerson) -> Maintenance:
     ],
 )
 def test_the_limit_has_a_sentence(limit: OnePerPerson, sentence: str) -> None:
-    assert described(limited(limit)) == sentence
+    assert described({}, limited(limit)) == sentence
 
 
 def test_a_command_that_cannot_run_meanwhile_has_a_sentence(table: Table) -> None:
