@@ -92,7 +92,7 @@ class Clock:
                 "resolvers.tickets",
                 "dal.writes.comments",
                 "features.moderation.repository",
-                "dal.repositories.standings",
+                "features.moderation.block_repository",
                 "dal.writes.changes",
             ):
                 patches.enter_context(mock.patch(f"{module}.datetime", self))
