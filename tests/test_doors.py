@@ -27,10 +27,18 @@ def named_roots() -> set[str]:
     return {f"{module.replace('.', '/')}.py" for module in [*modules, *texts]}
 
 
+def _module(path: str) -> str:
+    return path.removesuffix(".py").replace("/", ".")
+
+
 @pytest.mark.parametrize("feature", FEATURES)
 def test_only_composition_roots_name_a_feature(feature: str) -> None:
     found = roots(ROOT, feature)
     assert found.keys() <= named_roots()
+    folder = ast.parse((ROOT / "features" / feature / "__init__.py").read_text("utf-8"))
+    composition = (ast.get_docstring(folder) or "").partition("Composition:")[2]
+    names = re.findall(r"``([a-z_.]+)``", composition)
+    assert found.keys() == {path for path in named_roots() if _module(path) in names}
     for text in found.values():
         left, lines = without(text, feature, settings_of(ROOT, feature))
         assert f"features.{feature}" not in left
