@@ -1,4 +1,4 @@
-"""Lists what the features of the shop add to commands that work on the whole table."""
+"""Lists the access patterns, and what the core and features add to commands on the whole table."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,5 @@
-"""The features of the shop. Each folder has the code of one feature, and the core imports none.
+"""Features. Each folder has the code of one feature.
 
-The core's roots of composition add the features: see the import contracts in ``pyproject.toml``.
+Of the core, only the roots of composition import features: see the import contracts in
+``pyproject.toml``.
 """

@@ -244,9 +244,9 @@ class Context:
         return part
 
     def service(self, kind: type[Found]) -> Found:
-        """Return the process's object of a type, such as its analytics.
+        """Return the process's object of a type.
 
-        Raise NotAvailableError if the server does not have it.
+        Raise NotAvailableError if the server does not have the object.
         """
         found: Found | None = self.services.get(kind)
         if found is None:

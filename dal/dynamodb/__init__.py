@@ -1,4 +1,4 @@
-"""The client of DynamoDB: requests, retries, credentials, streams and administration."""
+"""The client of DynamoDB: requests, retries, credentials and administration."""
 
 import sys
 

@@ -16,9 +16,8 @@ from typing import Any
 from dal.dynamodb.errors import QueryTooCostlyError
 
 MAX_REQUESTS = 250
-"""Maximum requests to DynamoDB that an operation usually sends. Also the maximum partitions
-that an operation reads for the lists and statistics of groups of variants. Above either maximum,
-the operation fails."""
+"""Maximum requests to DynamoDB that an operation usually sends. Above the maximum, the operation
+fails."""
 
 ROW_RCU = 20
 """Maximum RCU to read a row consistently. The largest row has about 80,000 bytes."""

@@ -1,1 +1,1 @@
-"""Kinds of items and corrections: what features add to commands on the whole table."""
+"""Kinds of items, corrections and counting modes, for commands on the whole table."""

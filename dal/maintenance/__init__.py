@@ -1,1 +1,1 @@
-"""Operations on the whole table: create, upgrade, rebuild, verify, export and erase."""
+"""Operations on the whole table: create, upgrade, rebuild and verify."""

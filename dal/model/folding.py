@@ -1,6 +1,6 @@
 """Folds texts: two texts that differ only in case, form or invisible characters become equal.
 
-The search by title and the list of ``--moderation words`` compare folded texts.
+The search by title compares folded texts, and so do searches of features.
 """
 
 import re

@@ -14,5 +14,5 @@ class NoIndexError(DalError):
 class TooManySegmentsError(DalError):
     """A page would read too many partitions, or read and drop too many rows.
 
-    The error also occurs if an operation would read too many partitions for groups of variants.
+    The error also occurs if an operation would read too many partitions for all of its lists.
     """

@@ -1,4 +1,4 @@
-"""What exports, loads, erasures and ``stats verify`` know of reports and decisions."""
+"""What exports, loads, erasures and ``stats verify`` know of reports, cases and blocks."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress

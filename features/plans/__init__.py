@@ -1,7 +1,8 @@
 """Plans: how the server read a page, at what cost, and why the optimizer chose the index.
 
-The core counts the cost of each page. If a request selects such fields of a plan, this feature also
-observes the read, and keeps each row that was read. ``marginalia explain`` prints a plan.
+The core counts the cost of each page. If a request selects rows, steps or alternatives of a plan,
+this feature also observes the read, and keeps each row that was read. ``marginalia explain`` prints
+a plan.
 
 Items: none.
 

@@ -15,7 +15,7 @@ from resolvers.selection import ObservedPages
 
 _NAMES = ("steps", "rows", "alternatives", "fullPages", "ideal")
 TRACED = ObservedPages(tuple(("plan", name) for name in _NAMES), Trace)
-"""The pages that have a trace: those of which a request selects such a field of the plan."""
+"""Pages have a trace if the request selects one of these fields of the plan."""
 
 EMPTY_RANGE = "The key range is empty."
 EMPTY_BY_COUNTS = "No rows, according to the counts."

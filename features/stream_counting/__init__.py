@@ -1,7 +1,7 @@
 """Counting by the table's stream: the maintenance mode *stream*, for tables of several programs.
 
 A follower (``stats follow``) or a Lambda function reads the stream and changes the counters of
-comments. Writes of the servers then change no counters, as ``Maintenance`` says.
+comments. In this mode, the servers' writes change no counters.
 
 Items: ``STREAM#<stream>`` / ``SHARD#<shard>`` and ``WATERMARK`` (checkpoints),
 ``EVENT#<stream>#<event>`` (applied records), and ``CANARY#…`` during a rebuild.

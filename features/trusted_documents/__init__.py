@@ -8,6 +8,6 @@ Items: ``DOCUMENTS`` / ``DOCUMENT#<id>`` and ``DOCUMENTS`` / ``HASH#<SHA-256>``,
 Composition: ``dal.stores`` (repository), ``dal.composition`` (kind of items), ``server.services``
 (documents of manifests and of the table), ``server.app`` (finds documents of requests, and trusts
 the subscription of the product page), ``server.settings`` (``--documents`` and other options),
-``server.checks`` (two checks), ``server.run`` (a server that needs documents has them),
+``server.checks`` (two checks), ``server.run`` (refuses ``--documents-only`` without a document),
 ``server.cli.main`` (the command).
 """
