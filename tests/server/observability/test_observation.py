@@ -57,6 +57,8 @@ def test_keys_are_reported_as_a_small_number_of_patterns() -> None:
     strange = {"PK": {"S": "ana#1"}, "SK": {"S": "x"}}
     assert pattern_of("get_item", {"Key": key}, {}) == "AP4"
     assert pattern_of("get_item", {"Key": strange}, {}) == OTHER
+    recount = {"PK": {"S": "RECOUNT#1"}, "SK": {"S": "1"}}
+    assert pattern_of("get_item", {"Key": recount}, {}) == "maintenance"
     assert pattern_of("batch_get_item", {"RequestItems": {"t": {"Keys": [key]}}}, {}) == "AP4"
     batch = {"RequestItems": {"t": [{"PutRequest": {"Item": key}}]}}
     assert pattern_of("batch_write_item", batch, {}) == "write comments"
