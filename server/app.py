@@ -94,7 +94,7 @@ def create_app(settings: Settings, services: Services) -> ASGIApp:
     # Mount would also get a request with a wrong method, such as PUT /graphql, and the client would
     # get status 404 instead of 405.
     others.router.default = _pages(view, settings, services)
-    app: ASGIApp = view
+    app: ASGIApp = view  # the next line can be deleted with its feature
     app = with_subscriptions(view, settings)
     app = CompressionMiddleware(_Shortcut(app, others))
     if settings.rate_limit != NO_RATE_LIMIT:

@@ -1,4 +1,4 @@
-"""``marginalia user``: blocks users, and lists blocked users."""
+"""``marginalia user block``, ``unblock`` and ``blocked``: block users, and list blocked users."""
 
 from collections.abc import AsyncIterator
 from typing import Annotated
