@@ -14,7 +14,7 @@ from dal.counts.mode import MaintenanceMode, MaintenanceStore
 from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_position
-from dal.model import Comment
+from dal.model import Comment, Reply
 from dal.model.submissions import ReviewCause, Submission, SubmissionState
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, Selection
@@ -42,9 +42,9 @@ from tests.features.moderation.writes import MODERATION
 from tests.features.votes.writes import VOTES
 from tests.moderating import edit_for, held_for
 from tests.recount import comments_of
-from tests.schema.conftest import ANN, MODERATOR
+from tests.schema.conftest import ANN, MODERATOR, runner
 from tests.schema.ordering import codes
-from tests.strategies import comment
+from tests.strategies import TIES, comment
 from tests.verifying import verify
 from tests.writers import PRODUCTS, WRITES, Writers, ignore
 
@@ -266,6 +266,16 @@ async def test_an_edit_sends_a_comment_to_review_and_another_edit_publishes_it(
     edited = await client.edit(held["id"], "good again")
     assert (edited["submission"], edited["comment"]["id"]) == (None, node_id)
     assert await client.stores.comments.total(Selection("42")) == 1
+
+
+async def test_the_author_sees_the_reply_to_an_unpublished_comment(client: Client) -> None:
+    one = comment("one", username="ann")._replace(reply=Reply("Thank you.", TIES[0]))
+    await client.stores.comments.add(one, hold=held_for())
+    run = runner(client.schema, client.stores)
+    answer = await run("{ viewer { submissions { nodes { commentId reply { text } } } } }", ANN)
+    assert answer["data"]["viewer"]["submissions"]["nodes"] == [
+        {"commentId": "one", "reply": {"text": "Thank you."}}
+    ]
 
 
 async def test_an_edit_waits_for_a_moderator_if_all_comments_do(client: Client) -> None:
