@@ -48,7 +48,7 @@ CORRECTIONS: Sequence[type[Correction]] = (
     BoardCorrection,
     votes.VoteCorrection,
     moderation.CaseCorrection,
-    one_per_person.Names,
+    one_per_person.ReservationCorrection,
     Leftovers,
 )
 """The corrections of ``stats verify``, in the order in which they run."""

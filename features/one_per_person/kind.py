@@ -49,7 +49,7 @@ def described(_: Mapping[str, Any], state: Maintenance) -> str:
     return _SENTENCES[limit_of(state)]
 
 
-class Names:
+class ReservationCorrection:
     """Corrects reservations by a scan, if the table allows only one comment per user and product.
 
     ``added`` is the number of reservations that were written, and ``removed`` the number of those

@@ -14,8 +14,8 @@ stay in the table, but writes no longer update them. When the limit is turned on
 updates the reservation for each pair of author and product that has a comment.
 
 While the limit is on, another program may write comments without reservations. So may a server of
-an earlier version, which does not know the limit. ``kind.Names`` corrects the reservations
-afterwards.
+an earlier version, which does not know the limit. ``kind.ReservationCorrection``
+corrects the reservations afterwards.
 """
 
 from collections.abc import Sequence

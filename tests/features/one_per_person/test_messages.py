@@ -8,7 +8,7 @@ from dal.counts.mode import Maintenance, MaintenanceStore
 from dal.dynamodb.table import Table
 from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
-from features.one_per_person.kind import Names, described
+from features.one_per_person.kind import ReservationCorrection, described
 from features.one_per_person.model import SWITCH, OnePerPerson, extras
 from tests.putting import put_comments
 from tests.server.cli.commands.saying import sentences_of
@@ -75,10 +75,10 @@ def test_a_command_that_cannot_run_meanwhile_has_a_sentence(table: Table) -> Non
 
 
 def test_a_correction_has_a_sentence(table: Table) -> None:
-    names = Names(table)
-    assert names.report() == ""
-    names.added, names.removed = 2, 1
-    assert names.report() == (
+    correction = ReservationCorrection(table)
+    assert correction.report() == ""
+    correction.added, correction.removed = 2, 1
+    assert correction.report() == (
         "One comment per person: 2 comments were not recorded. They are recorded now. 1 records of "
         "deleted comments are removed."
     )

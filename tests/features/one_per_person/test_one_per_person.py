@@ -24,7 +24,7 @@ from dal.table.errors import StoreRefusedError
 from dal.table.items import Item, key_of
 from dal.writes.overwrite import Outcome
 from features.one_per_person.entity import NAMED, commented, commented_key, of_same_person
-from features.one_per_person.kind import Names
+from features.one_per_person.kind import ReservationCorrection
 from features.one_per_person.marking import name_comments, switch_off, switch_on
 from features.one_per_person.model import OnePerPerson, extras, is_limited, limit_of
 from features.one_per_person.write_rule import named, others_of
@@ -126,7 +126,7 @@ async def test_verify_corrects_records_that_another_program_has_changed(
     )
     await each_table.write([{"Delete": {"Key": commented_key(other)}}])
     await switched(each_table, to)
-    corrected = Names(each_table)
+    corrected = ReservationCorrection(each_table)
     assert await verify(each_table, ignore, corrected) == []
     if to is not OnePerPerson.ON:
         assert (corrected.added, corrected.removed) == (0, 0)
@@ -201,7 +201,7 @@ async def test_verify_lists_a_second_comment_that_arrived_late(table: Table) -> 
     await store.add(FIRST)
     await table.put_many([COMMENT.encode(SECOND)])
     for added in (1, 0):
-        corrected = Names(table)
+        corrected = ReservationCorrection(table)
         await corrected.correct(())
         assert corrected.added == added
     newest, older = SECOND, FIRST  # of equal dates, the higher id counts as newer
