@@ -224,7 +224,8 @@ class CommentWriter:
 
         This method waits for _REMOVAL_SECONDS at most. A longer removal continues in the
         background. If it fails, `marginalia stats verify` removes the rest. The removal's requests
-        do not count as requests of the client's operation, because votes decide their number.
+        do not count as requests of the client's operation, because other users' writes decide their
+        number.
         """
         with deadline(Deadline()), opened():
             removal = asyncio.create_task(self.remove_rest(comment_id))

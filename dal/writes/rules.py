@@ -14,7 +14,7 @@ KEEPS_CHANGING = "Other requests keep changing this comment: try again in a mome
 
 
 class WriteRule(CounterRule):
-    """One concern of the writes of comments, such as the case of a reported comment.
+    """One concern of the writes of comments, such as the leaderboards.
 
     A rule can add actions to the transaction of a write, decide what a failed condition of these
     actions means, and follow the outcome. The pipeline calls the rules in their order, and knows

@@ -9,7 +9,7 @@ _CLICKHOUSE_URL = (is_url, "is not a URL such as http://user:password@127.0.0.1:
 
 @dataclass(frozen=True, kw_only=True)
 class AnalyticsSettings:
-    """The settings of trends and movers."""
+    """The setting of trends and movers."""
 
     analytics_url: str | None = setting(
         None,
