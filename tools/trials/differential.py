@@ -41,7 +41,7 @@ from server.auth.authenticator import Authenticator
 from server.services import services_of
 from server.settings import NO_RATE_LIMIT, Settings
 from tests.engines import dynoxide
-from tests.features.analytics.lists import movers
+from tests.features.analytics.exported import movers
 from tests.schema.execution.filled import counts_kept, fill
 from tests.server.http.listening import listening
 from tests.server.serving import SECRET, bearer

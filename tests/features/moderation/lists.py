@@ -21,13 +21,13 @@ from features.moderation.words import Moderation
 from tests.moderating import held_for
 from tests.strategies import TIES, comment
 
-THE_ONE = f'id: "{to_base64("Comment", "one")}"'
-SEEN = f'{THE_ONE}, seen: "{format_instant(comment("one").created_at)}"'
-REPORTED = ("reportComment", f"{THE_ONE}, reason: SPAM")
+_THE_ONE = f'id: "{to_base64("Comment", "one")}"'
+_SEEN = f'{_THE_ONE}, seen: "{format_instant(comment("one").created_at)}"'
+_REPORTED = ("reportComment", f"{_THE_ONE}, reason: SPAM")
 
 
 def _decided(verdict: str) -> tuple[str, str]:
-    return ("decideComments", f'decisions: [{{ {SEEN}, verdict: {verdict}, reason: "No." }}]')
+    return ("decideComments", f'decisions: [{{ {_SEEN}, verdict: {verdict}, reason: "No." }}]')
 
 
 def _under(rule: Moderation) -> Mapping[str, Any]:
@@ -41,7 +41,7 @@ def _late(name: str, given: str, *undone: tuple[str, str], **others: Any) -> Map
 
 OPPOSITES = (
     (("blockUser", 'username: "eve", reason: "Spam"'), ("unblockUser", 'username: "eve"')),
-    (("rejectComment", f'{SEEN}, reason: "No."'), ("approveComment", SEEN)),
+    (("rejectComment", f'{_SEEN}, reason: "No."'), ("approveComment", _SEEN)),
     (_decided("REJECT"), _decided("APPROVE")),
 )
 """Pairs of opposite mutations with their inputs."""
@@ -53,10 +53,14 @@ LATE_WRITES = (
         ("deleteComment", 'id: "$id"'),
         context=_under(Moderation(before_publishing=True)),
     ),
-    _late(*REPORTED, ("approveComment", SEEN), context=_under(Moderation())),
-    _late(*REPORTED, ("approveComment", SEEN), context=_under(Moderation(review_at=1))),
+    _late(*_REPORTED, ("approveComment", _SEEN), context=_under(Moderation())),
+    _late(*_REPORTED, ("approveComment", _SEEN), context=_under(Moderation(review_at=1))),
     _late(
-        "approveComment", SEEN, _decided("REJECT"), before=[REPORTED], context=_under(Moderation())
+        "approveComment",
+        _SEEN,
+        _decided("REJECT"),
+        before=[_REPORTED],
+        context=_under(Moderation()),
     ),
 )
 """Mutations with their inputs, the mutations that undo them, and others before them."""

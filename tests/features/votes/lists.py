@@ -16,8 +16,8 @@ INPUTS = dict.fromkeys(MUTATIONS, "")
 OF_COMMENTS = tuple(MUTATIONS)
 """These mutations accept the id of a ``Comment`` only."""
 
-THE_ONE = f'id: "{to_base64("Comment", "one")}"'
-OPPOSITES = ((("markHelpful", THE_ONE), ("unmarkHelpful", THE_ONE)),)
+_THE_ONE = f'id: "{to_base64("Comment", "one")}"'
+OPPOSITES = ((("markHelpful", _THE_ONE), ("unmarkHelpful", _THE_ONE)),)
 """Pairs of opposite mutations with their inputs."""
 
 HIDDEN_WRITES = {
@@ -32,11 +32,11 @@ OF_PAGE = ("nodes { id viewerFoundHelpful }",)
 OF_PRODUCT = ("highlights { mostHelpfulPositive { id } }",)
 """Selections of random products."""
 
-VOTED = to_base64("Comment", "voted")
+_VOTED = to_base64("Comment", "voted")
 RARE = {
     "many votes": (
         Viewer("user1"),
-        f'mutation {{ deleteComment(input: {{id: "{VOTED}"}}) {{ deletedId }} }}',
+        f'mutation {{ deleteComment(input: {{id: "{_VOTED}"}}) {{ deletedId }} }}',
     ),
 }
 """Rare operations, and their users."""
