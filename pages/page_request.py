@@ -16,8 +16,8 @@ from pages.faults import KEYS_AWAY, SESSION_ENDED, TOO_LARGE, PageFault, flaw_me
 from pages.i18n import gettext, gettext_noop
 from pages.page_documents import DocumentResult, run_document
 from pages.sessions import Session
+from pages.sign_in import DemoAccount
 from schema.execution.executable_schema import MAX_RESPONSE
-from server.auth.authenticator import DemoAccount
 from server.auth.claims import InvalidTokenError
 from server.auth.issuer import KeysUnavailableError
 from server.http.errors import failure

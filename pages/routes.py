@@ -24,8 +24,7 @@ from pages import (
     widget,
 )
 from pages.page_request import Endpoint, endpoint
-from server.auth.authenticator import DemoAccount
-from server.auth.sign_in import SignIn
+from pages.sign_in import DemoAccount, SignIn
 from server.http import graphiql
 from server.http.errors import http_failure
 from server.http.graphql import GraphQLView

@@ -13,8 +13,8 @@ from pages.faults import PageFault, flaw_message
 from pages.formats import number
 from pages.i18n import gettext
 from pages.page_request import LANGUAGES, PageRequest
+from pages.sign_in import MAX_JWT, Attempt, SignIn
 from server.auth.claims import InvalidTokenError
-from server.auth.sign_in import MAX_JWT, Attempt, SignIn
 from server.logs import FirstValues
 
 logger = logging.getLogger(__name__)

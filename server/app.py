@@ -20,8 +20,7 @@ from features.live.routes import SUBSCRIPTION, wants_events, with_subscriptions
 from features.moderation.publication import ModeratedPublication
 from features.trusted_documents.persisted import PersistedDocuments
 from pages.paths import PATHS
-from server.auth.authenticator import DEMO_USER, DemoAccount
-from server.auth.sign_in import SignIn
+from server.auth.authenticator import DEMO_USER
 from server.health import health_routes
 from server.http.admission import Admission, RateLimitMiddleware
 from server.http.connections import (
@@ -155,6 +154,7 @@ def _pages(view: GraphQLView, settings: Settings, services: Services) -> ASGIApp
     @cache
     def app() -> ASGIApp:
         from pages.routes import pages_app  # noqa: PLC0415 - see the docstring
+        from pages.sign_in import DemoAccount, SignIn  # noqa: PLC0415 - see the docstring
 
         authenticator = services.authenticator
         demo = DemoAccount(DEMO_USER, authenticator, services.code) if settings.demo else None

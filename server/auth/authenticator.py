@@ -156,24 +156,6 @@ class SignInCode:
         return taken
 
 
-@dataclass(frozen=True, slots=True)
-class DemoAccount:
-    """The demo's user, who has no roles and signs in by one click. Only a demo has this account.
-
-    ``code`` is in the link that the server prints at its start. The link signs the visitor in
-    without a click. With several workers there is no code, because only the process that made a
-    code knows it.
-    """
-
-    username: str
-    authenticator: Authenticator
-    code: SignInCode | None = None
-
-    def jwt(self) -> str | None:
-        """Return a JWT that expires after ``DEMO_LIFETIME``, or None without a secret."""
-        return self.authenticator.issue(self.username, DEMO_LIFETIME)
-
-
 def make_token(
     secret: str,
     *,

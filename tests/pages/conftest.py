@@ -26,6 +26,7 @@ from tests.conftest import Clients
 from tests.engines import ROOT
 from tests.putting import put_comments
 from tests.server.applications import app_of
+from tests.server.auth.conftest import serve_body  # noqa: F401 - a fixture of test_sign_in
 
 SECRET = "a secret of thirty-two bytes, or more"
 SITE = "http://shop.localhost"

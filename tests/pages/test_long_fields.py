@@ -10,7 +10,7 @@ from itertools import product
 import httpx
 
 from pages.addresses import MAX_PAGE_ADDRESS
-from server.auth.sign_in import MAX_JWT
+from pages.sign_in import MAX_JWT
 from tests.pages.conftest import Parsed, jwt_of, opened
 from tests.steps import lines
 

@@ -1,4 +1,7 @@
-"""Every text of the pages is marked for translation, and every message is translated."""
+"""Every text of the pages is marked for translation, and every message is translated.
+
+The sentences of ``pages/sign_in.py`` are for operators: only the log shows them.
+"""
 
 import ast
 import csv
@@ -17,7 +20,9 @@ from jinja2 import nodes
 
 from pages import i18n
 from pages.rendering import environment
+from server.auth.claims import InvalidTokenError
 from tests.pages.messages import TRANSLATED, merged, modules, templates
+from tests.pages.test_sign_in import finish
 
 _PLACEHOLDER, _TAG = re.compile(r"%\(\w+\)s|%%|\{(?=\d?\})"), re.compile(r"</?\w+")
 
@@ -35,6 +40,17 @@ _SHOWN = {"alt", "aria-label", "placeholder", "title", "data-copy", "data-some"}
 
 _TRANSLATING = {"_", "gettext", "ngettext", "plural_forms"}
 """Functions that translate their arguments."""
+
+
+SIGN_INS = [
+    ({"code": ""}, "This sign-in was not started here."),
+    ({"nonce": None}, "This ID token belongs to another sign-in."),
+    ({"azp": "other"}, "This ID token belongs to another client."),
+    (
+        {"sub": "\U0001f600" * 128, "name": "\U0001f600" * 128},
+        "This server has no secret, or the user's name is too long for a cookie.",
+    ),
+]
 
 
 @pytest.mark.parametrize("tag", TRANSLATED)
@@ -205,3 +221,12 @@ def test_the_check_finds_unmarked_text() -> None:
     plain = jinja2.Environment(extensions=["jinja2.ext.i18n"], autoescape=True)
     within = plain.parse("{{ 'Newer' if a else _('Older') }}{{ b or ' pictured' }}")
     assert list(_sentences(within)) == ["Newer"]
+
+
+@pytest.mark.parametrize(("changes", "sentence"), SIGN_INS)
+async def test_a_refused_sign_in_has_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(InvalidTokenError) as caught:
+        await finish(monkeypatch, "keycloak", changes)
+    assert str(caught.value) == sentence

@@ -14,8 +14,8 @@ import pytest
 
 from dal.dynamodb.table import Table
 from pages.faults import KEYS_AWAY
+from pages.sign_in import SignIn
 from server.auth.issuer import Issuer
-from server.auth.sign_in import SignIn
 from server.services import authenticator_of
 from server.settings import Settings
 from tests.pages.conftest import SITE, client_of, flags, opened

@@ -15,7 +15,6 @@ from server.auth.issuer import Issuer, KeysUnavailableError
 from server.auth.secret import checked_secret, ensure_secret
 from server.errors import CommandError
 from tests.server.auth.test_authenticator import signed
-from tests.server.auth.test_sign_in import finish
 
 
 def refused(authorization: str) -> None:
@@ -83,16 +82,6 @@ PYJWT = [
     ),
 ]
 
-SIGN_INS = [
-    ({"code": ""}, "This sign-in was not started here."),
-    ({"nonce": None}, "This ID token belongs to another sign-in."),
-    ({"azp": "other"}, "This ID token belongs to another client."),
-    (
-        {"sub": "\U0001f600" * 128, "name": "\U0001f600" * 128},
-        "This server has no secret, or the user's name is too long for a cookie.",
-    ),
-]
-
 
 @pytest.mark.parametrize(("refusal", "sentence"), REFUSALS)
 def test_a_refused_jwt_has_a_sentence(refusal: Callable[[], object], sentence: str) -> None:
@@ -104,15 +93,6 @@ def test_a_refused_jwt_has_a_sentence(refusal: Callable[[], object], sentence: s
 @pytest.mark.parametrize(("error", "sentence"), PYJWT)
 def test_an_error_of_pyjwt_has_a_sentence(error: Exception, sentence: str) -> None:
     assert str(_invalid(error)) == sentence
-
-
-@pytest.mark.parametrize(("changes", "sentence"), SIGN_INS)
-async def test_a_refused_sign_in_has_a_sentence(
-    monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], sentence: str
-) -> None:
-    with pytest.raises(InvalidTokenError) as caught:
-        await finish(monkeypatch, "keycloak", changes)
-    assert str(caught.value) == sentence
 
 
 def test_an_unusable_secret_has_a_sentence(tmp_path: Path) -> None:

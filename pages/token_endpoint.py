@@ -1,4 +1,4 @@
-"""The token endpoint of an issuer, for sign-in: see ``server.auth.sign_in``.
+"""The token endpoint of an issuer, for sign-in: see ``pages.sign_in``.
 
 The import of httpx_oauth takes time, so this module is imported at the first sign-in.
 """

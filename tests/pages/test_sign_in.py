@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from httpx_oauth.oauth2 import BaseOAuth2
 
+from pages.sign_in import Attempt, SignIn
 from resolvers.context import Viewer
 from server.auth.claims import InvalidTokenError, TokenFlaw
 from server.auth.issuer import AUTH_METHODS, KeysUnavailableError
-from server.auth.sign_in import Attempt, SignIn
 from tests.server.auth.conftest import DEEP, MALFORMED
 from tests.server.auth.test_providers import OTHER_KEY, SECRET, TOKENS, provider, signed
 

@@ -1,7 +1,7 @@
-"""Lets visitors of the HTML pages sign in at an OpenID Connect issuer.
+"""Signs visitors of the pages in: at an OpenID Connect issuer, or to the demo's account.
 
-The sign-in uses the authorization code flow with PKCE. Afterwards, the browser keeps a JWT that
-this server has signed, because the issuer's JWT may be too large for a cookie.
+The sign-in at an issuer uses the authorization code flow with PKCE. Afterwards, the browser keeps a
+JWT that this server has signed, because the issuer's JWT may be too large for a cookie.
 """
 
 import hashlib
@@ -14,12 +14,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from resolvers.authorization import ROLES
-from server.auth.authenticator import Authenticator
+from server.auth.authenticator import DEMO_LIFETIME, Authenticator, SignInCode
 from server.auth.claims import InvalidTokenError, TokenFlaw
 from server.auth.issuer import AUTH_METHODS, Issuer, KeysUnavailableError
 
 if TYPE_CHECKING:
-    from server.auth.token_endpoint import TokenEndpoint
+    from pages.token_endpoint import TokenEndpoint
 
 MAX_JWT = 4_000
 """Maximum characters of a visitor's JWT. The server stores the JWT in a cookie, and browsers drop a
@@ -47,6 +47,24 @@ class Attempt:
     state: str
     nonce: str
     verifier: str
+
+
+@dataclass(frozen=True, slots=True)
+class DemoAccount:
+    """The demo's user, who has no roles and signs in by one click. Only a demo has this account.
+
+    ``code`` is in the link that the server prints at its start. The link signs the visitor in
+    without a click. With several workers there is no code, because only the process that made a
+    code knows it.
+    """
+
+    username: str
+    authenticator: Authenticator
+    code: SignInCode | None = None
+
+    def jwt(self) -> str | None:
+        """Return a JWT that expires after ``DEMO_LIFETIME``, or None without a secret."""
+        return self.authenticator.issue(self.username, DEMO_LIFETIME)
 
 
 class SignIn:
@@ -133,7 +151,7 @@ class SignIn:
         return session
 
     async def _client(self) -> "TokenEndpoint":
-        from server.auth.token_endpoint import TokenEndpoint  # noqa: PLC0415 - imports httpx
+        from pages.token_endpoint import TokenEndpoint  # noqa: PLC0415 - imports httpx
 
         known = await self._issuer.metadata()
         if not {"authorization_endpoint", "token_endpoint"} <= known.keys():
