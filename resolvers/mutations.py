@@ -38,7 +38,7 @@ Rule: TypeAlias = Callable[[str, Any], Any]
 """A function of a field's name and value. It returns the value in canonical form, or raises
 InvalidArgumentError with the name."""
 
-_INPUT = "input"
+INPUT = "input"
 """The name of the argument of every mutation."""
 
 
@@ -101,7 +101,7 @@ class InvalidInputError(Exception):
         self.faults = faults
 
 
-_CODES: dict[type[DalError], UserErrorCode] = {
+CODES: dict[type[DalError], UserErrorCode] = {
     InvalidArgumentError: UserErrorCode.BAD_ARGUMENT,
     NotFoundError: UserErrorCode.NOT_FOUND,
     AlreadyExistsError: UserErrorCode.ALREADY_EXISTS,
@@ -116,7 +116,7 @@ _CODES: dict[type[DalError], UserErrorCode] = {
 def reported(
     payload: Callable[..., Payload], *, reads_standing: bool = False
 ) -> Callable[[Mutation[Arguments, Payload]], Mutation[Arguments, Payload]]:
-    """Decorate a mutation, so that the errors in ``_CODES`` become user errors in its payload.
+    """Decorate a mutation, so that the errors in ``CODES`` become user errors in its payload.
 
     The limit of the operation's reads applies to the reads of the payload's fields, and not to the
     mutation itself, which would otherwise end after a part of its writes.
@@ -139,7 +139,7 @@ def reported(
                     return await mutation(info, *args, **kwargs)
             except InvalidInputError as invalid:
                 return payload(user_errors=[_user_error(one) for one in invalid.faults])
-            except tuple(_CODES) as error:
+            except tuple(CODES) as error:
                 return payload(user_errors=[_user_error(error)])
             finally:
                 # Forget cached reads, so that the payload's fields include the mutation's writes.
@@ -217,22 +217,6 @@ def _collected(work: Iterable[tuple[Name, Callable[[], Any]]]) -> dict[Name, Any
     return done
 
 
-def errors_of_each(argument: str, outcomes: Iterable[object]) -> list[UserError]:
-    """Return a user error for each failed entry of a list.
-
-    ``outcomes`` has the result or the exception of each entry. Exceptions that are not in
-    ``_CODES`` are raised.
-    """
-    found: list[UserError] = []
-    for number, outcome in enumerate(outcomes):
-        if isinstance(outcome, DalError) and type(outcome) in _CODES:
-            path = [_INPUT, argument, str(number)]
-            found.append(UserError(str(outcome), _CODES[type(outcome)], path))
-        elif isinstance(outcome, BaseException):
-            raise outcome
-    return found
-
-
 def new_id(key: str | None, *owner: str) -> str:
     """Return the id of a new object: a hash of ``owner`` and the idempotency key ``key``.
 
@@ -247,9 +231,9 @@ def new_id(key: str | None, *owner: str) -> str:
 def _user_error(error: DalError) -> UserError:
     blamed = None
     if isinstance(error, InvalidArgumentError):
-        blamed = [_INPUT, *error.argument.split(".")]
+        blamed = [INPUT, *error.argument.split(".")]
     existing = None
     if isinstance(error, AlreadyCommentedError):
         # The type in the global id is Comment or Submission.
         existing = to_base64(type(error.there).__name__, error.there.comment_id)
-    return UserError(str(error), _CODES[type(error)], blamed, existing)
+    return UserError(str(error), CODES[type(error)], blamed, existing)

@@ -60,9 +60,6 @@ title = checked(rules.title)
 subject = checked(rules.stated_title)
 explanation = checked(rules.explanation)
 
-MAY_BE_BLANK = {title, explanation}
-"""The parsers that keep a text without a visible character. For other parsers, it is empty."""
-
 
 def identifier(field: str, cell: object) -> str:
     """Return an identifier, which is text without blanks at its ends.

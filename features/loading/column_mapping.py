@@ -36,17 +36,20 @@ from importlib import resources
 from pathlib import Path
 from typing import Generic, Literal, get_args
 
-from dal.kinds.field_parsers import MAY_BE_BLANK, DateReader, DateUnit, instant, refused
+from dal.kinds.field_parsers import DateReader, DateUnit, explanation, instant, refused, title
 from dal.kinds.item_kind import Field, FileKind, Thing
 from dal.model import rules
-from dal.model.owners import hashed, imported_owner
 from dal.table.errors import InvalidArgumentError
+from features.loading.hashed_ids import hashed, imported_owner
 from server.errors import CommandError
 
 TextFormat = Literal["jsonl", "csv", "xml"]
 FormatName = Literal["jsonl", "csv", "xml", "parquet"]
 
 _SUFFIX = ".toml"
+_MAY_BE_BLANK = {title, explanation}
+"""The parsers that keep a text without a visible character. For other parsers, it is empty."""
+
 _PROBE = datetime(2003, 11, 22, tzinfo=UTC)
 _OURS = resources.files("features.loading").joinpath("presets")
 
@@ -210,7 +213,7 @@ class ColumnMapping(Generic[Thing]):
             if column is None:
                 continue
             cell = cells.get(column)
-            if isinstance(cell, str) and one.parse not in MAY_BE_BLANK and not rules.trimmed(cell):
+            if isinstance(cell, str) and one.parse not in _MAY_BE_BLANK and not rules.trimmed(cell):
                 cell = ""
             if one.name in self.values and cell not in (None, ""):
                 cell = self._translated(one, column, cell)

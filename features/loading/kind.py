@@ -28,7 +28,6 @@ from dal.model import (
     rules,
 )
 from dal.model.comment_fields import FIELDS, CommentField
-from dal.model.owners import imported_owner
 from dal.model.submissions import ReviewCause
 from dal.query.pagination import Slice
 from dal.repositories.organizations import OrganizationRepository
@@ -36,6 +35,7 @@ from dal.repositories.users import decode_profile
 from dal.table.errors import InvalidArgumentError
 from features.loading import parsers
 from features.loading.bulk_write import BulkWriter
+from features.loading.hashed_ids import imported_owner
 from features.loading.loaded import (
     DECISION,
     CommentRow,

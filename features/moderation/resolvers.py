@@ -1,7 +1,7 @@
 """Moderation: submissions, decisions on comments, reports, and the moderators' queue."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated
@@ -11,7 +11,7 @@ import strawberry
 from dal.model import Comment, User, rules
 from dal.model.submissions import ReviewCause, Submission
 from dal.query.pagination import Edge, Page
-from dal.table.errors import InvalidArgumentError
+from dal.table.errors import DalError, InvalidArgumentError
 from features.moderation.model import CommentReports, QueueEntry, QueueKind, ReportReason, Verdict
 from features.moderation.repository import SubmissionSelection
 from features.moderation.words import Moderation
@@ -23,11 +23,12 @@ from resolvers.authorization import (
     require_viewer,
 )
 from resolvers.mutations import (
+    CODES,
+    INPUT,
     Rule,
     UserError,
     checked,
     checked_each,
-    errors_of_each,
     reported,
 )
 from resolvers.node_ids import own_id_of
@@ -203,7 +204,23 @@ async def decide_comments(info: Info, input: Input[DecideCommentsInput]) -> Deci
     )
     done = zip(input.decisions, outcomes, strict=True)
     ids = [one.id for one, outcome in done if not isinstance(outcome, BaseException)]
-    return DecisionsPayload(ids, errors_of_each("decisions", outcomes))
+    return DecisionsPayload(ids, _errors_of(outcomes))
+
+
+def _errors_of(outcomes: Iterable[object]) -> list[UserError]:
+    """Return a user error for each failed decision.
+
+    ``outcomes`` has the result or the exception of each decision. Exceptions that are not in
+    ``CODES`` are raised.
+    """
+    found: list[UserError] = []
+    for number, outcome in enumerate(outcomes):
+        if isinstance(outcome, DalError) and type(outcome) in CODES:
+            path = [INPUT, "decisions", str(number)]
+            found.append(UserError(str(outcome), CODES[type(outcome)], path))
+        elif isinstance(outcome, BaseException):
+            raise outcome
+    return found
 
 
 async def submission(info: Info, comment_id: str) -> Submission | None:

@@ -1,5 +1,6 @@
 """What an erasure makes of comments, orders and tickets, and the kind of its own item."""
 
+import secrets
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,6 @@ from dal.entities.ticket import TICKET
 from dal.errors import NotFoundError
 from dal.kinds.item_kind import EraseItem, ItemKind
 from dal.model import Comment
-from dal.model.owners import erased_owner
 from dal.table.items import Item, delete
 from dal.table.key_parts import unescape
 from dal.writes.changes import CommentChange
@@ -41,7 +41,7 @@ def comment_eraser(table: Table, writer: CommentWriter) -> EraseItem:
                 return None
             if remove:
                 return CommentChange(there, idempotency.tombstone(there, digest=False))
-            anonymous: dict[str, Any] = {"username": erased_owner(), "name": None, "photos": ()}
+            anonymous: dict[str, Any] = {"username": _erased_owner(), "name": None, "photos": ()}
             if isinstance(one, Comment):
                 return CommentChange(there, encode(one._replace(**anonymous)))
             return CommentChange(there, encode(replace(one, **anonymous)))
@@ -60,9 +60,17 @@ def comment_eraser(table: Table, writer: CommentWriter) -> EraseItem:
 
 def nameless_order(item: Item, _: str) -> Item:
     """Return an order under a random name."""
-    return ORDER.encode(replace(ORDER.decode(item), username=erased_owner(), name=None))
+    return ORDER.encode(replace(ORDER.decode(item), username=_erased_owner(), name=None))
 
 
 def nameless_ticket(item: Item, _: str) -> Item:
     """Return a ticket under a random name."""
-    return TICKET.encode(replace(TICKET.decode(item), username=erased_owner(), name=None))
+    return TICKET.encode(replace(TICKET.decode(item), username=_erased_owner(), name=None))
+
+
+def _erased_owner() -> str:
+    """Return a random id for an object of an erased user.
+
+    Each object gets a different id, so that readers cannot see which objects have the same author.
+    """
+    return f"erased-{secrets.token_hex(4)}"

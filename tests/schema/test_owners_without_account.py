@@ -4,13 +4,12 @@ from itertools import chain
 
 import pytest
 
-from dal.model.owners import imported_owner
 from resolvers.context import Viewer
 from tests.feature_lists import added
 from tests.schema.conftest import Run
 
 ADMIN = Viewer("sam", frozenset({"moderator", "staff"}))
-OWNER = imported_owner("comment", "1")
+OWNER = f"imported-{'0' * 32}"
 LINE = '{ productId: "p", quantity: 1, unitPrice: {amount: "1.00", currencyCode: "EUR"} }'
 
 

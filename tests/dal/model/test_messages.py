@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from dal.model import rules
-from dal.model.owners import imported_owner
 from dal.table.errors import InvalidArgumentError
 
-OWNER = imported_owner("comment", "1")
+OWNER = f"imported-{'0' * 32}"
 SENTENCES: list[tuple[Callable[[str, Any], object], object, str]] = [
     (rules.identifier, "", "it is empty."),
     (rules.identifier, "\0", "it contains a control character."),

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from langcodes import Language
 
 from dal.model import Money, OrderLine, rules
-from dal.model.owners import imported_owner
 from dal.model.rules import KEPT_TAGS, MAX_ADDRESS
 from dal.table.errors import InvalidArgumentError
 from dal.table.key_parts import MAX_IDENTIFIER_BYTES, escape
@@ -83,7 +82,7 @@ def test_malformed_identifiers_are_refused(value: str, why: str) -> None:
 
 def test_an_imported_author_has_no_account() -> None:
     assert rules.account("username", "John") == "John"
-    owner = imported_owner("comment", "1")
+    owner = f"imported-{'0' * 32}"
     assert repr(owner) in complaint(rules.account, owner)
     assert rules.identifier("username", owner) == owner
 
