@@ -5,7 +5,7 @@ the cost of an operation before it knows how many products a set has. So these r
 while the operation runs.
 """
 
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from dal.dynamodb.account import MAX_REQUESTS
 from dal.model import Product
@@ -16,6 +16,9 @@ from resolvers.selection import Info
 
 class ProductSet(Protocol):
     """Several products, such as the variants of one product."""
+
+    plural: ClassVar[str]
+    """The noun for several such sets, for messages."""
 
     @property
     def product_ids(self) -> tuple[str, ...]:
@@ -40,7 +43,7 @@ def product_ids(root: Product | ProductSet, info: Info) -> tuple[str, ...]:
     reads.left -= len(root.product_ids)
     if reads.left < 0:
         raise TooManySegmentsError(
-            f"The lists and statistics of groups would read more than {MAX_REQUESTS} "
-            "partitions: select fewer groups at a time."
+            f"The lists and statistics of {root.plural} would read more than {MAX_REQUESTS} "
+            f"partitions: select fewer {root.plural} at a time."
         )
     return root.product_ids

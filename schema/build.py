@@ -72,6 +72,7 @@ HOST = Host(
         most_partitions=MAX_SEGMENTS,
         most_dropped=MAX_DROPPED,
         most_requests=MAX_REQUESTS,
+        questions="queries to the analytics store",
     ),
     known_errors=KNOWN_ERRORS,
     too_costly=QueryTooCostlyError,

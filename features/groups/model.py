@@ -1,6 +1,7 @@
-"""Groups of products: the products of a group are variants of one product, such as its colours."""
+"""The model of groups: a group's id and the ids of its products."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,6 +11,7 @@ class ProductGroup:
     ``product_ids`` is sorted.
     """
 
+    plural: ClassVar[str] = "groups"
     group_id: str
     product_ids: tuple[str, ...]
 

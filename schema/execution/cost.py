@@ -58,8 +58,7 @@ operation is refused if its usual result has more values, and ends when its resu
 introspection queries of GraphiQL and of code generators return about 10,000 values."""
 
 MAX_QUESTIONS = 10
-"""Maximum questions to the analytics store in one operation. Each question reads all rows of a
-product, or of the whole table."""
+"""Maximum questions to another store in one operation. A question can read all of its rows."""
 
 UNIT_BYTES = 4096
 """Bytes that one read capacity unit (RCU) reads with strong consistency. An eventually consistent
@@ -100,8 +99,7 @@ class Cost:
     ``requests`` is the maximum number of requests to DynamoDB, and ``rcu`` the maximum of the read
     capacity units that they consume, if no request is retried. ``usual_requests`` is the usual
     number of requests. ``values`` is the maximum number of values in the result, and
-    ``usual_values`` the usual number. ``questions`` is the number of queries to the analytics
-    store.
+    ``usual_values`` the usual number. ``questions`` is the number of questions to another store.
     """
 
     requests: float = 0
@@ -129,7 +127,7 @@ class Cost:
         for amount, most, of in (
             (self.usual_requests, limits.most_requests, "requests to DynamoDB"),
             (self.usual_values, MAX_ANSWER_VALUES, "values in the result"),
-            (self.questions, MAX_QUESTIONS, "queries to the analytics store"),
+            (self.questions, MAX_QUESTIONS, limits.questions),
         ):
             if amount > most:
                 return (

@@ -88,6 +88,7 @@ class ReadLimits:
     - ``most_partitions``: maximum partitions that a page reads.
     - ``most_dropped``: maximum rows that a page reads and drops, because its filter excludes them.
     - ``most_requests``: maximum requests to DynamoDB that an operation usually sends.
+    - ``questions``: what messages call questions to another store.
     """
 
     default_rows: int
@@ -95,6 +96,7 @@ class ReadLimits:
     most_partitions: int
     most_dropped: int
     most_requests: int
+    questions: str = "questions"
 
 
 REQUESTED = "requested rows"
@@ -114,7 +116,7 @@ class Reads:
     - ``unit``: RCU that a request consumes for each started 4 KB.
     - ``paged``: whether the field reads as many rows as the client requests, instead of one row.
     - ``further``: number of extra requests for a page with the argument ``after`` or ``last``.
-    - ``questions``: number of queries to the analytics store.
+    - ``questions``: number of questions to another store.
     - ``together``: whether one request reads all fields of the object that have this mark.
     - ``rows``: usual length of a list that no argument limits.
     - ``most``: maximum length of this list, if it is longer than ``rows``.
