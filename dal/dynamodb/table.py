@@ -48,7 +48,7 @@ DynamoDB's responses, because a proxy may respond with an empty object."""
 
 # The maximum numbers of keys in BatchGetItem, and of items in BatchWriteItem:
 # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
-_GET_BATCH = 100
+GET_BATCH = 100
 _WRITE_BATCH = 25
 
 _DELETED_AT_ONCE = 100
@@ -82,10 +82,10 @@ async def connect(address: TableAddress) -> AsyncIterator["Table"]:
     async with AsyncExitStack() as stack:
         sdk: Sdk
         if address.embedded and address.endpoint_url is not None:
-            open_embedded = partial(_open_sdk, "dynamodb", address.endpoint_url, embedded=True)
+            open_embedded = partial(_open_sdk, address.endpoint_url, embedded=True)
             sdk = EmbeddedSdk(address.endpoint_url, open_embedded, stack)
         else:
-            opening = _open_sdk("dynamodb", address.endpoint_url, embedded=False)
+            opening = _open_sdk(address.endpoint_url, embedded=False)
             sdk = await stack.enter_async_context(opening)
         table = Table(await stack.enter_async_context(open_wire(sdk)), address.table)
         try:
@@ -94,12 +94,10 @@ async def connect(address: TableAddress) -> AsyncIterator["Table"]:
             await table.drain()
 
 
-def _open_sdk(
-    service: str, endpoint_url: str | None, *, embedded: bool, **settings: Any
-) -> AbstractAsyncContextManager[Sdk]:
+def _open_sdk(endpoint_url: str | None, *, embedded: bool) -> AbstractAsyncContextManager[Sdk]:
     from dal.dynamodb.sdk import open_sdk  # noqa: PLC0415 - takes a third of the start time
 
-    return open_sdk(service, endpoint_url, embedded=embedded, **settings)
+    return open_sdk("dynamodb", endpoint_url, embedded=embedded)
 
 
 class Table:
@@ -181,7 +179,7 @@ class Table:
 
     async def get_many(self, keys: Sequence[Item], *, consistent: bool = True) -> list[Item]:
         """Return the existing items with these distinct primary keys, in any order."""
-        batches = batched(keys, _GET_BATCH)
+        batches = batched(keys, GET_BATCH)
         found = await in_parallel([self._get_batch(batch, consistent) for batch in batches])
         return [item for items in found for item in items]
 
@@ -397,22 +395,3 @@ def _capacity(response: dict[str, Any]) -> float:
     """Return the capacity that a response reports; ``nan`` if it reports none."""
     capacity = response.get("ConsumedCapacity")
     return nan if capacity is None else float(capacity["CapacityUnits"])
-
-
-@asynccontextmanager
-async def open_service(
-    service: str, address: TableAddress, **settings: Any
-) -> AsyncIterator[Callable[..., Awaitable[dict[str, Any]]]]:
-    """Open a client of another AWS service, with the deadlines, retries and errors of ``Table``.
-
-    Yield a function that sends an operation. Its first argument is the operation's name. The
-    keyword arguments are the operation's arguments.
-    """
-    opening = _open_sdk(service, address.endpoint_url, embedded=address.embedded, **settings)
-    async with opening as sdk:
-        once = Table(sdk, address.table).once
-
-        async def call(operation: str, **arguments: Any) -> dict[str, Any]:
-            return await retry(partial(once, operation, **arguments), operation)
-
-        yield call

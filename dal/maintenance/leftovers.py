@@ -3,14 +3,11 @@
 from collections.abc import Collection, Sequence
 
 from dal.dynamodb.concurrency import batched
-from dal.dynamodb.table import Table
+from dal.dynamodb.table import GET_BATCH, Table
 from dal.entities.comment import comment_key, is_tombstone
 from dal.model import Comment
 from dal.stores import Stores
 from dal.table.items import Item
-
-_AT_ONCE = 100
-"""Number of comments that one BatchGetItem reads. This is DynamoDB's maximum."""
 
 
 class Leftovers:
@@ -35,7 +32,7 @@ class Leftovers:
 
     async def correct(self, suspects: Collection[str]) -> None:
         """Remove what belongs to the deleted comments among ``suspects``."""
-        for some in batched(sorted(suspects), _AT_ONCE):
+        for some in batched(sorted(suspects), GET_BATCH):
             items = await self._table.get_many([comment_key(one) for one in some])
             there = {item["PK"]["S"] for item in items if not is_tombstone(item)}
             for comment_id in some:

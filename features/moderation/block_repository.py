@@ -3,16 +3,16 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from dal.catalogue import query_of
 from dal.dynamodb.table import Table
 from dal.entities.standing import IS_BLOCKED, STANDING, Standing
 from dal.model.standings import Block
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
-from dal.query.plan import Query
 from dal.repositories.standings import StandingRepository
 from dal.table.entity import Row
 
-_BLOCKED = Query("AP18", IS_BLOCKED)
+_BLOCKED = query_of(IS_BLOCKED)
 
 
 class BlockRepository:

@@ -10,7 +10,7 @@ from typing import Any
 from dal.catalogue import AccessPattern
 from dal.dynamodb.concurrency import batched
 from dal.dynamodb.errors import ConflictError
-from dal.dynamodb.table import Table
+from dal.dynamodb.table import GET_BATCH, Table
 from dal.entities.comment import comment_key
 from dal.entities.standing import STANDING, standing_in
 from dal.entities.submission import stored
@@ -21,10 +21,10 @@ from dal.table.entity import unpacked
 from dal.table.errors import InvalidArgumentError
 from dal.table.items import Item
 from dal.table.key_parts import escape
+from features.moderation import report_repository
 from features.moderation.cases import correct_case, put_cases, put_reports
 from features.moderation.entity import (
     CASE,
-    REPORTED,
     case_in,
     commented_id,
     decode_report,
@@ -34,15 +34,11 @@ from features.moderation.entity import (
 from features.moderation.model import Case, Decision, Report, ReportReason, Verdict
 
 PATTERNS = (
-    AccessPattern(
-        "AP15", "published comments with reports, longest waiting first", REPORTED, "state"
-    ),
+    report_repository.PATTERN,
     AccessPattern("AP16", "the reports of a comment, and the decision on it"),
 )
 
 _INSTANT = "TIMESTAMPTZ"
-_AT_ONCE = 100
-"""Number of comments that one BatchGetItem reads. This is DynamoDB's maximum."""
 
 
 def _report(values: Mapping[str, Any]) -> Report:
@@ -211,7 +207,7 @@ class CaseCorrection:
 
     async def correct(self, suspects: Collection[str]) -> None:
         """Correct the cases of these comments, which must include each comment with a case."""
-        for some in batched(sorted(suspects), _AT_ONCE):
+        for some in batched(sorted(suspects), GET_BATCH):
             items = await self._table.get_many([comment_key(one) for one in some])
             for one in map(stored, items):
                 if one is None:

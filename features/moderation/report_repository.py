@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from dal.catalogue import AccessPattern
 from dal.dynamodb import retries
 from dal.dynamodb.concurrency import KeyedLocks
 from dal.dynamodb.errors import ConditionFailedError
@@ -34,7 +35,7 @@ from dal.table.ranges import Range
 from dal.writes.changes import CommentChange
 from dal.writes.comments import CommentWriter, Stored, version
 from features.moderation.cases import THE_CASE, StoredCase, read_case, same_state
-from features.moderation.entity import CASE, encode_report
+from features.moderation.entity import CASE, REPORTED, encode_report
 from features.moderation.model import (
     Case,
     CommentReports,
@@ -44,7 +45,10 @@ from features.moderation.model import (
     ReportReason,
 )
 
-_REPORTED = Query("AP15", {"state": frozenset({QueueKind.REPORTED.value})})
+PATTERN = AccessPattern(
+    "AP15", "published comments with reports, longest waiting first", REPORTED, "state"
+)
+_REPORTED = Query(PATTERN.name, {"state": frozenset({QueueKind.REPORTED.value})})
 
 _REPORT = 1
 """The number of the action that stores the report, in each transaction with a report."""

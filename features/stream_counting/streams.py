@@ -11,13 +11,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from functools import partial
 from time import monotonic
 from typing import Any, TypeAlias
 
 from dal.dynamodb import admin
 from dal.dynamodb.errors import AlreadyExistsError, ConflictError
-from dal.dynamodb.retries import retry_on_conflict
-from dal.dynamodb.table import Table, TableAddress, open_service
+from dal.dynamodb.retries import retry, retry_on_conflict
+from dal.dynamodb.table import Table, TableAddress
 from dal.table.errors import StoreRefusedError
 
 WHOLE_IMAGES = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
@@ -220,8 +221,19 @@ class Streams:
 
 @asynccontextmanager
 async def connect_streams(address: TableAddress) -> AsyncIterator[Streams]:
-    """Open a client of DynamoDB Streams at the table's endpoint."""
+    """Open a client of DynamoDB Streams at the table's endpoint.
+
+    It has the deadlines, retries and errors of ``Table``.
+    """
+    from dal.dynamodb.sdk import open_sdk  # noqa: PLC0415 - a slow import
+
     # botocore's validation is off, because it rejects the embedded engine's shard ids and sequence
     # numbers as too short.
-    async with open_service("dynamodbstreams", address, parameter_validation=False) as call:
+    settings = {"embedded": address.embedded, "parameter_validation": False}
+    async with open_sdk("dynamodbstreams", address.endpoint_url, **settings) as sdk:
+        once = Table(sdk, address.table).once
+
+        async def call(operation: str, **arguments: Any) -> dict[str, Any]:
+            return await retry(partial(once, operation, **arguments), operation)
+
         yield Streams(call)

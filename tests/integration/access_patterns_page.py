@@ -3,6 +3,7 @@
 `make docs` writes the tables. The text around them is written by hand.
 """
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 
@@ -31,6 +32,12 @@ def pattern_of(example: str) -> str:
     return example.partition(",")[0]
 
 
+def _number(name: str) -> float:
+    """Return the number in a pattern's name, such as 3 for AP3a. Names without one come last."""
+    found = re.match(r"[A-Z]+(\d+)", name)
+    return int(found[1]) if found else math.inf
+
+
 def page(before: str) -> str:
     """Return the page with new tables."""
 
@@ -46,7 +53,7 @@ def _rows(section: str) -> Iterator[str]:
     yield _row(_HEADING)
     yield "|---" * len(_HEADING) + "|"
     order = list(QUESTIONS)
-    for name in sorted(EXAMPLES, key=lambda one: order.index(pattern_of(one))):
+    for name in sorted(EXAMPLES, key=lambda one: (_number(one), order.index(pattern_of(one)))):
         example = EXAMPLES[name]
         if re.match(_SECTIONS[section], name):
             first, *others = example.reads.indexes or [""]
