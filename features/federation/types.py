@@ -1,4 +1,4 @@
-"""The schema as a subgraph of Apollo Federation 2.
+"""The types and fields that Apollo Federation 2 adds to a subgraph, and the subgraph's SDL.
 
 https://www.apollographql.com/docs/graphos/schema-design/federated-schemas/reference/subgraph-spec
 """

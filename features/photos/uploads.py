@@ -1,4 +1,4 @@
-"""Uploads of photos: browsers send files to an S3 bucket, and comments show copies of the files.
+"""Signs upload forms for browsers, and copies the uploaded photos of saved comments.
 
 A form uploads one file to ``uploads/<user>/<id>.<ext>``. ``<user>`` is a hash of the user's id, and
 ``<id>`` is random. When a comment is saved, the file is copied to ``photos/<id>-<ETag>.<ext>``, and
