@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from dal.model import Organization, OrganizationUser, Roster, Ticket, TicketStatus, UserType
 from dal.stores import Stores
+from tests.putting import put_rosters, put_tickets
 
 ACME = Organization("ac/me#1%", "Enterprise")
 OTHER = Organization("ac", "Pro")
@@ -55,5 +56,5 @@ TICKETS = (
 
 async def fill(stores: Stores) -> None:
     """Store the organisations, their users and the tickets."""
-    await stores.organizations.put_many(ROSTERS)
-    await stores.tickets.put_many(TICKETS)
+    await put_rosters(stores.table, ROSTERS)
+    await put_tickets(stores.table, TICKETS)

@@ -1,16 +1,22 @@
-"""Stores comments for tests, in few transactions."""
+"""Stores comments and other objects of the core for tests, in few requests."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from dal.dynamodb.concurrency import batched, in_parallel
 from dal.dynamodb.errors import ConditionFailedError, ConflictError
+from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.entities.comment import COMMENT, comment_key
+from dal.entities.order import ORDER, purchases
+from dal.entities.organization import encode_roster
 from dal.entities.submission import stored
-from dal.model import Comment
+from dal.entities.ticket import TICKET
+from dal.model import Comment, Order, Profile, Roster, Ticket
 from dal.repositories.comments import CommentRepository
+from dal.repositories.users import encode_profile
 from dal.writes.changes import CommentChange
 from dal.writes.comments import CommentWriter
+from dal.writes.overwrite import Outcome, overwrite
 
 AT_ONCE = 200
 """Number of comments that are written together."""
@@ -39,3 +45,23 @@ async def put_comments(
             await in_parallel([writer.transactions.write(change) for change in changes])
         except ConditionFailedError as error:
             raise ConflictError("Another client has changed a comment.") from error
+
+
+async def put_orders(table: Table, orders: Sequence[Order]) -> Outcome:
+    """Write orders and their proofs of purchase over the stored ones."""
+    return await overwrite(table, [[ORDER.encode(order), *purchases(order)] for order in orders])
+
+
+async def put_rosters(table: Table, rosters: Sequence[Roster]) -> None:
+    """Write organisations and their users over the stored ones."""
+    await overwrite(table, [encode_roster(roster) for roster in rosters])
+
+
+async def put_tickets(table: Table, tickets: Sequence[Ticket]) -> None:
+    """Write tickets over the stored ones."""
+    await overwrite(table, [[TICKET.encode(ticket)] for ticket in tickets])
+
+
+async def put_profiles(table: Table, profiles: Mapping[str, Profile]) -> None:
+    """Write profiles, by username, over the stored ones."""
+    await overwrite(table, [[encode_profile(*pair)] for pair in profiles.items()])

@@ -5,7 +5,7 @@ users by name.
 """
 
 from dal.entities.ticket import TICKETS_OF_USER
-from dal.model import Organization, OrganizationUser, UserType
+from dal.model import Organization, OrganizationUser, Roster, UserType
 from dal.table.entity import Entity, Row, packed, unpacked
 from dal.table.index import Index
 from dal.table.items import VERSION, Item, primary_key
@@ -106,3 +106,9 @@ ORGANIZATION_USER: Entity[OrganizationUser] = Entity(
     decode_row=_decode,
     marks=(VERSION,),
 )
+
+
+def encode_roster(roster: Roster) -> list[Item]:
+    """Return the table items of an organisation and its users."""
+    users = map(ORGANIZATION_USER.encode, roster.users)
+    return [encode_organization(roster.organization), *users]

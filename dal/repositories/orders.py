@@ -1,6 +1,5 @@
 """Orders: pages, look-ups, and conditional writes."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -17,7 +16,6 @@ from dal.table.errors import InvalidArgumentError
 from dal.table.index import QUEUE_SHARDS
 from dal.table.items import ABSENT
 from dal.table.ranges import between
-from dal.writes.overwrite import Outcome, overwrite
 
 NEXT = {
     OrderStatus.PLACED: frozenset({OrderStatus.SHIPPED, OrderStatus.CANCELLED}),
@@ -141,13 +139,3 @@ class OrderRepository:
                 "Another request has changed this order: reload it and try again."
             ) from None
         return Edge(new, order_position(new))
-
-    async def put_many(self, orders: Sequence[Order]) -> Outcome:
-        """Write orders. Each replaces the stored order with the same user and id.
-
-        If two orders have the same user and id, the last one is written. An order with the same id
-        but another user is a separate order, because the user is part of the key. The proofs of
-        purchase of a replaced order stay.
-        """
-        items = [[ORDER.encode(order), *purchases(order)] for order in orders]
-        return await overwrite(self._table, items)

@@ -1,6 +1,5 @@
 """Organisations and their users: pages, reads by name, and conditional writes."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from dal.catalogue import query_of
@@ -12,6 +11,7 @@ from dal.entities.organization import (
     ORGANIZATION_USER,
     decode_organization,
     encode_organization,
+    encode_roster,
     organization_key,
     user_key,
     user_position,
@@ -26,13 +26,11 @@ from dal.table.items import (
     ABSENT,
     PRESENT,
     Action,
-    Item,
     key_of,
     replacement,
     unchanged,
     versioned,
 )
-from dal.writes.overwrite import Outcome, overwrite
 
 _ADMINS_AMONG = 1_000
 """Number of users that one Query reads to find another admin."""
@@ -90,7 +88,8 @@ class OrganizationRepository:
         AlreadyExistsError if another organisation has this name.
         """
         try:
-            await self._table.write([{"Put": {"Item": item, **ABSENT}} for item in _items(roster)])
+            items = encode_roster(roster)
+            await self._table.write([{"Put": {"Item": item, **ABSENT}} for item in items])
         except ConditionFailedError:
             raise AlreadyExistsError(
                 f"An organisation {roster.organization.name!r} exists already: choose another name."
@@ -221,13 +220,6 @@ class OrganizationRepository:
                 )
             cut = replace(cut, after=page.page_info.end)
 
-    async def put_many(self, rosters: Sequence[Roster]) -> Outcome:
-        """Write organisations with distinct names, and their users, over the stored ones.
-
-        Stored users who are missing in ``rosters`` stay.
-        """
-        return await overwrite(self._table, [_items(roster) for roster in rosters])
-
 
 def _check_admin(organization: str, username: str) -> Action:
     """Return the check, for a transaction, that a user is an admin of an organisation."""
@@ -239,8 +231,3 @@ def _check_admin(organization: str, username: str) -> Action:
 def _users_of(organization: str, *, head: bool = False) -> Query:
     filters = {"organization": frozenset({organization})}
     return query_of(filters, consistent=True, head=head)
-
-
-def _items(roster: Roster) -> list[Item]:
-    users = map(ORGANIZATION_USER.encode, roster.users)
-    return [encode_organization(roster.organization), *users]

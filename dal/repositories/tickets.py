@@ -1,6 +1,5 @@
 """Tickets: pages, reads by id, and conditional writes."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -16,7 +15,6 @@ from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.plan import Query
 from dal.table.items import ABSENT, PRESENT
 from dal.table.ranges import between
-from dal.writes.overwrite import Outcome, overwrite
 
 _ANY_STATUS = frozenset(TicketStatus)
 _OPEN = {"status": frozenset({TicketStatus.OPEN.value})}
@@ -140,7 +138,3 @@ class TicketRepository:
         except ConditionFailedError:
             raise conflict from None
         return Edge(closed, ticket_position(closed))
-
-    async def put_many(self, tickets: Sequence[Ticket]) -> Outcome:
-        """Store tickets with distinct ids. A ticket replaces the stored ticket with the same id."""
-        return await overwrite(self._table, [[TICKET.encode(ticket)] for ticket in tickets])

@@ -10,7 +10,6 @@ from dal.table.entity import packed, unpacked
 from dal.table.index import EXPIRES, TABLE, QueryRequest
 from dal.table.items import Item, primary_key, replacement
 from dal.table.key_parts import escape, unescape
-from dal.writes.overwrite import Outcome, overwrite
 
 _USER = "USER#"
 _PROFILE = "PROFILE"
@@ -43,11 +42,6 @@ class UserRepository:
             return profile
 
         return await retry_on_change(attempt, "this profile")
-
-    async def put_profiles(self, profiles: Mapping[str, Profile]) -> Outcome:
-        """Write profiles by username. Each profile replaces the user's stored profile."""
-        items = [[encode_profile(username, profile)] for username, profile in profiles.items()]
-        return await overwrite(self._table, items)
 
     async def stored(self, username: str) -> bool:
         """Return whether the user's partition has any item, by one Query of one row.

@@ -10,9 +10,12 @@ from typing import Any
 
 from dal.dynamodb.table import Table
 from dal.entities.comment import STATE, is_tombstone
+from dal.entities.order import ORDER, purchases
+from dal.entities.organization import encode_roster
 from dal.entities.submission import stored
+from dal.entities.ticket import TICKET
 from dal.kinds import field_parsers
-from dal.kinds.item_kind import Field, FileKind, ItemKind, Thing
+from dal.kinds.item_kind import Field, FileKind, ItemKind, Put, Thing
 from dal.model import (
     Comment,
     Order,
@@ -31,8 +34,10 @@ from dal.model.comment_fields import FIELDS, CommentField
 from dal.model.submissions import ReviewCause
 from dal.query.pagination import Slice
 from dal.repositories.organizations import OrganizationRepository
-from dal.repositories.users import decode_profile
+from dal.repositories.users import decode_profile, encode_profile
 from dal.table.errors import InvalidArgumentError
+from dal.table.items import Item
+from dal.writes.overwrite import overwrite
 from features.loading import parsers
 from features.loading.bulk_write import BulkWriter
 from features.loading.hashed_ids import imported_owner
@@ -82,6 +87,15 @@ def _keyed(
         return fields.pop(key), model(**fields)
 
     return make
+
+
+def _overwriting(table: Table, encode: Callable[[Thing], Sequence[Item]]) -> Put[Thing]:
+    """Return a function that writes the items of objects over the stored items.
+
+    ``encode`` returns the items of an object. Stored items that it does not return stay, for
+    example other users of an organisation, and the proofs of purchase of a replaced order.
+    """
+    return lambda things: overwrite(table, [encode(one) for one in things])
 
 
 _BY_COLUMN = {
@@ -254,7 +268,9 @@ ORDERS = FileKind(
     make=_owned(Order, "order_id", "customer_name"),
     cells=_order_cells,
     identity=lambda order: order.order_id,
-    put=lambda stores: stores.orders.put_many,
+    put=lambda stores: _overwriting(
+        stores.table, lambda order: [ORDER.encode(order), *purchases(order)]
+    ),
 )
 
 
@@ -292,7 +308,7 @@ ORGANIZATIONS = FileKind(
     make=_roster,
     cells=_roster_cells,
     identity=lambda roster: roster.organization.name,
-    put=lambda stores: stores.organizations.put_many,
+    put=lambda stores: _overwriting(stores.table, encode_roster),
     complete=_with_users,
 )
 
@@ -317,7 +333,7 @@ TICKETS = FileKind(
     make=_owned(Ticket, "ticket_id", "author_name"),
     cells=_ticket_cells,
     identity=lambda ticket: ticket.ticket_id,
-    put=lambda stores: stores.tickets.put_many,
+    put=lambda stores: _overwriting(stores.table, lambda ticket: [TICKET.encode(ticket)]),
 )
 
 
@@ -331,7 +347,7 @@ PROFILES: FileKind[tuple[str, Profile]] = FileKind(
     make=_keyed(Profile, "username"),
     cells=lambda pair: (pair[0], pair[1].full_name, pair[1].email),
     identity=lambda pair: pair[0],
-    put=lambda stores: lambda profiles: stores.users.put_profiles(dict(profiles)),
+    put=lambda stores: _overwriting(stores.table, lambda pair: [encode_profile(*pair)]),
     decode=decode_profile,
 )
 

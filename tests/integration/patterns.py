@@ -35,7 +35,7 @@ from dal.stores import Stores
 from resolvers.context import Viewer
 from tests.engines import ROOT
 from tests.feature_lists import added, files
-from tests.putting import put_comments
+from tests.putting import put_comments, put_orders, put_profiles, put_rosters, put_tickets
 from tests.strategies import comment, order
 
 FIXTURE = ROOT / "tests/fixtures/access_patterns.toml"
@@ -154,21 +154,24 @@ def _comment(number: int) -> Comment:
 async def fill(stores: Stores) -> None:
     """Store the items that the examples read."""
     await put_comments(stores.comments, [_comment(number) for number in range(10)])
-    await stores.users.put_profiles({"ana": Profile(full_name="Ana", email="ana@example.org")})
+    await put_profiles(stores.table, {"ana": Profile(full_name="Ana", email="ana@example.org")})
     variants = {"42": ProductDetails("Kettle", group="ks"), "42b": ProductDetails(group="ks")}
     await stores.products.put_many(variants)
-    await stores.orders.put_many(
+    await put_orders(
+        stores.table,
         [
             order(f"o{number}", status=status, created_at=DAYS[number])
             for number, status in enumerate(OrderStatus)
-        ]
+        ],
     )
     users = [OrganizationUser("acme", "ana", UserType.ADMIN), OrganizationUser("acme", "bob")]
     others = [OrganizationUser("bees", "bob")]
-    await stores.organizations.put_many(
-        [Roster(Organization("acme", "Pro"), users), Roster(Organization("bees", "Free"), others)]
+    await put_rosters(
+        stores.table,
+        [Roster(Organization("acme", "Pro"), users), Roster(Organization("bees", "Free"), others)],
     )
-    await stores.tickets.put_many(
+    await put_tickets(
+        stores.table,
         [
             Ticket(
                 ticket_id="t1",
@@ -178,7 +181,7 @@ async def fill(stores: Stores) -> None:
                 text="It does not boil.",
                 created_at=DAYS[0],
             )
-        ]
+        ],
     )
     for fill_more in added("fill"):
         await fill_more(stores)

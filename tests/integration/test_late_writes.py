@@ -21,7 +21,7 @@ from tests.feature_lists import added, merged
 from tests.items import all_items
 from tests.organizations import ticket
 from tests.proxy import LateNetwork, refuse, through_proxy
-from tests.putting import put_comments
+from tests.putting import put_comments, put_orders, put_tickets
 from tests.strategies import comment, order
 
 BOB = Viewer("bob", frozenset({"merchant", "moderator", "staff"}))
@@ -160,10 +160,10 @@ async def filled(table: Table, mode: MaintenanceMode) -> None:
     for one in (ONE, OWN):
         await stores.comments.add(one)
     await stores.organizations.create(ACME)
-    await stores.tickets.put_many(
-        [replace(ticket(1, "bob", "Acme"), ticket_id="t1", status=TicketStatus.OPEN)]
+    await put_tickets(
+        stores.table, [replace(ticket(1, "bob", "Acme"), ticket_id="t1", status=TicketStatus.OPEN)]
     )
-    await stores.orders.put_many([order("o1", username="ann")])
+    await put_orders(stores.table, [order("o1", username="ann")])
     store = MaintenanceStore(table)
     await store.announce(await store.read(), mode=mode, complete=False)
 

@@ -32,6 +32,7 @@ from pages.plan_panel import _HEADINGS, WIDTH, draw_plan
 from tests import oracle
 from tests.dal.known import KnownProduct
 from tests.pages.conftest import Parsed, invalid_html, numbered, opened, stored
+from tests.putting import put_orders
 from tests.strategies import TIES, order
 
 ROWS = oracle.make_comments("42", 240, seed=3)
@@ -152,7 +153,7 @@ async def test_refills_residual_filters_new_plans_and_skipped_ranges_are_drawn(
 async def test_each_shard_of_open_orders_is_a_lane(table: Table) -> None:
     placed = [order(f"o{n}", username=f"user{n}", created_at=TIES[n % 3]) for n in range(40)]
     orders = Stores(table).orders
-    await orders.put_many(placed)
+    await put_orders(table, placed)
     page = await orders.open_page(Slice(20, next_page=True, instruments=Trace))
     assert len(same(page)["lanes"]) == 8
 

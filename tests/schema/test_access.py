@@ -31,7 +31,7 @@ from tests.engines import ROOT
 from tests.feature_lists import added, files, merged
 from tests.items import all_items
 from tests.organizations import ACME, ADMIN, COLLEAGUE, MEMBER, OUTSIDER, TICKETS, fill
-from tests.putting import put_comments
+from tests.putting import put_comments, put_orders, put_profiles
 from tests.schema.conftest import ANN, BOB, MODERATOR, STAFF, Answer, Run, looks_missing, runner
 from tests.schema.ordering import codes
 from tests.schema.paths import asked_by, leading_to
@@ -181,11 +181,12 @@ class World:
         if self.intact:
             return
         stores = Stores(self.table)
-        await stores.users.put_profiles({"ann": Profile(full_name="Ann Secret", email="ann@b.org")})
+        profile = Profile(full_name="Ann Secret", email="ann@b.org")
+        await put_profiles(self.table, {"ann": profile})
         ann = {"username": "ann", "name": "Ann Secret"}
         shipped = order("secret-order", status=OrderStatus.SHIPPED, **ann)
         placed = order("secret-placed", created_at=TIES[1], **ann)
-        await stores.orders.put_many([shipped, placed])
+        await put_orders(stores.table, [shipped, placed])
         await fill(stores)
         await self.table.put_many([SUBMISSION.encode(one) for one in (HELD, REJECTED)])
         await put_comments(stores.comments, [comment("reported", username="ann", product_id="9")])

@@ -10,6 +10,7 @@ from dal.model import OrderStatus, Profile
 from dal.stores import Stores
 from resolvers.context import Viewer
 from tests.calls import calls_of
+from tests.putting import put_orders, put_profiles
 from tests.schema.conftest import ANN, STAFF, Run, runner
 from tests.strategies import comment, order
 
@@ -74,8 +75,8 @@ USERS = {
 
 @pytest.fixture
 async def users(stores: Stores) -> None:
-    await stores.users.put_profiles({"profile": Profile(full_name="Ann", email="")})
-    await stores.orders.put_many([order("o1", username="order", status=OrderStatus.PLACED)])
+    await put_profiles(stores.table, {"profile": Profile(full_name="Ann", email="")})
+    await put_orders(stores.table, [order("o1", username="order", status=OrderStatus.PLACED)])
     for username in ("comment", "deleted comment"):
         await stores.comments.add(comment(username, username=username))
     await stores.comments.delete("deleted comment", lambda _: None)

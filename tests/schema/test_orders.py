@@ -4,9 +4,9 @@ import pytest
 
 from dal.dynamodb.table import Table
 from dal.model import OrderStatus
-from dal.stores import Stores
 from tests.calls import calls_of
 from tests.dal.read_pages import ReadPages
+from tests.putting import put_orders
 from tests.schema.conftest import ANN, STAFF, Run
 from tests.schema.ordering import LINES, ORDERS, PAGE, SET, codes, euros, listed, placed
 from tests.strategies import TIES, order
@@ -60,7 +60,7 @@ async def test_a_users_orders_are_filtered_and_paged(
     queries: int,
     ids: str,
 ) -> None:
-    await Stores(each_table).orders.put_many([*MANY, order("x", username="bob")])
+    await put_orders(each_table, [*MANY, order("x", username="bob")])
     page = await listed(run_each, **variables)
     assert [one["orderId"] for one in page["nodes"]] == ids.split()
     assert page["read"] == (pattern, index, queries)
@@ -86,8 +86,9 @@ async def test_an_order_with_its_lines_is_one_query(run_each: Run, each_table: T
 
 async def test_open_orders_are_one_query_for_each_shard(run_each: Run, each_table: Table) -> None:
     users = [f"user{n}" for n in range(30)]
-    await Stores(each_table).orders.put_many(
-        [order(f"o{n}", username=one, created_at=TIES[n % 3]) for n, one in enumerate(users)]
+    await put_orders(
+        each_table,
+        [order(f"o{n}", username=one, created_at=TIES[n % 3]) for n, one in enumerate(users)],
     )
     operation = f"query ($after: String) {{ openOrders(first: 25, after: $after) {{ {PAGE} }} }}"
     pages = ReadPages()

@@ -17,7 +17,7 @@ from resolvers.tickets import TICKET_ORGANIZATIONS
 from tests.calls import Calls, calls_of
 from tests.dal.read_pages import ReadPages
 from tests.organizations import ACME, ADMIN, COLLEAGUE, MEMBER, OTHER, ROSTERS, TICKETS, fill
-from tests.putting import put_comments
+from tests.putting import put_comments, put_rosters, put_tickets
 from tests.schema.conftest import STAFF, Run, runner
 from tests.strategies import comment
 
@@ -233,10 +233,10 @@ async def test_the_tickets_of_a_user_of_many_organisations_are_those_of_the_firs
     """Other users can add a user to any number of organisations. The user's list must not fail."""
     names = [f"o{number:02}" for number in range(MAX_SEGMENTS + 1)]
     rosters = [Roster(Organization(name, "Pro"), [OrganizationUser(name, "zed")]) for name in names]
-    await stores.organizations.put_many(rosters)
+    await put_rosters(stores.table, rosters)
     for number in (0, TICKET_ORGANIZATIONS - 1, TICKET_ORGANIZATIONS):
         opened = replace(TICKETS[0], ticket_id=f"of{number}", organization=names[number])
-        await stores.tickets.put_many([replace(opened, username="zed")])
+        await put_tickets(stores.table, [replace(opened, username="zed")])
     answer = await run(VIEWER, Viewer("zed"))
     assert answer["errors"] == []
     shown = [one["ticketId"] for one in answer["data"]["viewer"]["tickets"]["nodes"]]

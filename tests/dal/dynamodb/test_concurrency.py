@@ -15,7 +15,7 @@ from dal.stores import Stores
 from dal.table.index import QueryResponse
 from dal.table.items import Item
 from tests import oracle
-from tests.putting import put_comments
+from tests.putting import put_comments, put_orders
 from tests.strategies import order
 from tests.writers import ignore
 
@@ -208,7 +208,7 @@ async def stays_below_its_units(
 
 async def test_a_bulk_write_stays_below_its_write_units(table: Table, clock: Clock) -> None:
     orders = [order(str(number)) for number in range(300)]
-    await stays_below_its_units(table, clock, lambda stores: stores.orders.put_many(orders))
+    await stays_below_its_units(table, clock, lambda stores: put_orders(stores.table, orders))
 
 
 async def test_scans_stay_below_their_read_units(table: Table, clock: Clock) -> None:

@@ -20,6 +20,7 @@ from dal.repositories.orders import NEXT, OrderRepository, OrderSelection
 from dal.stores import Stores
 from tests.engines import SECOND_IN_SOAK
 from tests.oracle import next_cut, page_of, walk_pages
+from tests.putting import put_orders
 from tests.strategies import FEW, TIES, order
 
 HOUR = timedelta(hours=1)
@@ -111,7 +112,7 @@ async def test_each_page_is_exact_while_statuses_change(  # noqa: PLR0917 - draw
     # The index by id contains the orders of all users, so ids must be unique.
     mine = [replace(one, username=username, order_id=one.order_id + username) for one in orders]
     shop = Shop(Stores(table).orders, mine)
-    await shop.store.put_many(mine)
+    await put_orders(table, mine)
     selection = OrderSelection(username, statuses, since, before)
     seen: list[str] = []
     end: str | None = None
@@ -136,7 +137,7 @@ async def test_open_orders_between_dates_are_read_in_both_orders(
     """Four days with ten orders each, so that every shard has orders of the same time."""
     store = Stores(each_table).orders
     orders = [order(str(n), username=f"u{n}", created_at=DAYS[n % 4]) for n in range(40)]
-    await store.put_many([*orders, order("gone", status=OrderStatus.SHIPPED)])
+    await put_orders(each_table, [*orders, order("gone", status=OrderStatus.SHIPPED)])
     for since, before, reverse in product((None, DAYS[1]), (None, DAYS[2]), (False, True)):
         read = partial(store.open_page, created_from=since, created_before=before)
         rows = await walk_pages(read, 7, backward=backward, reverse=reverse)
@@ -161,7 +162,7 @@ async def test_walks_over_every_subset_of_statuses_equal_the_oracles(
         for n in range(40)
     ]
     shop = Shop(Stores(each_table).orders, orders)
-    await shop.store.put_many([*orders, order("x", username="bob"), order("y", username="ana/")])
+    await put_orders(each_table, [*orders, order("x", username="bob"), order("y", username="ana/")])
     for statuses in (None, *SUBSETS):
         selection = OrderSelection("ana", statuses, first + HOUR, first + 11 * HOUR)
         end, more = None, True
@@ -186,7 +187,7 @@ async def test_each_combination_of_statuses_has_its_index_and_queries(
     each_table: Table, statuses: set[OrderStatus] | None, pattern: str, index: str, queries: int
 ) -> None:
     store = Stores(each_table).orders
-    await store.put_many([order(str(n), status=one) for n, one in enumerate(OrderStatus)])
+    await put_orders(each_table, [order(str(n), status=one) for n, one in enumerate(OrderStatus)])
     selection = OrderSelection("ana", None if statuses is None else frozenset(statuses))
     page = await store.page(selection, Slice(20, next_page=True))
     assert (page.stats.access_pattern, page.stats.index) == (pattern, index)

@@ -12,13 +12,13 @@ from dal.entities.order import ORDER, order_key, order_position
 from dal.errors import IdempotencyKeyReusedError, NotFoundError
 from dal.model import Money, OrderLine, OrderStatus
 from dal.query.pagination import Slice
-from dal.repositories.orders import NEXT, OrderRepository, OrderSelection
+from dal.repositories.orders import NEXT, OrderRepository
 from dal.stores import Stores
 from dal.table.errors import InvalidArgumentError
-from dal.writes.overwrite import Outcome
 from tests.calls import calls_of
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, FaultyClient, Operation
+from tests.putting import put_orders
 from tests.strategies import TIES, order
 
 PLACED, SHIPPED, DELIVERED, CANCELLED = OrderStatus
@@ -52,7 +52,7 @@ async def test_only_legal_changes_of_status_are_accepted(
     table: Table, old: OrderStatus, new: OrderStatus
 ) -> None:
     store = Stores(table).orders
-    await store.put_many([order("7", status=old)])
+    await put_orders(table, [order("7", status=old)])
     if (old, new) in LEGAL:
         stepped = await store.set_status("7", new, owner=None)
         assert stepped.node == order("7", status=new)
@@ -92,7 +92,7 @@ async def test_of_two_concurrent_changes_one_succeeds(each_table: Table, races: 
         second = Stores(other).orders
         won = set()
         for number in range(races):
-            await first.put_many([order("7")])
+            await put_orders(each_table, [order("7")])
             done = await _race([first, second] if number % 2 else [second, first])
             item = await each_table.get(order_key("ana", "7"))
             assert item == ORDER.encode(order("7", status=done))
@@ -123,7 +123,7 @@ async def test_a_change_of_status_of_an_order_that_a_load_replaced_is_a_conflict
 
     async def load_after(real: Operation, arguments: Answer) -> Answer:
         answer = await real(**arguments)
-        await Stores(table).orders.put_many([loaded])
+        await put_orders(table, [loaded])
         return answer
 
     await Stores(table).orders.place(order("7"))
@@ -147,20 +147,6 @@ async def test_a_delivered_order_proves_the_purchases_of_its_user(each_table: Ta
     assert not (await standings.permission("bob", "p0")).bought
 
 
-async def test_a_load_is_repeatable_and_stores_the_last_row_of_an_id(table: Table) -> None:
-    store, standings = Stores(table).orders, Stores(table).standings
-    rows = [order("7"), order("8", status=DELIVERED), order("7", status=SHIPPED)]
-    for outcome in (Outcome(new=2), Outcome(unchanged=2)):
-        assert await store.put_many(rows) == outcome
-        page = await store.page(OrderSelection("ana"), Slice(10))
-        assert [(one.order_id, one.status) for one in page.nodes] == [
-            ("8", DELIVERED),
-            ("7", SHIPPED),
-        ]
-    assert (await standings.permission("ana", "42")).bought
-    assert not (await store.open_page(Slice(10))).edges
-
-
 @SECOND_IN_SOAK
 async def test_pages_of_open_orders_are_exact_while_orders_are_shipped(each_table: Table) -> None:
     store = Stores(each_table).orders
@@ -171,7 +157,7 @@ async def test_pages_of_open_orders_are_exact_while_orders_are_shipped(each_tabl
         order(f"{chance.randrange(10**9):x}-{n}", username=f"u{n % 9}", created_at=start + when)
         for n, when in enumerate(timedelta(minutes=chance.randrange(800)) for _ in range(400))
     ]
-    await store.put_many(orders)
+    await put_orders(each_table, orders)
     left = {order_position(one): one for one in orders}
     seen: list[str] = []
     after: str | None = None

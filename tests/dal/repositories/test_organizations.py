@@ -16,12 +16,12 @@ from dal.repositories.organizations import OrganizationRepository
 from dal.stores import Stores
 from dal.table.errors import InvalidArgumentError
 from dal.table.key_parts import escape
-from dal.writes.overwrite import Outcome
 from resolvers.organizations import MAX_FIRST_USERS
 from tests.calls import calls_of
 from tests.fakes import Answer, FaultyClient
 from tests.oracle import walk_pages
 from tests.organizations import ACME, ADMIN, COLLEAGUE, MEMBER, ROSTERS
+from tests.putting import put_rosters
 
 USERS = sorted(ROSTERS[0].users, key=lambda user: user.username)
 ALL = Slice(100, next_page=True, previous_page=True)
@@ -45,13 +45,13 @@ class Meeting(FaultyClient):
 @pytest.fixture
 async def store(each_table: Table) -> OrganizationRepository:
     store = Stores(each_table).organizations
-    await store.put_many(ROSTERS)
+    await put_rosters(each_table, ROSTERS)
     return store
 
 
 async def test_an_organisation_and_its_users_are_read_by_one_query(each_table: Table) -> None:
     store = Stores(each_table).organizations
-    await store.put_many(ROSTERS)
+    await put_rosters(each_table, ROSTERS)
     calls = calls_of(each_table)
     for limit in (0, 1, 2, 3, 20):
         calls.clear()
@@ -137,17 +137,6 @@ async def test_a_user_needs_an_organisation(store: OrganizationRepository) -> No
     assert await store.get_user("nobody's", "carl") is None
 
 
-async def test_loading_again_keeps_the_users_that_were_added_since(
-    store: OrganizationRepository,
-) -> None:
-    await store.add_user(OrganizationUser(ACME.name, "zoe"), by=None)
-    free = Roster(Organization(ACME.name, "Free"), ROSTERS[0].users[:1])
-    assert await store.put_many([free]) == Outcome(changed=1)
-    organization, page = await store.with_users(ACME.name, ALL)
-    assert organization == Organization(ACME.name, "Free")
-    assert page.nodes == [*USERS, OrganizationUser(ACME.name, "zoe")]
-
-
 @pytest.mark.parametrize("backward", [False, True])
 async def test_pages_of_a_users_organisations_are_sorted_by_name(
     each_table: Table, *, backward: bool
@@ -156,11 +145,12 @@ async def test_pages_of_a_users_organisations_are_sorted_by_name(
     names = [f"{name}{number}" for number in range(6) for name in ("b", "a/", "B#")]
     users = [OrganizationUser(name, "bob", UserType.ADMIN) for name in names]
     others = [OrganizationUser(name, "bo") for name in names]
-    await store.put_many(
+    await put_rosters(
+        each_table,
         [
             Roster(Organization(name, "Pro"), two)
             for name, two in zip(names, zip(users, others, strict=True), strict=True)
-        ]
+        ],
     )
     added = OrganizationUser("b30", "bob")
     await store.create(Roster(Organization("b30", "Pro")))
@@ -239,7 +229,7 @@ async def test_if_two_admins_leave_concurrently_one_stays(
     """The second change happens between the reads and the write of the first change."""
     store = Stores(each_table).organizations
     for first, second in (changes, changes[::-1]):
-        await store.put_many(ROSTERS)
+        await put_rosters(each_table, ROSTERS)
         await made(MEMBER, UserType.ADMIN, None)(store)
         meeting = Meeting(each_table.service, partial(second, store))
         refused = (NotFoundError, InvalidArgumentError)

@@ -12,6 +12,7 @@ from dal.stores import Stores
 from dal.table.index import EXPIRES
 from tests.calls import calls_of
 from tests.fakes import Answer, FaultyClient, Operation, let_pass
+from tests.putting import put_orders
 from tests.strategies import order
 
 
@@ -31,7 +32,7 @@ def erasing(standing: Standing) -> Standing:
 async def test_all_permissions_of_a_user_are_read_by_one_request(each_table: Table) -> None:
     stores = Stores(each_table)
     assert await stores.standings.permission("a/b", "42") == Permission(False, False, False)
-    await stores.orders.put_many([order("7", username="a/b", status=OrderStatus.DELIVERED)])
+    await put_orders(stores.table, [order("7", username="a/b", status=OrderStatus.DELIVERED)])
     await stores.standings.rewrite("a/b", blocked)
     calls = calls_of(each_table)
     assert await stores.standings.permission("a/b", "42") == Permission(True, False, True)
@@ -74,5 +75,5 @@ async def test_a_standing_without_restrictions_is_a_tombstone_and_no_data(table:
     await stores.standings.rewrite("ana", blocked)
     assert EXPIRES not in (await table.get(standing_key("ana")) or {})
     await stores.standings.rewrite("ana", unblocked)
-    await stores.orders.put_many([order("7", username="ana")])
+    await put_orders(stores.table, [order("7", username="ana")])
     assert await stores.users.stored("ana")

@@ -19,6 +19,7 @@ from tests.calls import calls_of
 from tests.engines import SECOND_IN_SOAK
 from tests.oracle import page_of, walk_pages
 from tests.organizations import ACME, COLLEAGUE, MEMBER, NEWEST, OTHER, TICKETS, fill, ticket
+from tests.putting import put_rosters, put_tickets
 
 OPEN, CLOSED = TicketStatus.OPEN, TicketStatus.CLOSED
 SUBSETS: tuple[frozenset[TicketStatus] | None, ...] = (
@@ -94,8 +95,8 @@ async def test_every_page_is_the_slice_of_the_sorted_list(
     """Tickets are opened and closed between pages. The head item is never counted as a row."""
     store = Stores(each_table).tickets
     name = uuid.uuid4().hex
-    await Stores(each_table).organizations.put_many(
-        [Roster(replace(ACME, name=name), [OrganizationUser(name, MEMBER)])]
+    await put_rosters(
+        each_table, [Roster(replace(ACME, name=name), [OrganizationUser(name, MEMBER)])]
     )
     live: dict[str, Ticket] = {}
     after, before = (
@@ -112,7 +113,7 @@ async def test_every_page_is_the_slice_of_the_sorted_list(
         one = replace(ticket(number, author, place), ticket_id=f"{name}{number}")
         if kind == "open":
             live[one.ticket_id] = replace(one, status=OPEN)
-            await store.put_many([live[one.ticket_id]])
+            await put_tickets(each_table, [live[one.ticket_id]])
         elif kind == "close" and one.ticket_id in live:
             if live[one.ticket_id].status is OPEN:
                 live[one.ticket_id] = (await store.close(live[one.ticket_id])).node
@@ -218,6 +219,6 @@ async def test_one_of_many_concurrent_closes_succeeds(stores: Stores) -> None:
 
 async def test_a_ticket_whose_user_has_changed_is_not_closed(stores: Stores) -> None:
     one = MINE[0]
-    await stores.tickets.put_many([replace(one, username=COLLEAGUE)])
+    await put_tickets(stores.table, [replace(one, username=COLLEAGUE)])
     with pytest.raises(ConflictError):
         await stores.tickets.close(one)

@@ -3,6 +3,7 @@ import asyncio
 from dal.dynamodb.table import Table
 from dal.model import OrderStatus, Profile
 from dal.stores import Stores
+from tests.putting import put_orders
 from tests.strategies import order
 
 
@@ -27,18 +28,10 @@ async def test_concurrent_changes_are_all_stored(table: Table) -> None:
         assert await users.profile(name) == Profile(**fields)
 
 
-async def test_a_load_overwrites_profiles(table: Table) -> None:
-    users = Stores(table).users
-    await users.update_profile("ana", {"email": "ana@b.org"})
-    await users.put_profiles({"ana": Profile(full_name="Ana"), "bob": Profile(full_name="Bob")})
-    assert await users.profile("ana") == Profile(full_name="Ana")
-    assert await users.profile("bob") == Profile(full_name="Bob")
-
-
 async def test_a_purchase_stays_when_its_order_changes(table: Table) -> None:
-    standings, orders = Stores(table).standings, Stores(table).orders
-    await orders.put_many([order("7", status=OrderStatus.DELIVERED)])
+    standings = Stores(table).standings
+    await put_orders(table, [order("7", status=OrderStatus.DELIVERED)])
     assert (await standings.permission("ana", "42")).bought
-    await orders.put_many([order("7", status=OrderStatus.CANCELLED)])
+    await put_orders(table, [order("7", status=OrderStatus.CANCELLED)])
     assert (await standings.permission("ana", "42")).bought
     assert not (await standings.permission("ana", "4")).bought

@@ -36,6 +36,7 @@ from features.moderation.cases import put_cases, put_reports
 from features.moderation.model import Case, Decision, Report, ReportReason
 from features.votes.model import Vote
 from tests.features.loading.bulk import load_rows
+from tests.putting import put_orders, put_profiles, put_rosters, put_tickets
 from tests.strategies import in_identifiers
 
 _WRITTEN = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
@@ -158,10 +159,10 @@ class Stock:
     async def fill(self, table: Table) -> None:
         stores = Stores(table)
         await load_rows(stores.comments, self.comments)
-        await stores.orders.put_many(self.orders)
-        await stores.organizations.put_many(self.rosters)
-        await stores.tickets.put_many(self.tickets)
-        await stores.users.put_profiles(self.profiles)
+        await put_orders(stores.table, self.orders)
+        await put_rosters(stores.table, self.rosters)
+        await put_tickets(stores.table, self.tickets)
+        await put_profiles(stores.table, self.profiles)
         await stores.products.put_many(self.products)
         await put_reports(table, self.reports)
         await put_cases(table, self.cases)

@@ -15,7 +15,7 @@ from features.plans.reasons import ReasonCode
 from features.plans.resolvers import TRACED
 from schema.execution.cost import MAX_ANSWER_VALUES
 from tests import oracle
-from tests.putting import put_comments
+from tests.putting import put_comments, put_orders
 from tests.schema.conftest import STAFF, Run, explaining
 from tests.schema.execution.test_cost import cost_of
 from tests.strategies import TIES, order
@@ -188,7 +188,7 @@ def test_only_a_server_with_explain_has_plans_in_its_schema(schema: Schema) -> N
 
 async def test_the_plan_of_open_orders_has_a_segment_for_each_shard(run: Run, table: Table) -> None:
     made = [order(f"o{n}", username=f"user{n}", created_at=TIES[n % 3]) for n in range(12)]
-    await Stores(table).orders.put_many(made)
+    await put_orders(table, made)
     answer = await run(
         f"{{ openOrders(first: 5) {{ nodes {{ orderId }} plan {{ {TRACE} }} }} }}",
         STAFF,

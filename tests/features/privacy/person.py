@@ -29,7 +29,7 @@ from features.moderation.model import ReportReason
 from tests.fakes import anybody
 from tests.moderating import held_for
 from tests.organizations import ticket
-from tests.putting import put_comments
+from tests.putting import put_comments, put_orders, put_profiles, put_rosters, put_tickets
 from tests.strategies import comment, order
 
 NAME = "zoë/5%#1"
@@ -80,10 +80,10 @@ async def fill(stores: Stores, table: Table, name: str = NAME, of: str = "") -> 
         await stores.moderation.reject(one.comment_id, version(one), by, "Spam")
     await stores.blocks.block(name, "Spam", by="mo")
     await stores.blocks.block(f"{of}eve", "Insults", by=name)
-    await stores.users.put_profiles({name: Profile(full_name=SHOWN, email="z@example.org")})
+    await put_profiles(stores.table, {name: Profile(full_name=SHOWN, email="z@example.org")})
     for organization in (ORGANIZATION, LEFT):
         users = [OrganizationUser(organization, name, UserType.ADMIN)]
-        await stores.organizations.put_many([Roster(Organization(organization, "Pro"), users)])
+        await put_rosters(stores.table, [Roster(Organization(organization, "Pro"), users)])
         row = ticket(len(organization), name, organization)
         await stores.tickets.create(_named(row, f"{of}{organization}"))
     await table.write([{"Delete": {"Key": user_key(LEFT, name)}}])
@@ -95,7 +95,7 @@ async def fill(stores: Stores, table: Table, name: str = NAME, of: str = "") -> 
     mark = primary_key(f"USER#{escape(name)}", "COMMENTED#42") | {"comment": {"S": f"{of}c1"}}
     purchase = primary_key(f"USER#{escape(name)}", "PURCHASE#42")
     await table.put_many([mark, purchase])
-    await stores.orders.put_many([order(f"{of}1", username=name, name=SHOWN)])
+    await put_orders(stores.table, [order(f"{of}1", username=name, name=SHOWN)])
 
 
 def _named(row: Ticket, ticket_id: str) -> Ticket:
@@ -107,9 +107,9 @@ async def fill_namesakes(stores: Stores, table: Table) -> list[Item]:
     one = comment(NAME, product_id=NAME, username="namesake", name=SHOWN, text=f"As {NAME} says")
     await stores.comments.add(one)
     users = [OrganizationUser(NAME, "namesake")]
-    await stores.organizations.put_many([Roster(Organization(NAME, "Pro"), users)])
-    await stores.tickets.put_many([_named(ticket(1, "namesake", NAME), NAME)])
-    await stores.orders.put_many([order(NAME, username="namesake")])
+    await put_rosters(stores.table, [Roster(Organization(NAME, "Pro"), users)])
+    await put_tickets(stores.table, [_named(ticket(1, "namesake", NAME), NAME)])
+    await put_orders(stores.table, [order(NAME, username="namesake")])
     await stores.blocks.block("namesake", NAME, by="mo")
     await stores.votes.mark(NAME, "voter")
     group = encode_group(ProductGroup(NAME, (NAME,)))

@@ -26,6 +26,7 @@ from schema.build import build_schema
 from tests.conftest import Clients, fresh_table
 from tests.features.trusted_documents.serving import serving
 from tests.organizations import ACME, ADMIN, TICKETS, fill
+from tests.putting import put_orders, put_profiles
 from tests.server.serving import ADD, bearer, jwt_of
 from tests.strategies import order
 
@@ -113,8 +114,8 @@ async def answers(table: Table) -> dict[str, dict[str, httpx.Response]]:
     """Return each client's response to each operation. The table has objects of every kind."""
     stores = Stores(table)
     await fill(stores)
-    await stores.users.put_profiles({OWNER: Profile(full_name="Ann", email="a@b.org")})
-    await stores.orders.put_many([order("secret", username=OWNER)])
+    await put_profiles(stores.table, {OWNER: Profile(full_name="Ann", email="a@b.org")})
+    await put_orders(stores.table, [order("secret", username=OWNER)])
     comment = {"productId": "1", "rating": 5, "language": "en", "text": "Good."}
     async with serving(table) as client:
         body = {"query": ADD, "variables": {"input": comment}}

@@ -32,7 +32,7 @@ from tests.feature_lists import added, merged
 from tests.moderating import held_for
 from tests.oracle import make_comments, voted, with_photos
 from tests.organizations import ticket
-from tests.putting import put_comments
+from tests.putting import put_comments, put_orders, put_profiles, put_rosters, put_tickets
 from tests.schema.execution.test_answer_size import values_of
 from tests.strategies import TWO_MUGS, comment, order
 from tools.trials.fuzz.documents import Draw, document
@@ -103,7 +103,7 @@ async def filled(table: Table) -> Ids:
         )
         for number in range(60)
     ]
-    await stores.orders.put_many(orders)
+    await put_orders(stores.table, orders)
     members = {f"org{n}": USERS[:7] if n < 3 else ["user1"] for n in range(25)}
     members["crowd"] = ["user1", *(f"u{number:02}" for number in range(60))]
     types = {"user1": UserType.ADMIN}
@@ -114,10 +114,10 @@ async def filled(table: Table) -> Ids:
         )
         for name, of in members.items()
     ]
-    await stores.organizations.put_many(rosters)
+    await put_rosters(stores.table, rosters)
     tickets = [ticket(number, USERS[number % 3], f"org{number % 25}") for number in range(80)]
-    await stores.tickets.put_many(tickets)
-    await stores.users.put_profiles({"user1": Profile(full_name="Ann", email="a@example.org")})
+    await put_tickets(stores.table, tickets)
+    await put_profiles(stores.table, {"user1": Profile(full_name="Ann", email="a@example.org")})
     return {
         "Comment": [one.comment_id for one in published[::10]],
         "Submission": [f"h{number}" for number in range(60)],

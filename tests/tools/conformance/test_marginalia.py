@@ -16,7 +16,7 @@ from tests import organizations
 from tests.conftest import Clients, fresh_table
 from tests.oracle import make_comments
 from tests.organizations import ACME, MEMBER
-from tests.putting import put_comments
+from tests.putting import put_comments, put_orders, put_rosters
 from tests.server.applications import app_of
 from tests.server.serving import SECRET
 from tests.strategies import TIES, order
@@ -68,16 +68,17 @@ async def _fill(stores: Stores) -> None:
         await put_comments(
             stores.comments, make_comments(f"product-{number}", 2 + number, seed=number)
         )
-    await stores.orders.put_many(
+    await put_orders(
+        stores.table,
         [
             order(f"{status[0]}{number}", username="ann", status=status, created_at=day)
             for status in OrderStatus
             for number, day in enumerate(TIES)
-        ]
+        ],
     )
     await organizations.fill(stores)
     third = OrganizationUser("third", MEMBER)
-    await stores.organizations.put_many([Roster(Organization("third", "Pro"), [third])])
+    await put_rosters(stores.table, [Roster(Organization("third", "Pro"), [third])])
     await stores.boards.finish()
 
 

@@ -20,7 +20,7 @@ from server.local_engine.storage import open_store
 from server.settings import Settings
 from tests import oracle
 from tests.dal.maintenance import first_release
-from tests.putting import put_comments
+from tests.putting import put_comments, put_orders
 from tests.strategies import order
 
 
@@ -66,7 +66,7 @@ async def test_a_table_of_the_first_release_is_upgraded_and_served(
     assert "equal a recount" in capsys.readouterr().out
     async with open_store(settings, share=False) as store:
         placed = order("1")
-        await Stores(store.table).orders.put_many([placed])
+        await put_orders(store.table, [placed])
         page = await Stores(store.table).orders.page(
             OrderSelection(placed.username), oracle.next_cut(5, None, backward=False)
         )
