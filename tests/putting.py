@@ -1,8 +1,9 @@
 """Stores comments and other objects of the core for tests, in few requests."""
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 
-from dal.dynamodb.concurrency import batched, in_parallel
+from dal.dynamodb.concurrency import batched
 from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.table import Table
 from dal.entities import idempotency
@@ -41,10 +42,13 @@ async def put_comments(
         ]
         for rule in writer.rules.prepare:
             await rule.prepare(changes)
-        try:
-            await in_parallel([writer.transactions.write(change) for change in changes])
-        except ConditionFailedError as error:
-            raise ConflictError("Another client has changed a comment.") from error
+        # Wait for all writes, so that none still runs after the first failure.
+        writes = [writer.transactions.write(change) for change in changes]
+        for end in await asyncio.gather(*writes, return_exceptions=True):
+            if isinstance(end, ConditionFailedError):
+                raise ConflictError("Another client has changed a comment.") from end
+            if isinstance(end, BaseException):
+                raise end
 
 
 async def put_orders(table: Table, orders: Sequence[Order]) -> Outcome:
