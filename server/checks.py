@@ -176,7 +176,7 @@ def exposure(settings: Settings) -> Iterator[Finding]:
         yield danger("demo", "every visitor may write as the user demo: add --no-demo.")
     else:
         yield ok("demo", "on, only for this machine." if settings.demo else "off.")
-    yield plans.checked(explain=settings.explain, public=public)
+    yield plans.checked(settings, demo=settings.demo, public=public)
     if public and settings.introspection:
         yield warning(
             "introspection",

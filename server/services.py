@@ -22,6 +22,7 @@ from features.moderation.word_file import moderation_of
 from features.moderation.words import Moderation
 from features.photos.uploads import PhotoUploads, open_uploads
 from features.plans.resolvers import TRACED
+from features.plans.settings import has_plans
 from features.trusted_documents.documents import TrustedDocuments
 from features.trusted_documents.registration import trusted_documents
 from resolvers.change_log import ChangeLog
@@ -154,7 +155,7 @@ def schema_of(
     return build_schema(
         introspection=settings.introspection,
         federation=settings.federation,
-        explain=settings.explain is True,
+        explain=has_plans(settings, demo=settings.demo),
         compiles=settings.compiles,
         kind=kind,
     )

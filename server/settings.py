@@ -397,8 +397,6 @@ class Settings(
     )
 
     def __post_init__(self) -> None:
-        if self.explain is None:
-            object.__setattr__(self, "explain", self.demo)
         sign_in = self.sign_in_client_id is not None
         conflicts = {
             "--aws and --endpoint-url cannot be used together: remove one of them.": (

@@ -28,6 +28,7 @@ from features.loading.kind import files_of
 from features.loading.parquet import duckdb_in_memory
 from features.loading.scan_rows import export_pages
 from server.errors import CommandError
+from server.local_engine.data_directory import sync
 
 PROMISE = (
     "Each object that was in the table from `begun` until `ended` is in these files exactly once, "
@@ -246,11 +247,11 @@ def _finish(target: Target, draft: Path, manifest: Manifest) -> None:
             rows = file.rename(draft / f"{path.name}.jsonl")
             write_parquet(rows, file, files_of(target.kinds)[name], target.layout)
             rows.unlink()
-        _sync(file)
+        sync(file)
     written = draft / target.manifest.name
     options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
     written.write_bytes(orjson.dumps(asdict(manifest), option=options))
-    _sync(written)
+    sync(written)
 
 
 def _publish(target: Target, draft: Path) -> None:
@@ -261,18 +262,10 @@ def _publish(target: Target, draft: Path) -> None:
     """
     target.manifest.unlink(missing_ok=True)
     for paths in (target.files.values(), (target.manifest,)):
-        _sync(target.directory)
+        sync(target.directory)
         for path in paths:
             (draft / path.name).replace(path)
-    _sync(target.directory)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync(target.directory)
 
 
 @contextmanager

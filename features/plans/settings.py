@@ -17,8 +17,14 @@ class PlanSettings:
     )
 
 
-def checked(*, explain: bool | None, public: bool) -> Finding:
+def has_plans(settings: PlanSettings, *, demo: bool) -> bool:
+    """Return whether the API has the field ``plan``. ``demo``: the server is a demo."""
+    return demo if settings.explain is None else settings.explain
+
+
+def checked(settings: PlanSettings, *, demo: bool, public: bool) -> Finding:
     """Check that only this machine can see plans. ``public``: other machines reach the server."""
-    if public and explain:
+    shown = has_plans(settings, demo=demo)
+    if public and shown:
         return warning("plans", "every client can see key ranges: add --no-explain.")
-    return ok("plans", "shown, only on this machine." if explain else "not shown.")
+    return ok("plans", "shown, only on this machine." if shown else "not shown.")

@@ -1,4 +1,4 @@
-"""What an erasure makes of comments, orders and tickets, and the kind of its own item."""
+"""Erasures of users from comments, orders and tickets, and the kind of an erasure's record."""
 
 import secrets
 from dataclasses import replace

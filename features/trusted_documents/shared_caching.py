@@ -30,7 +30,7 @@ class SharedCaching:
     more seconds, it may serve the old response while it fetches a new response (RFC 5861). If
     ``s_maxage`` is 0, caches store nothing.
 
-    Responses to requests with credentials tell caches not to store them.
+    Caches may not store responses to requests with credentials.
     """
 
     s_maxage: int

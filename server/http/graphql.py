@@ -107,7 +107,7 @@ def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLRespons
 
 
 def not_kept(_: Scope, __: ExecutionResult, response: GraphQLResponse) -> GraphQLResponse:
-    """Return a response to a GET with a header that tells caches not to store it."""
+    """Return the response to a GET, with the header that forbids caches to store the response."""
     return replace(response, headers=[(b"cache-control", NOT_KEPT.encode())])
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from server.errors import CommandError
-from server.local_engine.data_directory import DataDirectory
+from server.local_engine.data_directory import DataDirectory, sync
 from server.local_engine.engine_process import end_orphan
 
 
@@ -35,7 +35,7 @@ def back_up(directory: DataDirectory, file: Path, *, force: bool) -> int:
             for log in _files(file)[1:]:
                 log.unlink(missing_ok=True)
             draft.replace(file)
-            _sync(file.absolute().parent)
+            sync(file.absolute().parent)
             directory.write_backup(file)
     except OSError as error:
         raise CommandError(
@@ -69,11 +69,11 @@ def restore(directory: DataDirectory, file: Path) -> tuple[int, Path | None]:
             # Below, the data file is missing for a moment. If the restore is killed in this moment,
             # the record of ``begin`` prevents a server from starting with an empty table.
             directory.begin()
-            _sync(directory.path)
+            sync(directory.path)
             for path in _files(database):
                 path.unlink(missing_ok=True)
             draft.replace(database)
-            _sync(directory.path)
+            sync(directory.path)
     except OSError as error:
         raise directory.unusable(error) from error
     finally:
@@ -97,7 +97,7 @@ def _copied(source: Path, target: Path) -> Iterator[tuple[Path, int]]:
             ):
                 data.execute("VACUUM INTO ?", (str(draft),))
                 items = _check(source, copy)
-            _sync(draft)  # some versions of SQLite do not flush this copy
+            sync(draft)  # some versions of SQLite do not flush this copy
         except sqlite3.OperationalError as error:
             raise CommandError(
                 f"{source} cannot be copied ({error}): check its permissions and the free space "
@@ -127,12 +127,3 @@ def _check(source: Path, copy: sqlite3.Connection) -> int:
 def _files(database: Path) -> list[Path]:
     """Return the path of a database and the paths of the files that SQLite creates next to it."""
     return [database.with_name(database.name + end) for end in ("", "-wal", "-shm", "-journal")]
-
-
-def _sync(path: Path) -> None:
-    """Flush a file, or the entries of a directory, to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

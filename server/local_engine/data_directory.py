@@ -316,3 +316,12 @@ def _mode(path: Path) -> int:
 
 def _is_ours(path: Path) -> bool:
     return _OURS.match(path.name) is not None
+
+
+def sync(path: Path) -> None:
+    """Flush a file, or the entries of a directory, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

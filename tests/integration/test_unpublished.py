@@ -103,8 +103,18 @@ class LeakyEntity:
     recover = staticmethod(leaky)
 
 
-Check = Callable[[Table], Awaitable[None]]
-PLACES: dict[str, tuple[Check, str, Any]] = {
+Place = tuple[Callable[[Table], Awaitable[None]], str, Any]
+"""A check, the name of the rule that it checks, and a broken rule."""
+
+
+async def fails_without(table: Table, monkeypatch: pytest.MonkeyPatch, place: Place) -> None:
+    check, name, broken = place
+    monkeypatch.setattr(name, broken)
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        await check(table)
+
+
+PLACES: dict[str, Place] = {
     "counts": (counts, "dal.writes.changes.comment_in", leaky),
     "verify": (verified, "dal.maintenance.verify.comment_in", leaky),
     "backfill": (backfilled, "dal.maintenance.rebuild.comment_in", leaky),
@@ -124,10 +134,7 @@ async def test_no_read_returns_a_submission_as_a_comment(table: Table, place: st
 async def test_each_of_these_checks_fails_without_the_rule_that_it_checks(
     table: Table, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    check, name, broken = PLACES[place]
-    monkeypatch.setattr(name, broken)
-    with pytest.raises((AssertionError, pytest.fail.Exception)):
-        await check(table)
+    await fails_without(table, monkeypatch, PLACES[place])
 
 
 async def test_a_submission_is_only_in_the_indexes_of_its_author_and_of_the_queue(

@@ -24,6 +24,13 @@ def named(value: object) -> str | None:
     return None if callable(value) else str(value)[:40]
 
 
+def refuses(parse: Parser, cell: object, message: str) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        parse("field", cell)
+    assert message in str(caught.value)
+    assert caught.value.argument.startswith("field")
+
+
 VALUES: list[tuple[Parser, object, list[object]]] = [
     (parsers.identifier, "12", [12, "12"]),
     (parsers.identifier, "a/b#c%", ["a/b#c%", " a/b#c%", "\ta/b#c%\n", "\ufeffa/b#c%\u3000"]),
@@ -106,10 +113,7 @@ REFUSED: list[tuple[Parser, str, list[object]]] = [
     ids=named,
 )
 def test_an_invalid_cell_is_refused(parse: Parser, cell: object, message: str) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        parse("field", cell)
-    assert message in str(caught.value)
-    assert caught.value.argument.startswith("field")
+    refuses(parse, cell, message)
 
 
 def test_only_the_start_of_a_long_cell_is_shown() -> None:

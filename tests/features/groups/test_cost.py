@@ -1,12 +1,10 @@
 """The cost of operations on groups is predicted, and the reads of the largest pages end."""
 
 import pytest
-from graphql import parse
 
 from dal.stores import Stores
-from schema.execution.cost import Cost, predicted
-from schema.execution.selections import operations_of
-from tests.schema.execution.test_cost import SCHEMA, cost_of, product
+from schema.execution.cost import Cost
+from tests.schema.execution.test_cost import cost_of, maxima_of, product
 from tests.schema.execution.test_predicted_cost import (
     OF_ALL,
     SCHEMAS,
@@ -61,10 +59,7 @@ def test_the_cost_of_an_operation_is_predicted(text: str, calls: int, values: in
 def test_the_predicted_requests_and_capacity_are_maxima(
     text: str, requests: int, rcu: float
 ) -> None:
-    document = parse(text)
-    (operation,) = operations_of(document)
-    cost = predicted(SCHEMA._schema, document, operation, SCHEMA.facts, {})
-    assert (cost.requests, cost.rcu) == (requests, rcu)
+    assert maxima_of(text) == (requests, rcu)
 
 
 LARGEST = "group { comments(first: 20, planBy: FULL_PAGES) { nodes { id } } }"

@@ -16,7 +16,15 @@ from features.loading.kind import COMMENTS, with_file
 from features.loading.loaded import CommentState
 from features.loading.scan_rows import export_pages
 from tests.features.loading.bulk import load_rows
-from tests.integration.test_unpublished import CAUSE, HELD, SHOWN, Check, hold, leaky
+from tests.integration.test_unpublished import (
+    CAUSE,
+    HELD,
+    SHOWN,
+    Place,
+    fails_without,
+    hold,
+    leaky,
+)
 
 
 async def loaded(table: Table) -> None:
@@ -36,7 +44,7 @@ async def exported(table: Table) -> None:
 LEAKY_FILES = ItemKind(
     holds=is_comment, file=replace(COMMENTS, contains=lambda _: True, decode=leaky)
 )
-PLACES: dict[str, tuple[Check, str, object]] = {
+PLACES: dict[str, Place] = {
     "load": (loaded, "features.loading.loaded.state_of", lambda _: CommentState.PUBLISHED),
     "export": (exported, f"{__name__}.KINDS", [LEAKY_FILES]),
 }
@@ -51,10 +59,7 @@ async def test_no_load_or_export_has_a_submission_as_a_comment(table: Table, pla
 async def test_each_of_these_checks_fails_without_the_rule_that_it_checks(
     table: Table, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    check, name, broken = PLACES[place]
-    monkeypatch.setattr(name, broken)
-    with pytest.raises((AssertionError, pytest.fail.Exception)):
-        await check(table)
+    await fails_without(table, monkeypatch, PLACES[place])
 
 
 async def test_a_load_keeps_the_state_and_changes_the_text(table: Table) -> None:

@@ -1,18 +1,22 @@
 """The cost of operations with plans and ``planBy`` is predicted, and agrees with the plans."""
 
 import pytest
-from graphql import parse
 
 from dal.dynamodb.table import Table
 from dal.stores import Stores
 from resolvers.context import Context
-from schema.execution.cost import predicted
-from schema.execution.selections import operations_of
 from tests.calls import calls_of
 from tests.oracle import make_comments
 from tests.putting import put_comments
 from tests.schema.conftest import STAFF
-from tests.schema.execution.test_cost import DROPPED_RCU, SCHEMA, cost_of, filled, product
+from tests.schema.execution.test_cost import (
+    DROPPED_RCU,
+    SCHEMA,
+    cost_of,
+    filled,
+    maxima_of,
+    product,
+)
 from tests.strategies import comment
 
 __all__ = ["filled"]
@@ -64,10 +68,7 @@ def test_the_cost_of_an_operation_is_predicted(text: str, calls: int, values: in
 def test_the_predicted_requests_and_capacity_are_maxima(
     text: str, requests: int, rcu: float
 ) -> None:
-    document = parse(text)
-    (operation,) = operations_of(document)
-    cost = predicted(SCHEMA._schema, document, operation, SCHEMA.facts, {})
-    assert (cost.requests, cost.rcu) == (requests, rcu)
+    assert maxima_of(text) == (requests, rcu)
 
 
 async def test_a_plan_has_the_cost_of_its_operation(table: Table) -> None:

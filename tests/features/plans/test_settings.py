@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from features.plans.settings import has_plans
 from server import checks
 from server.findings import Level
 from server.settings import Settings
@@ -17,7 +18,8 @@ from tests.server.test_checks import PUBLIC, nothing, report
     [([], False), (["--demo"], True), (["--explain"], True), (["--demo", "--no-explain"], False)],
 )
 def test_only_the_demo_shows_plans_by_default(arguments: list[str], plans: bool) -> None:
-    assert settings_of(arguments).explain is plans
+    settings = settings_of(arguments)
+    assert has_plans(settings, demo=settings.demo) is plans
 
 
 @pytest.mark.parametrize(

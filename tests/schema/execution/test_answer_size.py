@@ -71,6 +71,12 @@ async def executed(schema: ExecutableSchema, stores: Stores, text: str) -> Any:
     return await schema.execute(text, context_value=context, operation_extensions={"cost": True})
 
 
+async def has_too_many_values(schema: ExecutableSchema, stores: Stores, text: str) -> None:
+    answer = await executed(schema, stores, text)
+    assert (codes(answer), answer.data) == (["QUERY_TOO_COSTLY"], None)
+    assert "12,000 values" in answer.errors[0].message
+
+
 def values_of(data: object) -> int:
     """Return the number of values in a result: fields, and further items of lists."""
     match data:
@@ -231,9 +237,7 @@ TOO_MANY = {
 async def test_an_operation_ends_when_its_result_has_too_many_values(
     hurtful: Stores, each_schema: ExecutableSchema, text: str
 ) -> None:
-    answer = await executed(each_schema, hurtful, text)
-    assert (codes(answer), answer.data) == (["QUERY_TOO_COSTLY"], None)
-    assert "12,000 values" in answer.errors[0].message
+    await has_too_many_values(each_schema, hurtful, text)
 
 
 async def test_statistics_list_the_most_frequent_languages(

@@ -27,7 +27,7 @@ from resolvers.context import Context, Viewer
 from resolvers.selection import CommentOrder
 from schema.build import build_schema
 from schema.execution.compiled.operation import CompiledOperation
-from schema.execution.cost import MAX_ANSWER_VALUES, PredictedCosts, predicted
+from schema.execution.cost import MAX_ANSWER_VALUES, Cost, PredictedCosts, predicted
 from schema.execution.selections import operations_of
 from schema.execution.visibility import is_impersonal
 from tests.calls import calls_of
@@ -42,13 +42,24 @@ NOW = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 def cost_of(text: str, **variables: object) -> tuple[float, float]:
+    """Return the usual numbers of requests and values of an operation."""
+    cost = prediction(text, **variables)
+    return cost.usual_requests, cost.usual_values
+
+
+def maxima_of(text: str) -> tuple[float, float]:
+    """Return the maximum requests and RCU of an operation."""
+    cost = prediction(text)
+    return cost.requests, cost.rcu
+
+
+def prediction(text: str, **variables: object) -> Cost:
     document = parse(text)
     operation = document.definitions[0]
     assert isinstance(operation, OperationDefinitionNode)
-    cost = predicted(
+    return predicted(
         SCHEMA._schema, document, operation, SCHEMA.facts, coerced(document, operation, **variables)
     )
-    return cost.usual_requests, cost.usual_values
 
 
 def coerced(
@@ -351,11 +362,7 @@ def test_the_predicted_requests_and_capacity_are_maxima(
     text: str, requests: int, rcu: float
 ) -> None:
     """A row may consume 20 RCU, or 10 RCU if read with eventual consistency."""
-    document = parse(text)
-    (operation,) = document.definitions
-    assert isinstance(operation, OperationDefinitionNode)
-    cost = predicted(SCHEMA._schema, document, operation, SCHEMA.facts, {})
-    assert (cost.requests, cost.rcu) == (requests, rcu)
+    assert maxima_of(text) == (requests, rcu)
 
 
 async def test_introspection_queries_of_common_tools_are_below_the_limit() -> None:
