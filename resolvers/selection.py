@@ -113,16 +113,14 @@ Statuses: TypeAlias = Annotated[
 VerifiedOnly: TypeAlias = Annotated[
     bool | None,
     strawberry.argument(
-        description="Whether to return only comments with `verifiedPurchase`. If true, "
-        "`totalCount` is null. Default false.",
+        description="Whether to return only comments with `verifiedPurchase`. Default false.",
         metadata=_FURTHER,
     ),
 ]
 HasPhotos: TypeAlias = Annotated[
     bool | None,
     strawberry.argument(
-        description="Whether to return only comments with photos. If true, `totalCount` is null. "
-        "Default false.",
+        description="Whether to return only comments with photos. Default false.",
         metadata=_FURTHER,
     ),
 ]

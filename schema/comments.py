@@ -214,10 +214,9 @@ class CommentConnection(Connection[Comment]):
     )
 
     total_count: int | None = strawberry.field(
-        description="Exact number of comments on all pages together. Null with `verifiedOnly` or "
-        "`hasPhotos`, and while the server has no exact counts. With `createdFrom` or "
-        "`createdBefore`, the number is 0 if the server knows that no comment matches the "
-        "filters; otherwise it is null.",
+        description="Exact number of comments on all pages together. Null while the server has no "
+        "exact counts. With `createdFrom` or `createdBefore`, the number is 0 if the server knows "
+        "that no comment matches the filters; otherwise it is null.",
         metadata=facts(reads=COUNTS, public=True),
     )
 

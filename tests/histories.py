@@ -22,9 +22,9 @@ class Step:
 
 
 def history(seed: int, length: int) -> Iterator[Step]:
-    """Yield random adds, deletions, and edits of rating, language, product or text."""
+    """Yield random adds, deletions, and edits of rating, language, product, text or photos."""
     chance = random.Random(seed)
-    fresh = iter(oracle.make_comments("h", length, seed=seed))
+    fresh = iter(oracle.flagged(oracle.make_comments("h", length, seed=seed)))
     living: list[Comment] = []
     for _ in range(length):
         kind = chance.choices(("add", "delete", "edit"), (5, 2, 4))[0]
@@ -46,6 +46,8 @@ def edited(comment: Comment, chance: random.Random) -> Comment:
         "language": chance.choice(("en", "de", "pt-BR")),
         "product_id": chance.choice(PRODUCTS),
         "text": f"Edited {chance.random()}",
+        "photos": chance.choice(((), oracle.PHOTOS)),
+        "verified_purchase": chance.choice((True, False)),
     }
     kept = chance.sample(sorted(changes), chance.randrange(1, 4))
     return comment._replace(**{name: changes[name] for name in kept})

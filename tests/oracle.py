@@ -2,10 +2,10 @@
 
 import random
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, TypeVar
 
 from dal.catalogue import Order
@@ -57,10 +57,19 @@ def voted(comments: Iterable[Comment]) -> list[Comment]:
     return [one._replace(votes_before=votes[n % 5]) for n, one in enumerate(comments)]
 
 
+PHOTOS = (Photo("https://shop.example/kettle.jpg", "On my stove"),)
+
+
 def with_photos(comments: Iterable[Comment]) -> list[Comment]:
     """Return the comments. Every fourth has a photo."""
-    photos = (Photo("https://shop.example/kettle.jpg", "On my stove"),)
-    return [one if n % 4 else one._replace(photos=photos) for n, one in enumerate(comments)]
+    return [one if n % 4 else one._replace(photos=PHOTOS) for n, one in enumerate(comments)]
+
+
+def flagged(comments: Iterable[Comment]) -> list[Comment]:
+    """Return the comments. Every fourth has a photo, and every third is by a buyer."""
+    return [
+        one._replace(verified_purchase=n % 3 == 0) for n, one in enumerate(with_photos(comments))
+    ]
 
 
 def newest_first(comments: Iterable[Comment]) -> list[Comment]:
@@ -157,6 +166,13 @@ def selections(product_id: str) -> Iterator[Selection]:
     for languages in LANGUAGE_CHOICES:
         for ratings in (None, *RATING_SUBSETS):
             yield Selection(product_id, ratings, languages)
+
+
+def flagged_selections(product_id: str) -> Iterator[Selection]:
+    """Yield ``selections`` of all comments, of buyers' comments, of those with photos, of both."""
+    for flags in product((False, True), repeat=2):
+        for one in selections(product_id):
+            yield replace(one, verified_only=flags[0], has_photos=flags[1])
 
 
 async def walk(

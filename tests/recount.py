@@ -38,6 +38,9 @@ def expected(product_id: str, comments: Iterable[Comment]) -> Counts:
     for comment in comments:
         counts = items.setdefault(f"S#{comment.language}", Counter())
         counts.update([f"count_{comment.rating}", "count_total"])
+        verified, photos = comment.verified_purchase, bool(comment.photos)
+        flags = {"v": verified, "p": photos, "vp": verified and photos}
+        counts.update(f"{flag}{comment.rating}" for flag, holds in flags.items() if holds)
     shown: Counts = {
         sort_key: {name: str(number) for name, number in counts.items()}
         for sort_key, counts in items.items()

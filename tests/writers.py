@@ -27,7 +27,7 @@ PRODUCTS = ("41", "42", "4/3")
 LANGUAGES = ("en", "de", "pt-BR")
 ROWS = [
     row._replace(product_id=PRODUCTS[n % 3], language=LANGUAGES[n % 2])
-    for n, row in enumerate(oracle.make_comments("r", 150, seed=3))
+    for n, row in enumerate(oracle.flagged(oracle.make_comments("r", 150, seed=3)))
 ]
 PEOPLE = [f"person{number}" for number in range(9)]
 """The names of readers."""
@@ -87,7 +87,7 @@ async def _add(stores: Stores, chance: random.Random) -> None:
 
 async def _update(stores: Stores, chance: random.Random) -> None:
     row = changed_row(chance)
-    changes = {"rating": row.rating, "language": row.language}
+    changes = {"rating": row.rating, "language": row.language, "photos": row.photos}
     await stores.comments.update(row.comment_id, changes, anybody)
 
 
@@ -198,12 +198,14 @@ class Writers:
 
 
 def changed_row(chance: random.Random, row: Comment | None = None) -> Comment:
-    """Return a row, by default a random one, with a random product, rating, language and text."""
+    """Return a row, by default a random one, with other values in all fields that are counted."""
     return (row or chance.choice(ROWS))._replace(
         product_id=chance.choice(PRODUCTS),
         rating=chance.choice(RATINGS),
         language=chance.choice(LANGUAGES),
         text=f"text {chance.random()}",
+        verified_purchase=chance.random() < 0.5,
+        photos=chance.choice(((), oracle.PHOTOS)),
     )
 
 
@@ -229,6 +231,7 @@ async def spoil(table: Table, seed: int) -> None:
                 case "missing":
                     await table.write([{"Delete": {"Key": item_key(key)}}])
                 case "wrong":
-                    counts = RatingCounts(tuple(chance.randrange(9) for _ in RATINGS))
+                    numbers = [chance.randrange(9) for _ in range(20)]
+                    counts = RatingCounts(tuple(numbers[:5]), tuple(numbers[5:]))
                     await table.put_many([encode(key, counts)])
-    await table.put_many([encode(STALE, RatingCounts((1, 2, 3, 4, 5)))])
+    await table.put_many([encode(STALE, RatingCounts((1, 2, 3, 4, 5), tuple(range(15))))])

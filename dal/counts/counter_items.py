@@ -1,8 +1,11 @@
 """Counters: encodes counts as items with leaderboard keys, and changes of counts as actions.
 
 A product has a statistics item for each language, with the sort key ``S#<language>``. The item has
-the counts ``count_1`` to ``count_5``, one for each rating, and ``count_total`` (N). It has no
-attribute for a count that has never changed. Counts change by ``ADD``, without a condition. The
+the counts ``count_1`` to ``count_5``, one for each rating, and ``count_total`` (N). The counts
+``v1`` to ``v5`` include only buyers' comments (verified), ``p1`` to ``p5`` only comments with
+photos, and ``vp1`` to ``vp5`` only those with both. Short names keep the item of a language small:
+one Query reads the items of all languages. The item has no attribute for a count that has never
+changed. Counts change by ``ADD``, without a condition. The
 counts of all languages are the sum of these items. One Query reads these items, because they are in
 one partition.
 
@@ -23,7 +26,14 @@ from contextlib import suppress
 from typing import NamedTuple
 from zlib import crc32
 
-from dal.counts.counts import CommentStatistics, Deltas, RatingCounts, StatisticsKey
+from dal.counts.counts import (
+    COMBINATIONS,
+    FLAGS,
+    CommentStatistics,
+    Deltas,
+    RatingCounts,
+    StatisticsKey,
+)
 from dal.entities.product import DETAILS, board_of, rank_position
 from dal.model import RATINGS
 from dal.table.index import EXPIRES
@@ -43,8 +53,15 @@ _REBUILD = "RECOUNT#"
 
 _TOTAL = "count_total"
 
-COUNTS = tuple(f"count_{rating}" for rating in RATINGS)
-"""The attributes with the counts of the five ratings."""
+_BY_RATING = tuple(f"count_{rating}" for rating in RATINGS)
+_FLAGGED = tuple(
+    "".join(one.counter for name, one in FLAGS.items() if name in flags) + str(rating)
+    for flags in COMBINATIONS
+    for rating in RATINGS
+)
+
+COUNTS = _BY_RATING + _FLAGGED
+"""The attributes with the counts of the five ratings, and with those of flags."""
 
 REBUILD_PARTS = 16
 """Number of partitions that share the writes to a rebuild's counters."""
@@ -85,7 +102,7 @@ def encode(key: StatisticsKey, counts: RatingCounts) -> Item:
     item = item_key(key) | place_of(key, counts.fives)
     if key.language is None and key.generation is None:
         return item
-    return item | {name: {"N": str(value)} for name, value in numbers_of(counts).items()}
+    return item | {name: {"N": str(value)} for name, value in numbers_of(counts).items() if value}
 
 
 def encode_all(counts: Mapping[StatisticsKey, RatingCounts]) -> Iterator[Item]:
@@ -116,11 +133,12 @@ def place_of(key: StatisticsKey, fives: int) -> Item:
 
 
 def numbers_of(counts: RatingCounts) -> dict[str, int]:
-    """Return the numbers of ``count_1`` to ``count_5`` and ``count_total``.
+    """Return the numbers of COUNTS and ``count_total``.
 
     ``counts`` are totals to set, or changes to add.
     """
-    return {f"count_{rating}": counts.of([rating]) for rating in RATINGS} | {_TOTAL: counts.of()}
+    numbers = zip(COUNTS, counts.by_rating + counts.flagged, strict=True)
+    return dict(numbers) | {_TOTAL: counts.of()}
 
 
 def decode(item: Item) -> tuple[StatisticsKey, RatingCounts]:
@@ -131,7 +149,10 @@ def decode(item: Item) -> tuple[StatisticsKey, RatingCounts]:
     first, in_language, rest = item["SK"]["S"].partition("#")
     if "#" in rest:  # this program escapes languages, so another program wrote this item
         raise ValueError(f"{rest!r} is not a language.")
-    counts = RatingCounts(tuple(_number(item, f"count_{rating}") for rating in RATINGS))
+    counts = RatingCounts(
+        tuple([_number(item, name) for name in _BY_RATING]),
+        tuple([_number(item, name) for name in _FLAGGED]),
+    )
     language = unescape(rest) if in_language else None
     if item["PK"]["S"].startswith(_REBUILD):
         generation = int(item["PK"]["S"].split("#")[1])
@@ -175,10 +196,7 @@ def statistics_of(stored: Iterable[StoredCounts]) -> CommentStatistics:
             before = sums.get(language)
             sums[language] = held if before is None else before + held
             sound = sound and one.total == held.of()
-    by_language = {
-        language: RatingCounts(tuple(max(0, count) for count in held.by_rating))
-        for language, held in sums.items()
-    }
+    by_language = {language: held.without_negatives for language, held in sums.items()}
     return CommentStatistics.summed(by_language, sound=sound and by_language == sums)
 
 

@@ -1,4 +1,8 @@
-"""Counts of a product's comments by rating and language, and how a write changes them.
+"""Counts of a product's comments by rating, language and flags, and how a write changes them.
+
+A *flag* is a filter by ``true``: for buyers' comments, and for comments with photos. For each
+rating, there is a count of all comments, and a count for each combination of flags. So the counts
+contain the total of each list without dates.
 
 Only ``deltas`` decides which comments are counted. Writes, bulk writes, rebuilds, verification and
 the stream's follower all use it. All functions here are pure.
@@ -7,10 +11,12 @@ the stream's follower all use it. All functions here are pure.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from itertools import combinations
 from operator import add
 from typing import NamedTuple, TypeAlias
 
 from dal.model import RATINGS, Comment
+from dal.model.comment_fields import FILTERS, CommentField, flag
 from dal.query.errors import NoIndexError
 from dal.query.plan import Filters, Query
 from dal.table.key_parts import MAX_IDENTIFIER_BYTES, escape
@@ -21,17 +27,54 @@ MAX_LANGUAGES = 100
 the language of their comments, so a product can have thousands."""
 
 
+FLAGS: Mapping[str, CommentField] = {name: one for name, one in FILTERS.items() if one.counter}
+"""The fields that are flags, by the filter's name."""
+
+COMBINATIONS: Sequence[frozenset[str]] = [
+    frozenset(names) for size in range(1, len(FLAGS) + 1) for names in combinations(FLAGS, size)
+]
+"""The combinations of flags, in the order of their counts."""
+
+_UNFLAGGED = (0,) * (len(COMBINATIONS) * len(RATINGS))
+
+
 @dataclass(frozen=True, slots=True)
 class RatingCounts:
     """The number of comments with each rating from 1 to 5. In a delta, a number may be negative."""
 
     by_rating: tuple[int, ...] = (0, 0, 0, 0, 0)
+    flagged: tuple[int, ...] = _UNFLAGGED
+    """For each of COMBINATIONS, the five numbers of comments that have all of its flags."""
 
     def __add__(self, other: "RatingCounts") -> "RatingCounts":
-        return RatingCounts(tuple(map(add, self.by_rating, other.by_rating)))
+        return RatingCounts(
+            tuple(map(add, self.by_rating, other.by_rating)),
+            tuple(map(add, self.flagged, other.flagged)),
+        )
 
     def __mul__(self, times: int) -> "RatingCounts":
-        return RatingCounts(tuple(times * count for count in self.by_rating))
+        return RatingCounts(
+            tuple([times * count for count in self.by_rating]),
+            tuple([times * count for count in self.flagged]),
+        )
+
+    def __bool__(self) -> bool:
+        return any(self.by_rating) or any(self.flagged)
+
+    @property
+    def without_negatives(self) -> "RatingCounts":
+        """The same counts, with 0 instead of each negative number."""
+        return RatingCounts(
+            tuple([max(0, count) for count in self.by_rating]),
+            tuple([max(0, count) for count in self.flagged]),
+        )
+
+    def having(self, flags: frozenset[str]) -> "RatingCounts":
+        """Return the counts of the comments that have all ``flags``, a set of names in FLAGS."""
+        if not flags:
+            return self
+        start = COMBINATIONS.index(flags) * len(RATINGS)
+        return RatingCounts(self.flagged[start : start + len(RATINGS)])
 
     def of(self, ratings: Collection[int] | None = None) -> int:
         """Return the number of comments with one of ``ratings``; None includes all ratings."""
@@ -45,7 +88,8 @@ class RatingCounts:
 
 
 COUNTED_FIELDS = frozenset({"product", "language", "rating"})
-"""The fields by which comments are counted. Filters by other fields have no exact counts."""
+"""The fields, besides flags, by which comments are counted. Only filters by these fields have exact
+counts in plans. Totals of lists also use the counts of flags."""
 
 
 class StatisticsKey(NamedTuple):
@@ -61,12 +105,18 @@ class StatisticsKey(NamedTuple):
     generation: int | None = None
 
 
+_TRUE = frozenset({flag(True)})
+
 _ONE = {
-    (sign, rating): RatingCounts(tuple(sign * (one == rating) for one in RATINGS))
+    (sign, rating, flags): RatingCounts(
+        tuple(sign * (one == rating) for one in RATINGS),
+        tuple(sign * (one == rating and held <= flags) for held in COMBINATIONS for one in RATINGS),
+    )
     for sign in (-1, 1)
     for rating in RATINGS
+    for flags in (frozenset[str](), *COMBINATIONS)
 }
-"""The delta of adding (sign 1) or removing (sign -1) a comment with a rating."""
+"""The delta of adding (sign 1) or removing (sign -1) a comment with a rating and flags."""
 
 Deltas: TypeAlias = Mapping[StatisticsKey, RatingCounts]
 """How a write changes counts. Maps the key of each counter to the change of its counts."""
@@ -94,7 +144,7 @@ def summed(changes: Iterable[Deltas]) -> Deltas:
         for key, counts in change.items():
             held = sums.get(key)
             sums[key] = counts if held is None else held + counts
-    return {key: counts for key, counts in sums.items() if any(counts.by_rating)}
+    return {key: counts for key, counts in sums.items() if counts}
 
 
 def in_generation(changes: Deltas, generation: int) -> Deltas:
@@ -111,7 +161,8 @@ def _counted(comment: Comment | None, sign: int) -> Deltas:
         for part in (escape(comment.product_id), comment.language)
     ):
         return {}
-    counts = _ONE.get((sign, comment.rating), RatingCounts())
+    flags = frozenset([name for name, one in FLAGS.items() if one.value_of(comment) in _TRUE])
+    counts = _ONE.get((sign, comment.rating, flags), RatingCounts())
     return {StatisticsKey(comment.product_id, comment.language): counts}
 
 
@@ -178,6 +229,13 @@ class CommentStatistics:
         chosen = {one: self.by_language[one] for one in languages if one in self.by_language}
         return CommentStatistics.summed(chosen, sound=self.sound)
 
+    def having(self, flags: frozenset[str]) -> "CommentStatistics":
+        """Return the statistics of the comments that have all ``flags``, names in FLAGS."""
+        if not flags:
+            return self
+        chosen = {one: counts.having(flags) for one, counts in self.by_language.items()}
+        return CommentStatistics.summed(chosen, sound=self.sound)
+
     def count(self, query: Query) -> int | None:
         """Return the number of comments that a query selects.
 
@@ -185,19 +243,20 @@ class CommentStatistics:
         date passes the filters, otherwise None. Raises NoIndexError if the query filters by a field
         that is not counted.
         """
-        uncounted = sorted(query.filters.keys() - COUNTED_FIELDS)
+        flags = frozenset([one for one in FLAGS if query.filters.get(one) == _TRUE])
+        uncounted = sorted(query.filters.keys() - COUNTED_FIELDS - flags)
         if uncounted:
             raise NoIndexError(
                 f"Comments are not counted by {' and '.join(uncounted)}: "
                 "request them without a total."
             )
-        total = self.cardinality(query.filters)
+        total = self.having(flags).cardinality(query.filters)
         return total if total == 0 or query.within == UNBOUNDED else None
 
     def cardinality(self, filters: Filters) -> int:
         """Return the number of comments that pass the filters.
 
-        Filters by uncounted fields are ignored.
+        Filters by flags and by uncounted fields are ignored.
         """
         ratings, languages = filters.get("rating"), filters.get("language")
         of = None if ratings is None else list(map(int, ratings))

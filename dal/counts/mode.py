@@ -22,6 +22,7 @@ from enum import StrEnum
 from time import monotonic, time
 from typing import Any, TypeAlias
 
+from dal.counts.counts import FLAGS
 from dal.dynamodb.account import opened
 from dal.dynamodb.errors import ConditionFailedError, ConflictError, StoreUnavailableError
 from dal.dynamodb.retries import retry, waits
@@ -44,12 +45,14 @@ WaitForWriters: TypeAlias = Callable[[], Awaitable[None]]
 _RUNS = ("rebuilding", "upgrading")
 """The attributes that the item has during a rebuild and during an upgrade."""
 
-_ATTRIBUTES = frozenset({"PK", "SK", "mode", "generation", "since", "complete", *_RUNS})
+_ATTRIBUTES = frozenset({"PK", "SK", "mode", "generation", "since", "complete", "flags", *_RUNS})
 """The attributes of the item that are not of features."""
 
 _SHARDS = frozenset({"shards", "target", "step", "counter_shards", "counter_target"})
 """The item has one of these attributes if an earlier version has spread the table's lists or
 counters over several partitions (shards)."""
+
+_FLAGS = " ".join(FLAGS)
 
 KEY: Item = {"PK": {"S": "COUNTING"}, "SK": {"S": "COUNTING"}}
 
@@ -70,12 +73,15 @@ class Maintenance:
     """The number of the latest rebuild; 0 if there was none."""
     rebuilding: bool = False
     complete: bool = False
-    """Whether every comment of the table is counted."""
+    """Whether every comment of the table is counted, in the counts of all flags too."""
     since: int = 0
     """The time of the latest announcement, in Unix seconds."""
     counted_table: str = ""
     """The id of the table, if all its comments are counted; otherwise empty. A copy of the table
     has another id, but its item still contains the id of the original table."""
+    flags: str = ""
+    """The flags by which all comments were counted when the counts became complete: see
+    ``dal.counts.counts``. Empty in a table of an earlier version, which counted by no flag."""
     upgrading: bool = False
     """Whether an upgrade is adding missing keys to items."""
     extras: Mapping[str, str] = field(default_factory=dict)
@@ -84,7 +90,15 @@ class Maintenance:
     @property
     def copied(self) -> bool:
         """Whether the table is a copy of a table in which all comments were counted."""
-        return self.counted_table != "" and not self.complete
+        return self.counted_table != "" and not self.complete and not self.lacks_flags
+
+    @property
+    def lacks_flags(self) -> bool:
+        """Whether an earlier version, which counted by fewer flags, has counted the comments.
+
+        In mode *stream*, no total comes from the counts, so the flags do not matter.
+        """
+        return self.counts_in_writes and self.flags != _FLAGS
 
     @property
     def counts_in_writes(self) -> bool:
@@ -150,14 +164,12 @@ class MaintenanceStore:
                 "cannot read: export its rows with the version that wrote them, and load them into "
                 "a new table."
             )
-        counted_table = item.get("complete", {}).get("S", "")
-        return Maintenance(
+        counted_table, flags = (item.get(name, {}).get("S", "") for name in ("complete", "flags"))
+        read = Maintenance(
             MaintenanceMode(item["mode"]["S"]),
             int(item["generation"]["N"]),
             **{name: name in item for name in _RUNS},
-            # A restored table has another id, so it is not complete. It may contain comments that
-            # are not counted, because a backup does not read all items at the same moment.
-            complete=counted_table != "" and counted_table == await self.table.id(),
+            flags=flags,
             since=int(item["since"]["N"]),
             counted_table=counted_table,
             extras={
@@ -166,6 +178,10 @@ class MaintenanceStore:
                 if name not in _ATTRIBUTES and "S" in value
             },
         )
+        # A restored table has another id, so it is not complete. It may contain comments that are
+        # not counted, because a backup does not read all items at the same moment.
+        same = counted_table != "" and counted_table == await self.table.id()
+        return replace(read, complete=same and not read.lacks_flags)
 
     async def current(self) -> Maintenance:
         """Return the item's contents, read at most 5 seconds ago."""
@@ -220,7 +236,8 @@ class MaintenanceStore:
         announced = replace(read, **changes, since=max(read.since + 1, int(time())))
         self.check_alone(read, announced)
         counted = await self.table.id() if announced.complete else ""
-        announced = replace(announced, counted_table=counted)
+        flags = _FLAGS if announced.complete else ""
+        announced = replace(announced, counted_table=counted, flags=flags)
         try:
             await self.table.write([{"Put": {"Item": _encode(announced), **_as_read(read)}}])
         except ConditionFailedError:
@@ -256,7 +273,8 @@ def unchanged_since(announced: Maintenance) -> dict[str, Any]:
 
 def _encode(state: Maintenance) -> Item:
     true = {name: {"BOOL": True} for name in _RUNS if getattr(state, name)}
-    complete = {"complete": {"S": state.counted_table}} if state.counted_table else {}
+    texts = {"complete": state.counted_table, "flags": state.flags}
+    complete = {name: {"S": text} for name, text in texts.items() if text}
     return {
         **KEY,
         "mode": {"S": state.mode.value},
@@ -273,5 +291,5 @@ def _as_read(read: Maintenance) -> dict[str, Any]:
         return ABSENT
     # ``since`` rises with each announcement. So after a delay, the first attempt at an announcement
     # fails, even if later announcements have restored the contents that it was based on.
-    names = ("mode", "generation", "complete", "since", *_RUNS, *read.extras)
+    names = ("mode", "generation", "complete", "flags", "since", *_RUNS, *read.extras)
     return unchanged(_encode(read), names)

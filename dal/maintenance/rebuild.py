@@ -197,11 +197,13 @@ async def _copy(table: Table, announced: Maintenance, keys: Sequence[Item]) -> N
         if shown in copied:
             continue
         numbers = counter_items.numbers_of(counts)
-        values = {f":{name}": {"N": str(number)} for name, number in numbers.items()}
-        assignments = ", ".join(f"{name} = :{name}" for name in numbers)
+        values = {f":{name}": {"N": str(number)} for name, number in numbers.items() if number}
+        assignments = "".join([f"{name[1:]} = {name}, " for name in values])
+        zeros = [name for name, number in numbers.items() if not number]
+        removal = f" REMOVE {', '.join(zeros)}" if zeros else ""
         update = {
             "Key": shown,
-            "UpdateExpression": f"SET {assignments}, rebuilt = :generation",
+            "UpdateExpression": f"SET {assignments}rebuilt = :generation{removal}",
             "ConditionExpression": "attribute_not_exists(rebuilt) OR rebuilt < :generation",
             "ExpressionAttributeValues": values | {":generation": {"N": str(announced.generation)}},
         }

@@ -14,11 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dal.counts.counter_items import StoredCounts, stored_in
-from dal.counts.counts import RatingCounts, StatisticsKey, deltas, summed
+from dal.counts.counts import COMBINATIONS, RatingCounts, StatisticsKey, deltas, summed
 from dal.dynamodb.scan import Progress, scan_all
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_in
 from dal.kinds.correction import Correction
+from dal.model import RATINGS
 from dal.table.items import Item
 
 PASSES = 3
@@ -26,6 +27,10 @@ PASSES = 3
 
 PAUSE_SECONDS = 1.0
 """Seconds between two scans."""
+
+_FLAGGED = [f" with {' and '.join(sorted(flags))}" for flags in COMBINATIONS]
+_WHAT = [f"rating {rating}{flags}" for flags in ("", *_FLAGGED) for rating in RATINGS]
+"""What each number of counts is, in the words of ``Difference``."""
 
 
 @dataclass(slots=True)
@@ -52,7 +57,10 @@ class ScannedCounts:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A wrong number in a statistics item. ``what`` names the number: ``total`` or ``rating 5``."""
+    """A wrong number in a statistics item.
+
+    ``what`` names the number: ``total``, ``rating 5``, or ``rating 5 with hasPhotos``.
+    """
 
     key: StatisticsKey
     what: str
@@ -106,7 +114,7 @@ async def verify(
 def differences(scanned: ScannedCounts) -> Mapping[tuple[StatisticsKey, str], Difference]:
     """Return the differences that one scan found, by their ``key`` and ``what``.
 
-    The stored count of each rating is compared with the number of comments. The stored total is
+    The stored counts of each rating are compared with the numbers of comments. The stored total is
     compared with the sum of the stored counts.
     """
     found: list[Difference] = []
@@ -115,10 +123,10 @@ def differences(scanned: ScannedCounts) -> Mapping[tuple[StatisticsKey, str], Di
         stored = scanned.stored.get(key)
         held = RatingCounts() if stored is None else stored.counts
         right = scanned.counts.get(key, RatingCounts())
-        pairs = zip(held.by_rating, right.by_rating, strict=True)
+        pairs = zip(held.by_rating + held.flagged, right.by_rating + right.flagged, strict=True)
         found += [
-            Difference(key, f"rating {rating}", count, expected)
-            for rating, (count, expected) in enumerate(pairs, 1)
+            Difference(key, what, count, expected)
+            for what, (count, expected) in zip(_WHAT, pairs, strict=True)
             if count != expected
         ]
         if stored is not None and stored.total != held.of():

@@ -38,6 +38,9 @@ class CommentField:
     """The name of the filter of product lists by this field. Empty without a filter."""
     value: Callable[[Any], str] = str
     """Converts the value, or its JSON, to the filter's value."""
+    counter: str = ""
+    """The letter of the counters of comments with the filter's value ``true``. Empty without these
+    counters."""
     columns: tuple[str, ...] = ()
     """The columns of files with the value."""
 
@@ -95,6 +98,7 @@ FIELDS = (
         "verifiedPurchase",
         filter="verified",
         value=flag,
+        counter="v",
         columns=("verified_purchase",),
     ),
     CommentField(
@@ -111,6 +115,7 @@ FIELDS = (
         kept=True,
         filter="hasPhotos",
         value=flag,
+        counter="p",
         columns=("photos",),
     ),
 )

@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import lru_cache, partial
 
 from dal.catalogue import Order, query_of
-from dal.counts.counts import COUNTED_FIELDS, CommentStatistics
+from dal.counts.counts import CommentStatistics
 from dal.counts.mode import MaintenanceStore
 from dal.counts.reader import ProductStatisticsProvider, StatisticsReader
 from dal.dynamodb.account import note_hidden
@@ -175,15 +175,12 @@ class CommentRepository:
     async def total(self, selection: Selection, spend: Spend | None = None) -> int | None:
         """Return the number of comments of a selection. It includes every acknowledged write.
 
-        Return None if the counters may be out of date. Also return None if the counters do not
-        contain the number: for example, if the selection has dates, or a filter by a field that is
-        not counted. ``spend`` receives the RCU of each Query.
+        Return None if the counters may be out of date, or if the selection has dates and comments
+        of other dates pass its filters. ``spend`` receives the RCU of each Query.
         """
         query = _query_of(selection)
         if query.within.empty:
             return 0
-        if not query.filters.keys() <= COUNTED_FIELDS:
-            return None
         if not (await self._maintenance.current()).exact:
             return None
         reads = [

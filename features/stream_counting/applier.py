@@ -64,7 +64,7 @@ def changes_of(records: Iterable[Record]) -> list[Change]:
     - records of items that are not comments;
     - records of comments that are counted neither before nor after the change, for example
       unpublished comments;
-    - edits of published comments that keep the product, language and rating.
+    - edits of published comments that keep the values by which comments are counted.
     """
     changes: list[Change] = []
     for record in records:

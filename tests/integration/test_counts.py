@@ -50,6 +50,8 @@ class Step:
     rating: int
     language: str
     keyed: bool = False
+    bought: bool = False
+    photos: bool = False
     more: Sequence["Step"] = ()
 
 
@@ -59,6 +61,8 @@ plain = st.builds(
     st.sampled_from(IDS),
     st.sampled_from(RATINGS),
     st.sampled_from(TAGS),
+    st.booleans(),
+    st.booleans(),
     st.booleans(),
 )
 many = st.builds(
@@ -106,6 +110,8 @@ def comment_of(step: Step, products: Sequence[str]) -> Comment:
         title="",
         text="",
         created_at=oracle.START,
+        verified_purchase=step.bought,
+        photos=oracle.PHOTOS if step.photos else (),
     )
 
 
@@ -120,7 +126,11 @@ async def do(store: CommentRepository, step: Step, products: Sequence[str], put:
         case "add":
             await store.add(one, f"{one.comment_id}-{step.rating}" if step.keyed else None)
         case "update":
-            changes: dict[str, Any] = {"rating": step.rating, "language": step.language}
+            changes: dict[str, Any] = {
+                "rating": step.rating,
+                "language": step.language,
+                "photos": one.photos,
+            }
             await store.update(one.comment_id, changes, lambda _: None)
         case "delete":
             await store.delete(one.comment_id, lambda _: None)
@@ -261,9 +271,13 @@ async def test_writes_of_disconnected_clients_are_counted_if_they_happened(
 async def test_totals_of_every_selection_equal_the_oracles(each_table: Table, stride: int) -> None:
     """`make soak` compares every selection, and `make test` every ``stride``-th."""
     products = ("42", "42/en")
-    data = [row for n, one in enumerate(products) for row in oracle.make_comments(one, 60, seed=n)]
+    data = [
+        row
+        for n, one in enumerate(products)
+        for row in oracle.flagged(oracle.make_comments(one, 60, seed=n))
+    ]
     store = Stores(each_table).comments
     await put_comments(store, data)
     for product in products:
-        for selection in list(oracle.selections(product))[::stride]:
+        for selection in list(oracle.flagged_selections(product))[:: 4 * stride - 1]:
             assert await store.total(selection) == len(oracle.selected(data, selection))

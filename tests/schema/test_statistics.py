@@ -15,7 +15,7 @@ from tests.putting import put_comments
 from tests.schema.conftest import ANN, Run
 from tests.strategies import comment
 
-DATA = oracle.make_comments("4/2", 60, seed=3)
+DATA = oracle.flagged(oracle.make_comments("4/2", 60, seed=3))
 STATISTICS = """
 query ($language: [String!]) {
   product(productId: "4/2") {
@@ -26,11 +26,15 @@ query ($language: [String!]) {
 }
 """
 TOTAL = """
-query ($rating: [Int!], $language: [String!], $first: Int, $after: String) {
+query (
+  $rating: [Int!], $language: [String!], $verified: Boolean, $photos: Boolean, $first: Int
+  $after: String
+) {
   product(productId: "4/2") {
-    comments(rating: $rating, language: $language, first: $first, after: $after) {
-      nodes { id } totalCount pageInfo { endCursor }
-    }
+    comments(
+      rating: $rating, language: $language, verifiedOnly: $verified, hasPhotos: $photos
+      first: $first, after: $after
+    ) { nodes { id } totalCount pageInfo { endCursor } }
   }
 }
 """
@@ -80,11 +84,19 @@ async def test_a_product_without_comments_has_statistics(run: Run) -> None:
 
 @pytest.mark.parametrize(
     "filters",
-    [{}, {"rating": [5, 1]}, {"language": ["de", "EN"]}, {"rating": 4, "language": "en"}],
+    [
+        {},
+        {"rating": [5, 1]},
+        {"language": ["de", "EN"]},
+        {"rating": 4, "language": "en"},
+        {"verified": True},
+        {"photos": True, "rating": [5, 4]},
+        {"verified": True, "photos": True},
+    ],
     ids=str,
 )
 async def test_the_total_counts_all_pages_of_the_filtered_list(
-    run: Run, filters: dict[str, list[object]]
+    run: Run, filters: dict[str, object]
 ) -> None:
     whole = await run(TOTAL, **filters, first=100)
     wanted = len(whole["data"]["product"]["comments"]["nodes"])

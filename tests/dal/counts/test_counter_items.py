@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from dal.counts import counter_items
 from dal.counts.counts import CommentStatistics, RatingCounts, StatisticsKey
+from dal.dynamodb.account import opened
 from dal.dynamodb.table import Table
 from dal.table.items import Item
 from tests.strategies import LANGUAGES, MORE, identifiers
@@ -20,21 +21,28 @@ generations, shards = st.none() | st.integers(1, 10**6), st.none() | st.integers
 keys = st.builds(StatisticsKey, identifiers, st.none(), generations) | st.builds(
     StatisticsKey, identifiers, st.sampled_from(LANGUAGES), generations
 )
-counts = st.builds(RatingCounts, st.tuples(*[st.integers(0, 10**6)] * 5))
-changes = st.builds(RatingCounts, st.tuples(*[st.integers(-3, 4)] * 5)).filter(
-    lambda change: any(change.by_rating)
+counts = st.builds(
+    RatingCounts, st.tuples(*[st.integers(0, 10**6)] * 5), st.tuples(*[st.integers(0, 10**6)] * 15)
 )
+changes = st.builds(
+    RatingCounts, st.tuples(*[st.integers(-3, 4)] * 5), st.tuples(*[st.integers(-3, 4)] * 15)
+).filter(bool)
 
 
 def test_a_counter_item_has_the_attributes_that_the_access_patterns_describe() -> None:
-    assert counter_items.encode(StatisticsKey("4/2", "pt-BR"), RatingCounts((1, 0, 0, 2, 10))) == {
+    flagged = (0, 0, 0, 1, 7, 1, 0, 0, 0, 4, 0, 0, 0, 0, 3)
+    held = RatingCounts((1, 0, 0, 2, 10), flagged)
+    assert counter_items.encode(StatisticsKey("4/2", "pt-BR"), held) == {
         "PK": {"S": "PRODUCT#4%2F2"},
         "SK": {"S": "S#pt-BR"},
         "count_1": {"N": "1"},
-        "count_2": {"N": "0"},
-        "count_3": {"N": "0"},
         "count_4": {"N": "2"},
         "count_5": {"N": "10"},
+        "v4": {"N": "1"},
+        "v5": {"N": "7"},
+        "p1": {"N": "1"},
+        "p5": {"N": "4"},
+        "vp5": {"N": "3"},
         "count_total": {"N": "13"},
         "GSIPK": {"S": "LEADERS#pt-BR"},
         "GSISK": {"S": "000000000010#4%2F2"},
@@ -97,10 +105,11 @@ def test_consistent_statistics_are_valid() -> None:
     "item",
     [
         counter_items.encode(EN, RatingCounts((-1, 0, 0, 0, 1))),
+        counter_items.encode(EN, ONE_FIVE) | {"p5": {"N": "-1"}},
         counter_items.encode(EN, ONE_FIVE) | {"count_total": {"N": "2"}},
         counter_items.encode(EN, ONE_FIVE) | {"count_1": {"N": "1"}},
     ],
-    ids=["negative", "total", "count"],
+    ids=["negative", "negative flag", "total", "count"],
 )
 def test_inconsistent_statistics_are_not_valid(item: Item) -> None:
     assert not statistics_of([item]).sound
@@ -124,3 +133,14 @@ async def test_actions_change_the_item_to_the_sum_of_the_changes(
         item = await each_table.get(counter_items.item_key(key)) or {}
         assert counter_items.decode(item) == (key, held)
         assert int(item.get("count_total", {"N": "0"})["N"]) == held.of()
+
+
+async def test_counts_of_flags_cost_no_further_write_capacity(table: Table) -> None:
+    """The largest counts of a language with all flags fit in 1 kB, for 2 WCU in a transaction."""
+    most, one = (10**9,) * 5, (1, 0, 0, 0, 0)
+    changes = {EN: RatingCounts(most)}, {EN: RatingCounts(most, most * 3)}
+    further = {EN: RatingCounts(one)}, {EN: RatingCounts(one, one * 3)}
+    for change in (*changes, *further):
+        with opened() as account:
+            await table.write(counter_items.actions(change))
+        assert (account.requests, account.wcu) == (1, 2.0)

@@ -22,13 +22,16 @@ from dal.dynamodb.table import Table
 from dal.entities.comment import COUNTED, comment_key
 from dal.maintenance.rebuild import rebuild
 from dal.maintenance.tables import create_table
+from dal.repositories.comments import Selection
 from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
+from dal.table.index import TABLE, QueryRequest
 from dal.writes.changes import CommentChange
 from tests import oracle, recount
 from tests.conftest import Clients
 from tests.edges import edge_of
 from tests.putting import put_comments
+from tests.verifying import verify
 from tests.writers import at_once, ignore
 
 FLAGS = ("rebuilding", "complete")
@@ -78,6 +81,32 @@ async def test_a_restored_table_is_not_complete(table: Table) -> None:
     assert not again.copied
 
 
+async def test_a_table_that_an_earlier_version_counted_has_no_totals_before_a_rebuild(
+    table: Table,
+) -> None:
+    """An earlier version did not count buyers' comments and those with photos."""
+    stores = Stores(table)
+    rows = oracle.flagged(oracle.make_comments("42", 20, seed=1))
+    await put_comments(stores.comments, rows)
+    item, selection = await table.get(mode.KEY) or {}, Selection("42", verified_only=True)
+    counters = await table.query(QueryRequest(TABLE, "PRODUCT#42", consistent=True))
+    await table.put_many(
+        [
+            {name: value for name, value in one.items() if name[0] not in "fvp"}
+            for one in (item, *counters.items)
+        ]
+    )
+    stores.maintenance.forget()
+    earlier = await stores.maintenance.read()
+    assert (earlier.exact, earlier.copied, earlier.counted) == (False, False, True)
+    assert await stores.comments.total(selection) is None
+    assert await verify(table, ignore) != []
+    await rebuild(table, at_once, ignore)
+    stores.maintenance.forget()
+    assert await stores.comments.total(selection) == len(oracle.selected(rows, selection)) > 0
+    assert await verify(table, ignore) == []
+
+
 async def test_without_the_item_writers_count_and_a_zero_proves_nothing(table: Table) -> None:
     await table.write([{"Delete": {"Key": mode.KEY}}])
     read = await MaintenanceStore(table).read()
@@ -94,7 +123,10 @@ async def test_an_announcement_is_read_as_it_was_written(each_table: Table) -> N
         )
         found = await store.read()
         assert found == said
-        assert found == replace(state, since=said.since, counted_table=said.counted_table)
+        assert found == replace(
+            state, since=said.since, counted_table=said.counted_table, flags=said.flags
+        )
+        assert (said.flags != "") is said.complete
         await each_table.write([unchanged_since(said)])
         with pytest.raises(ConditionFailedError):
             await each_table.write([unchanged_since(replace(said, generation=99))])

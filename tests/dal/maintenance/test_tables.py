@@ -109,6 +109,17 @@ async def test_the_first_releases_table_is_exact_after_an_upgrade(absent: Table)
     assert await upgraded(absent) == Upgraded([], expiry=False, items=0, uncounted=False)
 
 
+async def test_an_upgrade_asks_for_a_rebuild_if_comments_are_not_counted_by_flags(
+    table: Table,
+) -> None:
+    item = await table.get(KEY) or {}
+    assert item["flags"] == {"S": "verified hasPhotos"}
+    await table.put_many([without(item, "flags")])
+    assert (await upgraded(table)).uncounted
+    await rebuild(table, nobody, ignore)
+    assert not (await upgraded(table)).uncounted
+
+
 def without(item: Item, *names: str) -> Item:
     return {name: value for name, value in item.items() if name not in names}
 

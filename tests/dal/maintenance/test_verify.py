@@ -58,8 +58,10 @@ def with_numbers(**numbers: int) -> Callable[[Item], Item]:
     [
         (with_numbers(count_3=99), {"rating 3", "total"}),
         (with_numbers(count_total=1), {"total"}),
+        (with_numbers(v3=99), {"rating 3 with verified"}),
+        (with_numbers(vp1=99), {"rating 1 with hasPhotos and verified"}),
     ],
-    ids=["count", "total"],
+    ids=["count", "total", "flag", "two flags"],
 )
 async def test_every_wrong_number_is_reported(
     table: Table, change: Callable[[Item], Item], told: set[str]
