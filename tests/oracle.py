@@ -8,6 +8,8 @@ from functools import partial
 from itertools import combinations, product
 from typing import Any, TypeVar
 
+from hypothesis import strategies as st
+
 from dal.catalogue import Order
 from dal.entities.comment import comment_position
 from dal.model import RATINGS, Comment, Photo
@@ -28,6 +30,29 @@ LANGUAGE_CHOICES: list[frozenset[str] | None] = [
     frozenset({"en", "ar"}),
     frozenset({"de", "pt-BR"}),
 ]
+
+
+TAGS = (
+    *("en", "en-US", "en-GB", "en-GB-oxendict", "en-AU", "de", "de-AT", "de-CH-1996"),
+    *("zh", "zh-Hant", "zh-Hant-TW", "zh-Hant-HK", "zh-Hans-CN", "zh-TW", "yue", "yue-HK"),
+    *("sr", "sr-Latn", "sr-Latn-RS", "sr-RS", "pt", "pt-BR", "es", "es-419", "es-MX"),
+    *("no", "no-NO", "nb", "nb-NO", "nn", "nn-NO", "da", "ar", "ar-EG", "arz", "fr-CA", "ja"),
+)
+"""Tags of twelve languages and their relatives, with regions, scripts and variants."""
+
+tags = st.sampled_from(TAGS)
+
+
+def found_by(asked: str, tag: str) -> bool:
+    """Return whether a range finds a tag: basic filtering in RFC 4647, section 3.3.1.
+
+    A tag in Norwegian is also a tag in Bokmål, and a range of Norwegian is one of both its members.
+    """
+    primary, dash, rest = asked.partition("-")
+    asked_as = [one + dash + rest for one in ("no", "nb", "nn")] if primary == "no" else [asked]
+    primary, dash, rest = tag.partition("-")
+    tag = ("nb" if primary == "no" else primary) + dash + rest
+    return any(tag == one or tag.startswith(f"{one}-") for one in asked_as)
 
 
 def make_comments(product_id: str, count: int, *, seed: int) -> list[Comment]:
@@ -93,7 +118,9 @@ def position_in(order: Order | None, comment: Comment) -> str:
 _KEPT_BY: dict[str, Callable[[Comment, Any], bool]] = {
     "product_ids": lambda comment, wanted: comment.product_id in wanted,
     "ratings": lambda comment, wanted: wanted is None or comment.rating in wanted,
-    "languages": lambda comment, wanted: wanted is None or comment.language in wanted,
+    "languages": lambda comment, wanted: (
+        wanted is None or any(found_by(one, comment.language) for one in wanted)
+    ),
     "verified_only": lambda comment, wanted: not wanted or comment.verified_purchase,
     "has_photos": lambda comment, wanted: not wanted or bool(comment.photos),
     "created_from": lambda comment, wanted: wanted is None or comment.created_at >= wanted,

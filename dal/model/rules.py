@@ -101,6 +101,9 @@ a URL is never percent-encoded, because browsers decode it, and comparisons of h
 _PRIVATE_USE = re.compile("q[a-t][a-z]")
 """The language codes that ISO 639-2 reserves for private use."""
 
+_EXTLANG = re.compile("[a-z]{2,3}-[a-z]{3}(?:-|$)")
+"""The start of a language tag whose second subtag is a language too, such as ``ar-arz``."""
+
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 
 
@@ -207,6 +210,11 @@ def ratings(argument: str, values: Sequence[int]) -> frozenset[int]:
 def language(argument: str, value: str) -> str:
     """Return ``value`` as a BCP 47 tag in canonical form: ``EN-us`` becomes ``en-US``.
 
+    The canonical form is that of CLDR: deprecated subtags are replaced (``iw`` by ``he``), and so
+    is the main member of a macrolanguage (``cmn`` by ``zh``). A script that nearly all texts in the
+    language have is removed (``en-Latn`` becomes ``en``). An extlang becomes the language
+    (``ar-arz`` becomes ``arz``).
+
     A private-use tag, such as ``en-x-shop`` and ``qaa``, is refused: users could invent any number
     of languages for one product.
     """
@@ -236,9 +244,13 @@ def _standardized(tag: str) -> str:
         PARSED.clear()
         INSTANCES.clear()
     try:
-        standard = standardize_tag(tag)
+        standard = standardize_tag(tag, macro=True)
     except LanguageTagError:
         return ""
+    # An extlang, the second subtag of three letters, is the canonical language:
+    # https://www.rfc-editor.org/rfc/rfc5646#section-4.5
+    if _EXTLANG.match(standard):
+        standard = standard.partition("-")[2]
     # The result can itself have a newer standard form, so repeat until the tag stays the same.
     return tag if standard == tag else _standardized(standard)
 

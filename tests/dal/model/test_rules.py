@@ -135,6 +135,17 @@ def test_a_list_of_ratings_becomes_a_set(values: list[int], distinct: set[int]) 
         ("zh-cmn", "zh"),
         ("en-US-u-co-phonebk", "en-US-u-co-phonebk"),
         ("yue", "yue"),
+        ("cmn-hant", "zh-Hant"),
+        ("arb-EG", "ar-EG"),
+        ("ar-arb", "ar"),
+        ("ar-arz-EG", "arz-EG"),
+        ("sgn-ase", "ase"),
+        ("sh", "sr-Latn"),
+        ("en-UK", "en-GB"),
+        ("en-GB-oed", "en-GB-oxendict"),
+        ("no", "no"),
+        ("no-bok", "nb"),
+        ("nob", "nb"),
     ],
 )
 def test_languages_come_in_canonical_form(value: str, canonical: str) -> None:
