@@ -16,6 +16,7 @@ from dal.entities.comment import (
     BY_AUTHOR,
     BY_LANGUAGE,
     BY_LANGUAGE_AND_RATING,
+    BY_LOCALE,
     BY_RATING,
     BY_VERIFIED,
     HELPFUL,
@@ -107,7 +108,7 @@ def _fits(values: frozenset[str] | None, arity: str) -> bool:
     return arity == "*" or (len(values) != 1) == (arity == "+")
 
 
-_ANY = " ".join(f"{name}?" for name in FILTERS)
+_ANY = " ".join(f"{name}?" for name in (*FILTERS, "locale", "tag"))
 
 ACCESS_PATTERNS = (
     AccessPattern("AP1", "all comments of a product, newest first", ALL, "product", "?"),
@@ -115,28 +116,35 @@ ACCESS_PATTERNS = (
         "AP2",
         "a product's comments in one language, newest first",
         BY_LANGUAGE,
-        "product language",
+        "product language tag?",
         "?",
     ),
     AccessPattern(
         "AP2 (several languages)",
         "a product's comments in any of several languages",
         BY_LANGUAGE,
-        "product language+",
+        "product language+ tag?",
+        "?",
+    ),
+    AccessPattern(
+        "AP2 (regions)",
+        "a product's comments in one or several regions or scripts of languages",
+        BY_LOCALE,
+        "product locale* language? tag?",
         "?",
     ),
     AccessPattern(
         "AP3a",
         "a product's comments with one rating in one language",
         BY_LANGUAGE_AND_RATING,
-        "product language rating*",
+        "product language rating* locale? tag?",
         "?",
     ),
     AccessPattern(
         "AP3a (several languages)",
         "a product's comments with one or several ratings in any of several languages",
         BY_LANGUAGE_AND_RATING,
-        "product language+ rating*",
+        "product language+ rating* locale? tag?",
         "?",
     ),
     AccessPattern(
@@ -157,14 +165,14 @@ ACCESS_PATTERNS = (
         "AP20",
         "buyers' comments on a product, of any ratings and languages",
         BY_VERIFIED,
-        "product verified language? rating?",
+        "product verified language? rating? locale? tag?",
         "?",
     ),
     AccessPattern(
         "AP23",
         "a product's comments with photos, by all users or only buyers, of any rating and language",
         WITH_PHOTOS,
-        "product hasPhotos language? rating? verified?",
+        "product hasPhotos language? rating? verified? locale? tag?",
         "?",
     ),
     AccessPattern(

@@ -35,7 +35,7 @@ from typing import NamedTuple
 
 from dal.catalogue import Order, query_of
 from dal.dynamodb.concurrency import in_parallel
-from dal.entities.comment import ALL, COMMENT, HELPFUL
+from dal.entities.comment import BOOLEANS, COMMENT, HELPFUL
 from dal.model import RATINGS
 from dal.query.cursors import rank_prefix
 from dal.query.errors import NoIndexError
@@ -159,7 +159,7 @@ class StageReader:
             self._staged, query, span, stats, descending=descending, count=count, plan_by=plan_by
         )
         # For all other filters, the counts predict how many rows each stage has.
-        if not helpful and not query.filters.keys() & ALL.packs.keys():
+        if not helpful and not query.filters.keys() & BOOLEANS:
             return await staged(dated, voted)
         known = None
         if query.within != UNBOUNDED or query.filters.keys() != {"product"}:

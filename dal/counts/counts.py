@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 from dal.model import RATINGS, Comment
 from dal.model.comment_fields import FILTERS, CommentField, flag
+from dal.model.languages import LANGUAGE_FIELDS, coarser, disjoint_ranges, finds, ranges_of
 from dal.query.errors import NoIndexError
 from dal.query.plan import Filters, Query
 from dal.table.key_parts import MAX_IDENTIFIER_BYTES, escape
@@ -87,7 +88,7 @@ class RatingCounts:
         return self.by_rating[-1]
 
 
-COUNTED_FIELDS = frozenset({"product", "language", "rating"})
+COUNTED_FIELDS = frozenset({"product", "rating", *LANGUAGE_FIELDS})
 """The fields, besides flags, by which comments are counted. Only filters by these fields have exact
 counts in plans. Totals of lists also use the counts of flags."""
 
@@ -223,10 +224,11 @@ class CommentStatistics:
         return cls.summed(sums, sound=all(one.sound for one in products))
 
     def of(self, languages: Collection[str] | None) -> "CommentStatistics":
-        """Return the statistics of these languages; None returns those of all languages."""
+        """Return the statistics of the languages that these tags find; None finds all languages."""
         if languages is None:
             return self
-        chosen = {one: self.by_language[one] for one in languages if one in self.by_language}
+        ranges = disjoint_ranges(languages)
+        chosen = {tag: counts for tag, counts in self.by_language.items() if finds(ranges, tag)}
         return CommentStatistics.summed(chosen, sound=self.sound)
 
     def having(self, flags: frozenset[str]) -> "CommentStatistics":
@@ -258,12 +260,26 @@ class CommentStatistics:
 
         Filters by flags and by uncounted fields are ignored.
         """
-        ratings, languages = filters.get("rating"), filters.get("language")
+        ratings = filters.get("rating")
         of = None if ratings is None else list(map(int, ratings))
-        if languages is None:
+        wanted = [filters[name] for name in LANGUAGE_FIELDS if name in filters]
+        if not wanted:
             return self.overall.of(of)
-        counts = self.by_language
-        return sum([counts[one].of(of) for one in languages if one in counts])
+        ranges: Collection[str] = wanted[0]
+        for others in wanted[1:]:  # for example, the language of one segment
+            ranges = [one for one in ranges if not others.isdisjoint(coarser(one))]
+        counts = self._by_range
+        return sum([counts[one].of(of) for one in ranges if one in counts])
+
+    @cached_property
+    def _by_range(self) -> Mapping[str, RatingCounts]:
+        """The counts of each range that finds comments."""
+        sums: dict[str, RatingCounts] = {}
+        for tag, counts in self.by_language.items():
+            for one in ranges_of(tag):
+                before = sums.get(one)
+                sums[one] = counts if before is None else before + counts
+        return sums
 
     @property
     def total(self) -> int:

@@ -25,9 +25,10 @@ from dal.counts.counter_items import SORT_KEYS, WITH_DETAILS, StoredCounts, stor
 from dal.counts.counts import COUNTED_FIELDS, CommentStatistics, CounterRule
 from dal.counts.mode import MaintenanceStore
 from dal.dynamodb.concurrency import in_parallel
-from dal.entities.comment import ALL
+from dal.entities.comment import ALL, BOOLEANS
 from dal.entities.product import details_in
 from dal.model import ProductDetails
+from dal.model.languages import ranges_of
 from dal.query.optimizer import TableStatistics
 from dal.query.plan import EqualityKey, Filters, Query, filters_of
 from dal.query.row_locations import LocatedRow, RangeRead, RowLocations
@@ -85,8 +86,9 @@ class _Measured:
         value.
         """
         known, new = self.sampled, len(rows)
-        for name, of in ALL.packs.items():
-            true = sum([of(row.item) == "true" for row in rows])
+        for name in BOOLEANS:
+            of = ALL.packs[name]
+            true = sum(["true" in of(row.item) for row in rows])
             before = self.shares[name] * (known + 1) if known else 0.5
             self.shares[name] = (before + true) / (known + new + 1)
         self.sampled = min(known + new, _MOST_SAMPLED)
@@ -195,7 +197,7 @@ class ProductStatisticsProvider:
         if not product or not counts[product].total:
             return None
         measured = self._measured.get(product)
-        uncounted = query.filters.keys() & ALL.packs.keys()
+        uncounted = query.filters.keys() & BOOLEANS
         if measured is None or (uncounted and not measured.shares):
             newest = await self._sample(product, spent, _SAMPLE, descending=True)
             measured = self._weigh(product, [_bytes(row, product) for row in newest])
@@ -293,8 +295,11 @@ def _located(row: Row, product: str) -> LocatedRow:
 
 # A product's rows have few different values. With the cache, rows with equal values share one set.
 @lru_cache(maxsize=10_000)
-def _values(product: str, language: str, rating: str) -> EqualityKey:
-    return frozenset({"product": product, "language": language, "rating": rating}.items())
+def _values(product: str, tag: str, rating: str) -> EqualityKey:
+    values = {("product", product), ("rating", rating)}
+    ranges = ranges_of(tag)
+    values |= {("language", ranges[0]), *(("locale", one) for one in ranges[1:2])}
+    return frozenset(values | {("tag", one) for one in ranges})
 
 
 def _bytes(row: Row, product: str) -> int:

@@ -5,6 +5,11 @@ JSON attribute ``data`` (S). ``data`` contains all other values of the comment, 
 username, photos and the shop's reply. The indexes that list a product's comments project
 ``rating``, ``language`` and ``data``. They need not project ``product`` and ``createdAt``, because
 their keys contain the product and the time.
+
+``language`` is the comment's tag, such as ``en-US``. Three fields of filters are derived from it
+(see ``dal.model.languages``): the partition keys of ``byLang`` and ``byLangAndRating`` contain
+``language``, here ``en``. Those of ``byLocale`` contain ``locale``, the first two subtags. ``tag``
+has all ranges that find the comment as its values, and is in no key.
 """
 
 from collections.abc import Callable
@@ -14,6 +19,7 @@ from typing import Any
 
 from dal.model import Comment
 from dal.model.comment_fields import FIELDS, FILTERS, REQUIRED, CommentField, flag
+from dal.model.languages import LANGUAGE_FIELDS, language_of, locale_of, ranges_of
 from dal.table.entity import Entity, Row, packed, unpacked
 from dal.table.index import BY_DATE, BY_HELPFUL, EXPIRES, Index
 from dal.table.items import VERSION, Item, primary_key
@@ -22,20 +28,30 @@ from dal.table.key_parts import INSTANT_LENGTH, escape, format_instant, parse_in
 _SHOWN = ("rating", "language", "data")
 
 
-def _voted(row: Item) -> str:
+def _voted(row: Item) -> tuple[str]:
     data = unpacked(row)
-    return flag("helpful" in data or "helpfulBefore" in data)
+    return (flag("helpful" in data or "helpfulBefore" in data),)
 
 
-def _unpack(one: CommentField) -> Callable[[Item], str]:
-    def value(row: Item) -> str:
+def _unpack(one: CommentField) -> Callable[[Item], tuple[str]]:
+    def value(row: Item) -> tuple[str]:
         stored = unpacked(row).get(one.stored)
-        return one.value(one.default if stored is None else stored)
+        return (one.value(one.default if stored is None else stored),)
 
     return value
 
 
-_PACKS = {"voted": _voted} | {name: _unpack(one) for name, one in FILTERS.items() if one.stored}
+_PACKS = {
+    "voted": _voted,
+    "language": lambda row: ranges_of(row["language"]["S"])[:1],
+    "locale": lambda row: ranges_of(row["language"]["S"])[1:2],
+    "tag": lambda row: ranges_of(row["language"]["S"]),
+    **{name: _unpack(one) for name, one in FILTERS.items() if one.stored},
+}
+BOOLEANS = _PACKS.keys() - set(LANGUAGE_FIELDS)
+"""The fields with the values ``true`` and ``false``."""
+
+_IMPLIES = {"tag": ("language", "locale"), "locale": ("language",)}
 _of_product = partial(
     Index,
     entity="PRODUCT",
@@ -43,6 +59,7 @@ _of_product = partial(
     projects=_SHOWN,
     sort_key="GSISK",
     packs=_PACKS,
+    implies=_IMPLIES,
 )
 
 ALL = _of_product("all", "GSI4PK", partition=("product",))
@@ -51,6 +68,9 @@ BY_RATING = _of_product("byRating", "GSI3PK", partition=("product", "rating"))
 BY_LANGUAGE_AND_RATING = _of_product(
     "byLangAndRating", "GSIPK", partition=("product", "language", "rating")
 )
+
+BY_LOCALE = _of_product("byLocale", "GSI9PK", partition=("product", "locale"))
+"""The comments with a tag of at least two subtags, such as ``en-GB`` and ``zh-Hant-TW``."""
 
 BY_VERIFIED = _of_product(
     "byVerified",
@@ -76,6 +96,7 @@ HELPFUL = Index(
     projects=_SHOWN,
     covers={"voted": frozenset({"true"})},
     packs=_PACKS,
+    implies=_IMPLIES,
 )
 """A product's comments with at least one helpful vote, in the order of the votes."""
 
@@ -225,12 +246,15 @@ COMMENT: Entity[Comment] = Entity(
         "author": attrgetter("username"),
         "voted": lambda comment: flag(comment.helpful_count),
         **{name: one.value_of for name, one in FILTERS.items()},
+        "language": lambda comment: language_of(comment.language),
+        "locale": lambda comment: locale_of(comment.language),
     },
     positions={BY_DATE: comment_position, BY_HELPFUL: helpful_position},
     indexes=(
         ALL,
         BY_LANGUAGE,
         BY_RATING,
+        BY_LOCALE,
         BY_LANGUAGE_AND_RATING,
         BY_VERIFIED,
         WITH_PHOTOS,

@@ -35,6 +35,9 @@ from dal.dynamodb.table import Table
 from dal.entities import INDEXES
 from dal.entities.comment import (
     BY_AUTHOR,
+    BY_LANGUAGE,
+    BY_LANGUAGE_AND_RATING,
+    BY_LOCALE,
     BY_VERIFIED,
     COMMENT,
     HELPFUL,
@@ -85,6 +88,7 @@ _ENTITIES: Sequence[tuple[Callable[[Item], bool], Entity[Any]]] = (
 _NOT_IN_PRODUCT_LISTS = frozenset(
     {
         BY_AUTHOR.partition_key,
+        BY_LOCALE.partition_key,
         BY_VERIFIED.partition_key,
         WITH_PHOTOS.partition_key,
         HELPFUL.partition_key,
@@ -96,6 +100,18 @@ _NOT_IN_PRODUCT_LISTS = frozenset(
 """Attributes of a comment that are needed neither for the counters nor for four lists of its
 product: the list of all comments, and the lists by language, by rating, and by both. A comment that
 lacks only these attributes is in the four lists, and is counted."""
+
+_OUTDATED = frozenset(
+    {
+        TITLES.partition_key,
+        TITLES.sort_key,
+        BY_LANGUAGE.partition_key,
+        BY_LANGUAGE_AND_RATING.partition_key,
+    }
+)
+"""Keys that items of earlier versions have with other values. Earlier versions folded titles in
+another way. They put the comments of each language tag, such as ``en-US``, into their own
+partition."""
 
 
 async def create_table(table: Table) -> bool:
@@ -313,12 +329,10 @@ def _completion(item: Item) -> tuple[Action, bool] | None:
     if entity is None or found is None:
         return None
     whole, data = entity.encode(found), unpacked(item)
-    # Earlier versions folded titles in another way, so a title's keys can be present but outdated.
-    folded = {TITLES.partition_key, TITLES.sort_key} if entity is PRODUCT_DETAILS else set()
     lacking = {
         name: value
         for name, value in whole.items()
-        if name not in item or (name in folded and item[name] != value)
+        if name not in item or (name in _OUTDATED and item[name] != value)
     }
     if unpacked(whole).keys() - data.keys():
         lacking |= packed({**unpacked(whole), **data})
@@ -337,4 +351,5 @@ def _completion(item: Item) -> tuple[Action, bool] | None:
     )
     added = ", ".join(f"#{name} = :new_{name}" for name in lacking)
     action = {"Update": {"Key": key_of(item), "UpdateExpression": f"SET {added}", **update}}
-    return action, entity is COMMENT and not lacking.keys() <= _NOT_IN_PRODUCT_LISTS
+    missing = lacking.keys() - item.keys()
+    return action, entity is COMMENT and not missing <= _NOT_IN_PRODUCT_LISTS

@@ -20,6 +20,10 @@ from functools import lru_cache
 _EXTENDED = {"no": "no-nb", "nb": "no-nb", "nn": "no-nn"}
 """The extlang form of each language in a comment's tag."""
 
+LANGUAGE_FIELDS = ("tag", "locale", "language")
+"""The fields of filters whose values are ranges, the finest first. A comment has the value of a
+field if the value is one of ``ranges_of``."""
+
 
 def _extended(tag: str) -> str:
     primary, dash, rest = tag.partition("-")

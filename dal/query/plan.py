@@ -202,10 +202,9 @@ class Plan:
         ``names`` are the fields to filter by; None for all fields of the residual filter.
         """
         for name in self.residual if names is None else names:
-            wanted = self.residual[name]
             unpack = self.index.packs.get(name)
-            (value,) = item[name].values() if unpack is None else (unpack(item),)
-            if value not in wanted:
+            values = item[name].values() if unpack is None else unpack(item)
+            if self.residual[name].isdisjoint(values):
                 return False
         return True
 
@@ -229,9 +228,9 @@ class AccessPath:
     index: Index
     query: Query
     instead_of: int = 0
-    """If this path is used only because every path without a residual filter has too many segments,
-    the lowest number of segments of those paths; otherwise 0. If a page drops too many rows, its
-    error message contains this number."""
+    """If this path is used only because every path that covers the most filters has too many
+    segments, the lowest number of segments of those paths; otherwise 0. If a page drops too many
+    rows, its error message contains this number."""
 
     @cached_property
     def size(self) -> int:
@@ -242,13 +241,26 @@ class AccessPath:
     @cached_property
     def residual(self) -> Filters:
         """The filters that the segments do not cover."""
-        covered = {*self.index.fields, *self.index.covers}
-        return {name: wanted for name, wanted in self.query.filters.items() if name not in covered}
+        return {name: wanted for name, wanted in self._specific.items() if name in self.uncovered}
+
+    @cached_property
+    def uncovered(self) -> frozenset[str]:
+        """The fields of ``residual``, and the coarser fields that these imply."""
+        fields = {*self.index.fields, *self.index.covers}
+        implied = {one for name in fields for one in self.index.implies.get(name, ())}
+        return frozenset(self.query.filters) - fields - implied
 
     @cached_property
     def keys(self) -> Sequence[EqualityKey]:
         """The keys of all rows that pass the filters: every combination of the filters' values."""
-        return list(equality_keys(self.query.filters))
+        return list(equality_keys(self._specific))
+
+    @property
+    def _specific(self) -> Filters:
+        """The filters without those that another filter implies (see ``Index.implies``)."""
+        filters = self.query.filters
+        implied = {one for name in filters for one in self.index.implies.get(name, ())}
+        return {name: wanted for name, wanted in filters.items() if name not in implied}
 
     @cached_property
     def segments(self) -> Sequence[Segment]:
@@ -276,9 +288,9 @@ def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]
     number of fields, the path with the fewest segments comes first. But paths whose residual filter
     has a field of a sparse index come later, because very few rows may pass this filter.
 
-    Paths with more than ``MAX_SEGMENTS`` segments are left out. If every path without a residual
-    filter is left out, pages have to drop rows. If a page drops too many rows, the executor raises
-    TooManySegmentsError.
+    Paths with more than ``MAX_SEGMENTS`` segments are left out. If every path that covers the most
+    filters is left out, pages have to drop more rows. If a page drops too many rows, the executor
+    raises TooManySegmentsError.
 
     Raises NoIndexError if no index can answer the query, and TooManySegmentsError if every path has
     too many segments.
@@ -289,11 +301,11 @@ def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]
             f"No index answers a filter by {', '.join(sorted(query.filters))}: declare one."
         )
     sparse = {name for path in paths for name in path.index.covers}
-    paths.sort(key=lambda path: (len(path.residual.keys() & sparse), len(path.residual), path.size))
+    paths.sort(key=lambda path: (len(path.uncovered & sparse), len(path.uncovered), path.size))
     fitting = [path for path in paths if path.size <= MAX_SEGMENTS]
     if not fitting:
         raise too_many_segments(paths[0].size)
-    if fitting[0].residual and not paths[0].residual:
+    if len(fitting[0].uncovered) > len(paths[0].uncovered):
         return [AccessPath(path.index, query, paths[0].size) for path in fitting]
     return fitting
 

@@ -14,6 +14,7 @@ from dal.dynamodb.concurrency import SharedReads, both, in_parallel
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT, comment_in, comment_key
 from dal.model import RATINGS, Comment, ProductDetails
+from dal.model.languages import coarser, disjoint_ranges
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
 from dal.query.plan import Query
@@ -30,6 +31,7 @@ class Selection:
     """Selects comments of a product, and of its ``variants`` if they are given.
 
     A filter that is None selects all comments; an empty set of ratings or languages selects none.
+    A language is a range: ``en`` selects comments in ``en`` and in ``en-US``.
     ``created_from`` is inclusive, ``created_before`` exclusive.
     """
 
@@ -53,13 +55,14 @@ class Selection:
         return self.variants | {self.product_id}
 
     def filters(self) -> dict[str, frozenset[str]]:
-        """Return the values that each filter in ``FILTERS`` allows.
+        """Return the values that each filter allows.
 
-        A filter with all five ratings is the same as no filter.
+        A filter with all five ratings is the same as no filter. A filter by languages also sets the
+        finer filters ``locale`` and ``tag`` (see ``dal.entities.comment``), if it needs them.
         """
         filters: dict[str, frozenset[str]] = {}
         if self.languages is not None:
-            filters["language"] = self.languages
+            filters |= _language_filters(self.languages)
         if self.ratings is not None and self.ratings != frozenset(RATINGS):
             filters["rating"] = frozenset(map(str, self.ratings))
         if self.verified_only:
@@ -89,6 +92,18 @@ class AuthorSelection:
         """Return the query of this selection."""
         author = {"author": frozenset({self.username})}
         return query_of(author, between(self.created_from, self.created_before))
+
+
+def _language_filters(tags: frozenset[str]) -> dict[str, frozenset[str]]:
+    """Return the filters that select the comments that the ranges ``tags`` find."""
+    ranges = disjoint_ranges(tags)
+    parts = [coarser(one) for one in ranges]
+    filters = {"language": frozenset([one[0] for one in parts])}
+    if all(len(one) > 1 for one in parts) and ranges:
+        filters["locale"] = frozenset([one[1] for one in parts])
+    if ranges not in filters.values():
+        filters["tag"] = ranges
+    return filters
 
 
 _query_of = lru_cache(maxsize=500)(Selection.query)

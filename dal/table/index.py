@@ -2,7 +2,7 @@
 
 import time
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -72,9 +72,13 @@ class Index:
     covers: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Maps a field to a set of values. The index contains only the rows with one of these values
     (a sparse index). Empty if the index contains all rows."""
-    packs: Mapping[str, Callable[[Item], str]] = field(default_factory=dict)
-    """Maps a field to a function that returns the field's value from an item. The functions are for
-    fields inside the JSON attribute ``data``."""
+    packs: Mapping[str, Callable[[Item], Collection[str]]] = field(default_factory=dict)
+    """Maps a field to a function that returns the field's values from an item. The functions are
+    for fields inside the JSON attribute ``data``, and for fields that are derived from an
+    attribute."""
+    implies: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Maps a field to coarser fields. If a query filters by the field, a filter by a coarser field
+    selects the same rows and more. It is then used only for the partition keys of an index."""
     local: bool = False
 
     @property
@@ -98,8 +102,13 @@ class Index:
         )
 
     def holds(self, values: Mapping[str, str]) -> bool:
-        """Return whether this index contains a row with ``values``."""
-        return all(values[name] in held for name, held in self.covers.items())
+        """Return whether this index contains a row with ``values``.
+
+        The index contains only the rows with a value for each partition field.
+        """
+        return all(values[name] in held for name, held in self.covers.items()) and all(
+            values[name] for name in self.partition
+        )
 
     def partition_of(self, values: Mapping[str, str], shard: int = 0) -> str:
         """Return the partition key of the rows with ``values`` in the shard number ``shard``."""

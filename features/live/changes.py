@@ -21,6 +21,7 @@ import orjson
 from dal.entities.comment import COMMENT, comment_in, comment_position
 from dal.model import Comment
 from dal.model.comment_fields import FILTERS
+from dal.model.languages import LANGUAGE_FIELDS, ranges_of
 from dal.query.cursors import MAX_OPAQUE, encode_cursor
 from dal.query.errors import InvalidCursorError
 from dal.query.pagination import Edge
@@ -64,7 +65,11 @@ class Listed(NamedTuple):
 
     def matches(self, filters: Filters) -> bool:
         """Return whether the filters of a list allow these values."""
-        return all(self.values[name] in allowed for name, allowed in filters.items())
+        ranges = ranges_of(self.values["language"])
+        return all(
+            not allowed.isdisjoint(ranges if name in LANGUAGE_FIELDS else (self.values[name],))
+            for name, allowed in filters.items()
+        )
 
 
 @dataclass(frozen=True, slots=True)

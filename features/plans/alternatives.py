@@ -147,7 +147,7 @@ def _by_rule(
     limits = [one.limit for one in plan.segments] if chosen else [page.limit] * path.size
     ranges = list(_ranges(path, page.span, limits))
     if not chosen:
-        fewer = len(path.residual) > len(best.residual)
+        fewer = len(path.uncovered) > len(best.uncovered)
         code = ReasonCode.UNWEIGHED_ROWS if fewer else ReasonCode.UNWEIGHED_RANGES
         reason = Reason(code, (_name(best.index),))
     elif best.size == 0 or page.limit == 0 or page.span.empty:

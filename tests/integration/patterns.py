@@ -143,7 +143,7 @@ def _comment(number: int) -> Comment:
     return comment(
         f"c{number}",
         rating=number % 5 + 1,
-        language=("de", "en")[number % 2],
+        language="en-GB" if number == 7 else ("de", "en")[number % 2],
         created_at=DAYS[number],
         verified_purchase=number % 2 == 0,
         photos=(Photo("https://shop.example/kettle.jpg", "On my stove"),) if number == 4 else (),

@@ -240,14 +240,14 @@ async def test_only_the_first_read_of_a_product_reads_rows_for_their_size(table:
 
 async def test_a_row_has_the_same_size_in_every_index(table: Table) -> None:
     """Otherwise the estimated row size would change with the index that a page reads."""
-    one = comment(product_id="42", language="en", rating=1, verified_purchase=True)
+    one = comment(product_id="42", language="en-US", rating=1, verified_purchase=True)
     one = one._replace(photos=(Photo("https://shop.example/kettle.jpg"),))
     rows = [one._replace(comment_id=f"{n}") for n in range(9)]
     await put_comments(Stores(table).comments, rows)
     provider = provider_of(table)
     before = (await known(provider, ExecutionStatistics("AP3a"))).row_bytes
     values = {"product": "42", "language": "en", "rating": "1", "author": rows[0].username}
-    values |= {"verified": "true", "hasPhotos": "true"}
+    values |= {"verified": "true", "hasPhotos": "true", "locale": "en-US"}
     for index in (one for one in COMMENT.indexes if one.order == BY_DATE):
         answer = await table.query(QueryRequest(index, index.partition_of(values), limit=9))
         assert len(answer.items) == 9

@@ -1,5 +1,6 @@
 """Upgrades of older tables: complete, interrupted, refused, and during writes."""
 
+import itertools
 import random
 import uuid
 from collections.abc import Mapping
@@ -12,6 +13,9 @@ from dal.dynamodb import admin
 from dal.dynamodb.table import Table
 from dal.entities import INDEXES
 from dal.entities.comment import (
+    BY_LANGUAGE,
+    BY_LANGUAGE_AND_RATING,
+    BY_LOCALE,
     BY_VERIFIED,
     COMMENT,
     HELPFUL,
@@ -44,7 +48,7 @@ from tests.verifying import verify
 from tests.writers import Engine, Killed, ignore
 
 COMMENTS = oracle.make_comments("4/2", 90, seed=5)
-ADDED = ["byVerified", "withPhotos", "byHelpful", "byAuthor", "GSI1", "openOrders"]
+ADDED = ["byLocale", "byVerified", "withPhotos", "byHelpful", "byAuthor", "GSI1", "openOrders"]
 
 
 @pytest.fixture(autouse=True)
@@ -153,6 +157,7 @@ async def test_items_get_the_keys_that_they_lack(absent: Table) -> None:
     assert done.indexes == [
         "all",
         "byRating",
+        "byLocale",
         "byVerified",
         "withPhotos",
         "byHelpful",
@@ -166,6 +171,37 @@ async def test_items_get_the_keys_that_they_lack(absent: Table) -> None:
         assert await absent.get({"PK": item["PK"], "SK": item["SK"]}) == item
     await walk_all(absent, COMMENTS)
     assert (await upgraded(absent)).items == 0
+
+
+async def test_comments_move_from_the_partition_of_their_tag_to_that_of_their_language(
+    table: Table,
+) -> None:
+    """Earlier versions had a partition for each tag. The moved comments stay counted."""
+    rows = [
+        row._replace(language=tag)
+        for row, tag in zip(COMMENTS, itertools.cycle(oracle.TAGS), strict=False)
+    ]
+    await put_comments(Stores(table).comments, rows)
+    older = [
+        without(COMMENT.encode(row), BY_LOCALE.partition_key)
+        | {
+            BY_LANGUAGE.partition_key: {"S": f"PRODUCT#4%2F2/{row.language}"},
+            BY_LANGUAGE_AND_RATING.partition_key: {
+                "S": f"PRODUCT#4%2F2/{row.language}/{row.rating}"
+            },
+        }
+        for row in rows
+    ]
+    moved = sum([item != COMMENT.encode(row) for item, row in zip(older, rows, strict=True)])
+    await table.put_many(older)
+    assert await upgraded(table) == Upgraded([], False, moved, False)
+    assert (await MaintenanceStore(table).read()).exact
+    assert await verify(table, ignore) == []
+    for asked in ("en", "en-GB", "zh-Hant", "no", "nb"):
+        selection = Selection("4/2", frozenset({1, 4, 5}), frozenset({asked}))
+        found = await oracle.walk(Stores(table).comments, selection, 7, backward=False)
+        assert found == oracle.selected(rows, selection)
+    assert (await upgraded(table)).items == 0
 
 
 async def test_comments_get_sparse_indexes_and_stay_counted(table: Table) -> None:
@@ -345,7 +381,7 @@ async def test_an_upgrade_creates_one_index_at_a_time_and_waits_for_it(old: Tabl
     service, told = SlowIndexes(old.service), list[str]()
     await upgraded(Table(service, old.name), told=told)
     assert service.begun == ADDED
-    assert [one.partition(" ")[0] for one in told[:3]] == ["byVerified:"] * 3
+    assert [one.partition(" ")[0] for one in told[:3]] == ["byLocale:"] * 3
     for one, step in zip(told, ("waiting", "creating", "copied"), strict=False):
         assert step in one
 

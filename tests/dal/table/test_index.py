@@ -24,6 +24,7 @@ filters = st.fixed_dictionaries(
     {
         "product": identifiers,
         "language": st.sampled_from(LANGUAGES),
+        "locale": st.sampled_from(["en-GB", "zh-Hant"]),
         "rating": st.sampled_from("12345"),
         "author": identifiers,
         "verified": st.just("true"),

@@ -26,7 +26,7 @@ async def weighed(selection: Selection, product: KnownProduct) -> dict[str, Alte
 async def test_the_cheapest_of_all_possible_indexes_is_chosen() -> None:
     found = await weighed(SEVERAL, KnownProduct(COMMENT, ROWS))
     costs = {name: one.cost for name, one in found.items()}
-    others = ("byAuthor", "byVerified", "withPhotos", "byHelpful")
+    others = ("byLocale", "byAuthor", "byVerified", "withPhotos", "byHelpful")
     assert [costs.pop(name) for name in others] == [None] * len(others)
     assert set(costs) == {"all", "byLang", "byRating", "byLangAndRating"}
     for name in others:
@@ -74,6 +74,7 @@ async def test_without_statistics_the_reason_is_that_the_index_covers_the_most_f
     assert {(one.reason_code, *one.reason_values) for one in others} == {
         (ReasonCode.UNWEIGHED_ROWS, "byLangAndRating"),
         (ReasonCode.DIVIDED, "author"),
+        (ReasonCode.DIVIDED, "locale"),
         (ReasonCode.DIVIDED, "verified"),
         (ReasonCode.DIVIDED, "hasPhotos"),
         (ReasonCode.HOLDS_OTHERS, "voted", "true"),

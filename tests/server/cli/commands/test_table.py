@@ -52,14 +52,14 @@ async def test_a_table_of_the_first_release_is_upgraded_and_served(
     await asyncio.to_thread(run, "table", "describe", *of(settings))
     said = capsys.readouterr().out
     assert (
-        "The table lacks the indexes byVerified, withPhotos, byHelpful, byAuthor, GSI1, "
-        "openOrders: run" in said
+        "The table lacks the indexes byLocale, byVerified, withPhotos, byHelpful, byAuthor, "
+        "GSI1, openOrders: run" in said
     )
     options = ("--write-units", "500", *of(settings))
     await asyncio.to_thread(run, "table", "upgrade", *options)
     said = capsys.readouterr().out
     fits, uncounted = said.splitlines()
-    assert re.match(f"Table {settings.table} fits .* 6 indexes .* 30 items", fits)
+    assert re.match(f"Table {settings.table} fits .* 7 indexes .* 30 items", fits)
     assert "`marginalia stats rebuild`" in uncounted
     await asyncio.to_thread(run, "stats", "rebuild", *of(settings))
     await asyncio.to_thread(run, "stats", "verify", *of(settings))
