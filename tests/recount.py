@@ -5,12 +5,13 @@ before it compares its leaderboard keys.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any
 
 from dal.counts.boards import Boards
 from dal.dynamodb.table import Table
 from dal.model import Comment
+from dal.model.languages import ranges_of
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
 from dal.stores import Stores
@@ -32,7 +33,7 @@ async def comments_of(store: CommentRepository, product_id: str) -> list[Comment
         after = page.edges[-1].position
 
 
-def expected(product_id: str, comments: Iterable[Comment]) -> Counts:
+def expected(product_id: str, comments: Collection[Comment]) -> Counts:
     """Return the correct items for these comments. ``product_id`` must not need escaping."""
     items: dict[str, Counter[str]] = {}
     for comment in comments:
@@ -45,12 +46,16 @@ def expected(product_id: str, comments: Iterable[Comment]) -> Counts:
         sort_key: {name: str(number) for name, number in counts.items()}
         for sort_key, counts in items.items()
     }
-    items["S"] = sum(items.values(), Counter())
-    for sort_key, counts in items.items():
-        if fives := counts["count_5"]:
-            shown.setdefault(sort_key, {})
-            shown[sort_key]["GSIPK"] = "LEADERS" + sort_key[1:]
-            shown[sort_key]["GSISK"] = f"{fives:012}#{product_id}"
+    ranked = Counter(
+        place
+        for comment in comments
+        if comment.rating == 5
+        for place in ("S", *(f"S#{one}" for one in ranges_of(comment.language)))
+    )
+    for sort_key, fives in ranked.items():
+        shown.setdefault(sort_key, {})
+        shown[sort_key]["GSIPK"] = "LEADERS" + sort_key[1:]
+        shown[sort_key]["GSISK"] = f"{fives:012}#{product_id}"
     return shown
 
 

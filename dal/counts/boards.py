@@ -1,10 +1,11 @@
 """Boards: moves products on leaderboards some seconds after their counters change.
 
-A product has a statistics item for each language, and one for all languages. Two key attributes of
-each item determine the product's place on a leaderboard. All rows of a leaderboard are in one
-partition of an index. If each write's transaction changed these attributes, this one partition
-would limit the rate of all writes of comments rated 5. So each process collects the products with a
-changed number of comments rated 5, and moves each product at most once every two seconds.
+A product has a statistics item for each range of languages, and one for all languages. Two key
+attributes of each item determine the product's place on a leaderboard. All rows of a leaderboard
+are in one partition of an index. If each write's transaction changed these attributes, this one
+partition would limit the rate of all writes of comments rated 5. So each process collects the
+products with a changed number of comments rated 5, and moves each product at most once every two
+seconds.
 
 A move reads the product's items in one consistent Query. Then it updates each item that is in a
 wrong place, on condition that the item's place has not changed. The process repeats the move until
@@ -26,6 +27,7 @@ from dal.dynamodb.errors import ConditionFailedError
 from dal.dynamodb.table import Table
 from dal.entities.product import LEADERS
 from dal.model import Comment
+from dal.model.languages import ranges_of
 from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import Item, key_of, unchanged
 
@@ -36,15 +38,16 @@ def misplaced(product_id: str, stored: Iterable[StoredCounts]) -> Iterator[tuple
     """Yield a product's items that have wrong leaderboard keys, each with the right keys.
 
     The right keys are empty for an item that belongs on no leaderboard. ``stored`` has all
-    statistics items of the product. If the item of all languages is missing but needs keys, the
-    function yields its primary key instead of the item.
+    statistics items of the product. If the item of all languages or of a range of languages is
+    missing but needs keys, the function yields its primary key instead of the item.
     """
     held, fives = dict[str | None, Item](), dict[str | None, int]()
     for key, counts, item in stored:
         held[key.language] = item
+        fives.setdefault(key.language, 0)
         if key.language is not None:
-            fives[key.language] = counts.fives
-    fives[None] = sum(max(0, count) for count in fives.values())
+            for one in (None, *ranges_of(key.language)):
+                fives[one] = fives.get(one, 0) + max(0, counts.fives)
     for language, count in fives.items():
         key = StatisticsKey(product_id, language)
         item, place = held.get(language) or counter_items.item_key(key), place_of(key, count)

@@ -9,11 +9,12 @@ changed. Counts change by ``ADD``, without a condition. The
 counts of all languages are the sum of these items. One Query reads these items, because they are in
 one partition.
 
-A product with comments rated 5 is on leaderboards. The item of each language with such comments
-also has the two keys of that language's leaderboard. One more item, with the sort key ``S``, has
-the keys of the leaderboard of all languages. The sort key of a leaderboard is
-``<count>#<product>``. An update expression cannot compute this sort key, so ``boards`` changes the
-leaderboard keys after the counts.
+A product with comments rated 5 is on leaderboards: on those of each range that finds such comments
+(see ``dal.model.languages``), and on that of all languages. The item of a range, with the sort key
+``S#<range>``, has the two keys of the range's leaderboard. It may also be the item of a language
+with the same name. The item of all languages has the sort key ``S``. The sort key of a leaderboard
+is ``<count>#<product>``. An update expression cannot compute this sort key, so ``boards`` changes
+the leaderboard keys after the counts.
 
 The counters of a rebuild are separate items with the partition keys
 ``RECOUNT#<generation>#<part>``. The generation is the number of the rebuild. These items are on no
@@ -36,6 +37,7 @@ from dal.counts.counts import (
 )
 from dal.entities.product import DETAILS, board_of, rank_position
 from dal.model import RATINGS
+from dal.model.languages import ranges_of
 from dal.table.index import EXPIRES
 from dal.table.items import Action, Item, primary_key
 from dal.table.key_parts import LAST_CHARACTER, escape, unescape
@@ -95,7 +97,7 @@ def rebuild_partition(generation: int, part: int) -> str:
 
 
 def encode(key: StatisticsKey, counts: RatingCounts) -> Item:
-    """Return the table item for counts.
+    """Return the table item for counts, with leaderboard keys for these counts.
 
     A product's item of all languages has no counts, only its primary key and leaderboard keys.
     """
@@ -106,19 +108,23 @@ def encode(key: StatisticsKey, counts: RatingCounts) -> Item:
 
 
 def encode_all(counts: Mapping[StatisticsKey, RatingCounts]) -> Iterator[Item]:
-    """Yield the table items for the counts of languages, and each product's item of all languages.
+    """Yield the table items for the counts of languages, and for other places on leaderboards.
 
-    For the item of all languages, the function adds all counts of the product. So a key without a
-    language must have counts of zero: other counts would be added to those of the languages.
+    The places are those of ranges of languages, and each product's place among all languages. A key
+    without a language must have counts of zero.
     """
-    overall: dict[StatisticsKey, RatingCounts] = {}
+    fives: dict[StatisticsKey, int] = {}
+    for key, held in counts.items():
+        ranges = () if key.language is None else ranges_of(key.language)
+        for one in (None, *ranges):
+            place = key._replace(language=one)
+            fives[place] = fives.get(place, 0) + held.fives
     for key, held in counts.items():
         if key.language is not None:
-            yield encode(key, held)
-        product = key._replace(language=None)
-        overall[product] = overall.get(product, RatingCounts()) + held
-    for key, held in overall.items():
-        yield encode(key, held)
+            yield encode(key, held) | place_of(key, fives.get(key, 0))
+    for key, count in fives.items():
+        if key not in counts and (key.language is None or count):
+            yield item_key(key) | place_of(key, count)
 
 
 def place_of(key: StatisticsKey, fives: int) -> Item:

@@ -95,6 +95,29 @@ async def test_each_language_has_its_own_leaderboard(store: Stores) -> None:
     assert await read(store, "fr") == []
 
 
+async def test_the_leaderboard_of_a_range_counts_all_its_tags(each_table: Table) -> None:
+    """A product moves on the boards of each range, also when a tag's last comment is deleted."""
+    store = Stores(each_table)
+    tags = {"en": 2, "en-GB": 3, "en-US": 1, "zh-Hant-TW": 2, "zh-Hant-HK": 1, "nb": 1, "nn": 1}
+    rows = [row for tag, count in tags.items() for row in rows_of({"a": count}, tag)]
+    await put_comments(store.comments, [*rows, *rows_of({"b": 4}, "en-US")])
+    await store.boards.finish()
+    assert await read(store, "en") == [(1, "a", 6), (2, "b", 4)]
+    assert await read(store, "en-US") == [(1, "b", 4), (2, "a", 1)]
+    assert await read(store, "en-GB") == [(1, "a", 3)]
+    assert await read(store, "zh-Hant") == await read(store, "zh") == [(1, "a", 3)]
+    assert await read(store, "no") == [(1, "a", 2)]
+    assert await read(store, "nb") == await read(store, "nn") == [(1, "a", 1)]
+    assert await read(store) == [(1, "a", 11), (2, "b", 4)]
+    await store.comments.delete("a-nn-1", lambda _: None)
+    await store.comments.update("a-en-GB-1", {"language": "en-US"}, lambda _: None)
+    await store.boards.finish()
+    assert await read(store, "nn") == []
+    assert await read(store, "no") == [(1, "a", 1)]
+    assert await read(store, "en") == [(1, "a", 6), (2, "b", 4)]
+    assert await read(store, "en-US") == [(1, "b", 4), (2, "a", 2)]
+
+
 async def test_a_rank_is_that_of_the_current_leaderboard(store: Stores) -> None:
     """A product that moves up after the cursor was returned changes the ranks of the next page."""
     page = await store.leaderboard.page(None, Slice(2), ranked=True)
