@@ -349,15 +349,22 @@ class CommentFacets:
 
     @property
     def languages(self) -> list[LanguageCount]:
-        """The languages of ``CommentStatistics.languages``, then other selected languages."""
-        statistics, selected = self.statistics, self.selected_languages or ()
-        listed = [one.language for one in statistics.languages]
+        """The languages of ``CommentStatistics.languages``, then other selected languages.
+
+        A count is that of a filter by the language, so the count of ``en`` includes ``en-US``.
+        """
+        selected = self.selected_languages or ()
+        ranges = disjoint_ranges(selected)
+        listed = [one.language for one in self.statistics.languages]
         listed += sorted(set(selected).difference(listed))
+        filters: dict[str, frozenset[str]] = {}
+        if self.selected_ratings is not None:
+            filters["rating"] = frozenset(map(str, self.selected_ratings))
         return [
             LanguageCount(
                 one,
-                statistics.by_language.get(one, RatingCounts()).of(self.selected_ratings),
-                one in selected,
+                self.statistics.cardinality({**filters, "tag": disjoint_ranges([one])}),
+                finds(ranges, one) or one in selected,
             )
             for one in listed
         ]

@@ -152,14 +152,18 @@ def test_the_most_frequent_language_comes_first_and_ties_by_name() -> None:
 
 
 comments = st.lists(
-    st.builds(comment, rating=st.sampled_from(RATINGS), language=st.sampled_from(LANGUAGES)),
+    st.builds(
+        comment,
+        rating=st.sampled_from(RATINGS),
+        language=st.sampled_from(LANGUAGES) | oracle.tags,
+    ),
     max_size=40,
 )
 filters = st.builds(
     Selection,
     st.just("p"),
     st.none() | st.frozensets(st.sampled_from(RATINGS)),
-    st.none() | st.frozensets(st.sampled_from([*LANGUAGES, "xx"])),
+    st.none() | st.frozensets(st.sampled_from([*LANGUAGES, "xx"]) | oracle.tags, max_size=6),
 )
 
 
@@ -182,7 +186,25 @@ def test_the_count_of_a_facet_is_the_length_of_its_list(
         for tag in {row.language for row in rows} | (chosen.languages or set())
     }
     assert {one.rating for one in found.ratings if one.selected} == (chosen.ratings or set())
-    assert {one.language for one in found.languages if one.selected} == (chosen.languages or set())
+    assert {one.language for one in found.languages if one.selected} == {
+        one.language
+        for one in found.languages
+        if any(oracle.found_by(asked, one.language) for asked in chosen.languages or ())
+        or one.language in (chosen.languages or ())
+    }
+
+
+@MORE
+@given(comments, filters)
+def test_the_statistics_of_languages_are_those_of_their_lists(
+    rows: list[Comment], chosen: Selection
+) -> None:
+    rows = [row._replace(product_id="p") for row in rows]
+    held = statistics(rows).of(chosen.languages)
+    shown = oracle.selected(rows, replace(chosen, ratings=None))
+    assert held.total == len(shown)
+    assert {one.language for one in held.languages} == {row.language for row in shown}
+    assert statistics(rows).count(chosen.query()) == len(oracle.selected(rows, chosen))
 
 
 def test_a_selected_value_does_not_change_the_counts_of_its_own_facet() -> None:

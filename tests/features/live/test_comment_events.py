@@ -134,6 +134,8 @@ async def test_an_edit_moves_a_comment_between_filtered_lists(api: Api) -> None:
 @pytest.mark.parametrize(
     ("asked", "kept", "dropped"),
     [
+        ({"language": "de"}, {"language": "de-AT"}, {"language": "fr"}),
+        ({"language": "de-AT"}, {"language": "de-AT"}, {"language": "de"}),
         ({"buyers": True}, {"verified_purchase": True}, {"verified_purchase": False}),
         ({"photos": True}, {"photos": (Photo("https://a.example/1"),)}, {"photos": ()}),
     ],
