@@ -20,6 +20,9 @@ from functools import lru_cache
 _EXTENDED = {"no": "no-nb", "nb": "no-nb", "nn": "no-nn"}
 """The extlang form of each language in a comment's tag."""
 
+_NAMES = {"no": ("no", "nb", "nn"), "nb": ("no", "nb")}
+"""The languages in the tags that a range finds, for languages with several names."""
+
 LANGUAGE_FIELDS = ("tag", "locale", "language")
 """The fields of filters whose values are ranges, the finest first. A comment has the value of a
 field if the value is one of ``ranges_of``."""
@@ -69,6 +72,15 @@ def disjoint_ranges(tags: Iterable[str]) -> frozenset[str]:
         else:
             asked.add(_extended(tag))
     return frozenset(one for one in asked if asked.isdisjoint(coarser(one)[:-1]))
+
+
+def prefixes_of(tags: Iterable[str]) -> frozenset[str]:
+    """Return the tags, and tags with their subtags, that a filter finds in a store of tags."""
+    found: set[str] = set()
+    for tag in tags:
+        primary, dash, rest = tag.partition("-")
+        found |= {f"{one}{dash}{rest}" for one in _NAMES.get(primary, (primary,))}
+    return frozenset(found)
 
 
 def finds(ranges: Collection[str], tag: str) -> bool:

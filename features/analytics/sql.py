@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from sqlglot import exp, select
 
 from dal.model import RATINGS
+from dal.model.languages import prefixes_of
 from features.analytics.questions import Interval, MovedBy, Period
 
 FIRST, END = datetime(1970, 1, 5, tzinfo=UTC), datetime(2105, 12, 31, tzinfo=UTC)
@@ -56,7 +57,9 @@ def trend(
     )
     if languages is None:
         return question
-    wanted = [_LANGUAGE.eq(exp.Literal.string(tag)) for tag in sorted(languages)]
+    prefixes = sorted(prefixes_of(languages))
+    wanted: list[exp.Expression] = [_LANGUAGE.eq(exp.Literal.string(one)) for one in prefixes]
+    wanted += [_LANGUAGE.like(f"{one}-%") for one in prefixes]
     return question.where(exp.or_(*wanted) if wanted else "1 = 0")
 
 

