@@ -92,8 +92,12 @@ def language(tag: str) -> str:
 
     Return ``Deutsch (AT)`` for ``de-AT``, and the tag itself if the language is not in the list.
     """
-    base, _, rest = tag.partition("-")
-    return LANGUAGES.get(tag) or (f"{LANGUAGES[base]} ({rest})" if base in LANGUAGES else tag)
+    known, rest = tag, ""
+    while known and known not in LANGUAGES:
+        known, _, last = known.rpartition("-")
+        rest = f"{last}-{rest}" if rest else last
+    name = LANGUAGES.get(known, tag)
+    return f"{name} ({rest})" if known and rest else name
 
 
 def product_name(product: Mapping[str, Any]) -> str:

@@ -99,12 +99,13 @@ async def run_document(
 
 
 def languages_of(products: Iterable[dict[str, Any]]) -> list[str]:
-    """Return the languages of these products' comments, the most frequent first."""
+    """Return the languages of these products' comments, without regions, most frequent first."""
     counts: Counter[str] = Counter()
     for product in products:
         fill_statistics(product)
         for one in product["statistics"]["languages"]:
-            counts[one["language"]] += one["count"]
+            if one["parent"] is None:
+                counts[one["language"]] += one["count"]
     return sorted(counts, key=lambda tag: (-counts[tag], tag))
 
 
@@ -122,7 +123,8 @@ def fill_statistics(
         by_rating = [
             {"rating": one, "count": 0, "selected": one in ratings} for one in (5, 4, 3, 2, 1)
         ]
-        chosen = [{"language": one, "count": 0, "selected": True} for one in languages]
+        none_of = {"count": 0, "parent": None, "selected": True}
+        chosen = [{"language": one, **none_of} for one in languages]
         facets = none | {"ratings": by_rating, "languages": chosen}
         product["statistics"] = none | {"histogram": by_rating, "languages": [], "facets": facets}
         product.pop("chosen", None)

@@ -202,9 +202,10 @@ async def show(request: PageRequest) -> Response:
     choice = Choice.of(request.http.query_params)
     if choice.product:
         result = await request.run("playground.languages", productId=choice.product)
-        languages = languages_of([result.data["product"]])
+        product = result.data["product"]
     else:
-        choice, languages = await _start(request)
+        choice, product = await _start(request)
+    languages = languages_of([product])
     status, facts = 200, dict[str, Any](sides=[])
     if choice.product:
         try:
@@ -218,19 +219,19 @@ async def show(request: PageRequest) -> Response:
         address=choice.address,
         bases=BASES,
         orders=[(name, gettext(words.name)) for name, words in ORDERS.items()],
-        languages=languages,
+        languages=[one["language"] for one in product["statistics"]["languages"]],
         examples=[(name, one.address) for name, one in examples(choice, languages)],
         **{"fault": None, **facts},
     )
 
 
-async def _start(request: PageRequest) -> tuple[Choice, list[str]]:
-    """Return a choice for the first product of the leaderboard, and the product's languages."""
+async def _start(request: PageRequest) -> tuple[Choice, dict[str, Any]]:
+    """Return a choice for the first product of the leaderboard, and the product."""
     result = await request.run("playground.start")
     for rank in result.data["leaderboard"]["nodes"]:
-        languages = languages_of([rank["product"]])
-        return beginning(rank["product"]["productId"], languages), languages
-    return Choice(), []
+        product = rank["product"]
+        return beginning(product["productId"], languages_of([product])), product
+    return Choice(), {"statistics": None}
 
 
 async def _both(request: PageRequest, choice: Choice) -> dict[str, Any]:

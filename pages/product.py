@@ -331,9 +331,8 @@ def _wider(filters: Filters, facets: dict[str, Any]) -> Iterator[tuple[str, int,
         words = gettext("Any date") if filters.dated else gettext(SWITCHES[filters.on[0]].wider)
         wider = [(words, facets["total"], without)]
     else:
-        by_rating, by_language = (
-            sum(one["count"] for one in facets[name]) for name in ("ratings", "languages")
-        )
+        by_rating = sum(one["count"] for one in facets["ratings"])
+        by_language = sum(one["count"] for one in facets["languages"] if one["parent"] is None)
         wider = [
             (gettext("All ratings"), by_rating, replace(filters, ratings=())),
             (gettext("All languages"), by_language, replace(filters, languages=())),

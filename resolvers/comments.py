@@ -68,7 +68,8 @@ class AddCommentInput:
     product_id: str = strawberry.field(description="The shop's product id.")
     rating: int = strawberry.field(description="Rating from 1 to 5.")
     language: str = strawberry.field(
-        description="Language, as a BCP 47 tag such as `en` or `pt-BR`."
+        description="Language, as a BCP 47 tag such as `en` or `pt-BR`. Stored in canonical form: "
+        "`EN-us` as `en-US`, `iw` as `he`."
     )
     title: str = strawberry.field(default="", description="Title. Maximum 200 characters.")
     text: str = strawberry.field(

@@ -16,7 +16,8 @@ async def leaderboard(
     language: Annotated[
         str | None,
         strawberry.argument(
-            description="Language of the comments to count, as a BCP 47 tag such as `en`. "
+            description="Language of the comments to count, as a BCP 47 tag. As in "
+            "`Product.comments`, `en` also finds `en-US`; but `no-NO` finds only Bokmål. "
             "Default: all languages.",
             metadata=argument_fact(Effect.PARTITIONS),
         ),

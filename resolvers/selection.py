@@ -98,8 +98,10 @@ Ratings: TypeAlias = Annotated[
 Languages: TypeAlias = Annotated[
     list[str] | None,
     strawberry.argument(
-        description="Languages to include, as BCP 47 tags such as `en` or `pt-BR`. Case does not "
-        "matter. Default: all languages. An empty list matches no comment.",
+        description="Languages to include, as BCP 47 tags. A tag also finds longer tags: `en` "
+        "finds `en-US`, `zh-Hant` finds `zh-Hant-TW`, and `en-US` does not find `en`. `no` finds "
+        "`nb` and `nn`. Case does not matter. Default: all languages. An empty list matches no "
+        "comment.",
         metadata=_PARTITIONS,
     ),
 ]

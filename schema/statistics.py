@@ -22,14 +22,22 @@ class RatingCount:
     )
 
 
-@strawberry.type(description="Number of comments in one language.")
+_RANGE = (
+    "Language, region or script, as a BCP 47 tag to pass as `language`: `en` for all comments in "
+    "English, `en-GB` for those in British English."
+)
+_PARENT = "Language of this region or script, such as `en` for `en-GB`. Null for a language."
+
+
+@strawberry.type(description="Number of comments in one language, region or script.")
 class LanguageCount:
     """The GraphQL type of ``dal.counts.counts.LanguageCount``."""
 
-    language: str = strawberry.field(description="Language, as a BCP 47 tag.", metadata=PUBLIC)
+    language: str = strawberry.field(description=_RANGE, metadata=PUBLIC)
     count: int = strawberry.field(
-        description="Number of comments in the language; at least 1.", metadata=PUBLIC
+        description="Number of comments that `language` finds; at least 1.", metadata=PUBLIC
     )
+    parent: str | None = strawberry.field(description=_PARENT, metadata=PUBLIC)
 
 
 @strawberry.type(description="A rating to filter by, with its number of comments.")
@@ -47,17 +55,21 @@ class RatingFacet:
     )
 
 
-@strawberry.type(description="A language to filter by, with its number of comments.")
+@strawberry.type(
+    description="A language, region or script to filter by, with its number of comments."
+)
 class LanguageFacet:
     """The GraphQL type of ``dal.counts.counts.LanguageCount``."""
 
-    language: str = strawberry.field(description="Language, as a BCP 47 tag.", metadata=PUBLIC)
+    language: str = strawberry.field(description=_RANGE, metadata=PUBLIC)
     count: int = strawberry.field(
-        description="Number of comments in this language with the selected ratings.",
+        description="Number of comments that `language` finds, with the selected ratings.",
         metadata=PUBLIC,
     )
+    parent: str | None = strawberry.field(description=_PARENT, metadata=PUBLIC)
     selected: bool = strawberry.field(
-        description="Whether the argument `language` includes this language.",
+        description="Whether the argument `language` includes this tag. `en` does not include "
+        "`en-GB` here, although it finds the comments.",
         metadata=PUBLIC,
     )
 
@@ -81,8 +93,8 @@ class CommentFacets:
         description="All five ratings, 5 first.", metadata=facts(reads=listed(5), public=True)
     )
     languages: list[LanguageFacet] = strawberry.field(
-        description="The 100 most frequent languages with comments, most frequent first, followed "
-        "by other selected languages. The filters do not change the order.",
+        description="The entries of `CommentStatistics.languages`, followed by other selected "
+        "tags. The filters do not change the order.",
         metadata=facts(reads=listed(5, MAX_LANGUAGES + MAX_VALUES), public=True),
     )
 
@@ -104,7 +116,9 @@ class CommentStatistics:
         description="All five ratings, 5 first.", metadata=facts(reads=listed(5), public=True)
     )
     languages: list[LanguageCount] = strawberry.field(
-        description="Languages that have comments, most frequent first. Maximum 100.",
+        description="Languages that have comments, most frequent first. Regions and scripts "
+        "follow their language, unless all its comments are in one of them. A language's count "
+        "includes them, so add only counts without `parent`. The 100 most frequent.",
         metadata=facts(reads=listed(5, MAX_LANGUAGES), public=True),
     )
     facets: Counted | None = strawberry.field(

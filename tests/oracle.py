@@ -55,6 +55,23 @@ def found_by(asked: str, tag: str) -> bool:
     return any(tag == one or tag.startswith(f"{one}-") for one in asked_as)
 
 
+def language_choices(found: Iterable[str]) -> set[str]:
+    """Return what visitors can choose between, given the tags of comments.
+
+    These are the languages, and the regions and scripts of each language that has comments in
+    several of them. A comment in Norwegian is in Bokmål or in Nynorsk.
+    """
+    places: dict[str, set[str]] = {}
+    for tag in found:
+        primary, *others = tag.split("-")
+        if primary in {"no", "nb", "nn"}:
+            places.setdefault("no", set()).add("nn" if primary == "nn" else "nb")
+        else:
+            places.setdefault(primary, set()).add("-".join([primary, *others[:1]]))
+    several = [one for one in places.values() if len(one) > 1]
+    return {*places}.union(*several)
+
+
 def make_comments(product_id: str, count: int, *, seed: int) -> list[Comment]:
     """Return comments on one product. A third of them have the same time as another comment."""
     chance = random.Random(seed)

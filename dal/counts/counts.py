@@ -17,7 +17,15 @@ from typing import NamedTuple, TypeAlias
 
 from dal.model import RATINGS, Comment
 from dal.model.comment_fields import FILTERS, CommentField, flag
-from dal.model.languages import LANGUAGE_FIELDS, coarser, disjoint_ranges, finds, ranges_of
+from dal.model.languages import (
+    LANGUAGE_FIELDS,
+    coarser,
+    disjoint_ranges,
+    finds,
+    language_of,
+    ranges_of,
+    tag_of,
+)
 from dal.query.errors import NoIndexError
 from dal.query.plan import Filters, Query
 from dal.table.key_parts import MAX_IDENTIFIER_BYTES, escape
@@ -182,15 +190,23 @@ class RatingCount:
 
 @dataclass(frozen=True, slots=True)
 class LanguageCount:
-    """The number of comments in one language.
+    """The number of comments that a filter by one language finds.
 
     In ``CommentFacets``, ``count`` includes only comments with the selected ratings.
     """
 
     language: str
+    """The tag of a range, such as ``en``, which finds comments in ``en-GB`` too."""
+
     count: int
     selected: bool = False
-    """Whether the filter includes this language."""
+    """Whether the filter includes this tag."""
+
+    @property
+    def parent(self) -> str | None:
+        """The language of a region or script: ``en`` for ``en-GB``. None for a whole language."""
+        whole = language_of(self.language)
+        return None if whole == self.language else whole
 
 
 @dataclass(frozen=True)
@@ -300,10 +316,22 @@ class CommentStatistics:
     # Cached, because a client can select the languages of the same statistics many times.
     @cached_property
     def languages(self) -> list[LanguageCount]:
-        """The languages that have comments, the most frequent first, at most MAX_LANGUAGES."""
-        counts = [LanguageCount(name, counts.of()) for name, counts in self.by_language.items()]
-        counts.sort(key=lambda one: (-one.count, one.language))
-        return [one for one in counts[:MAX_LANGUAGES] if one.count]
+        """The languages that have comments, the most frequent first.
+
+        Each language is followed by its regions and scripts (the ranges of two subtags), unless all
+        its comments are in one of them. The list has at most MAX_LANGUAGES languages, regions and
+        scripts, and leaves out the least frequent.
+        """
+        totals = {one: counts.of() for one, counts in self._by_range.items()}
+        found = []
+        for one, count in totals.items():
+            whole, *rest = coarser(one)
+            if count and (not rest or (len(rest) == 1 and count < totals[whole])):
+                found.append((-count, whole, one))
+        # A region has fewer comments than its language, so the language is not left out before it.
+        frequent = sorted(found)[:MAX_LANGUAGES]
+        frequent.sort(key=lambda one: (-totals[one[1]], one[1], one[2] != one[1], one))
+        return [LanguageCount(tag_of(one), -count) for count, _, one in frequent]
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,12 +377,8 @@ class CommentFacets:
 
     @property
     def languages(self) -> list[LanguageCount]:
-        """The languages of ``CommentStatistics.languages``, then other selected languages.
-
-        A count is that of a filter by the language, so the count of ``en`` includes ``en-US``.
-        """
+        """The languages of ``CommentStatistics.languages``, then other selected languages."""
         selected = self.selected_languages or ()
-        ranges = disjoint_ranges(selected)
         listed = [one.language for one in self.statistics.languages]
         listed += sorted(set(selected).difference(listed))
         filters: dict[str, frozenset[str]] = {}
@@ -364,7 +388,7 @@ class CommentFacets:
             LanguageCount(
                 one,
                 self.statistics.cardinality({**filters, "tag": disjoint_ranges([one])}),
-                finds(ranges, one) or one in selected,
+                one in selected,
             )
             for one in listed
         ]

@@ -54,6 +54,11 @@ def language_of(tag: str) -> str:
     return ranges_of(tag)[0]
 
 
+def tag_of(given: str) -> str:
+    """Return the tag of a filter by one range, such as ``nn-NO`` for ``no-nn-NO``."""
+    return given.removeprefix("no-")
+
+
 def locale_of(tag: str) -> str:
     """Return the first two subtags of a tag, such as ``zh-Hant`` for ``zh-Hant-TW``.
 

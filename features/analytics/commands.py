@@ -77,7 +77,7 @@ async def trend(
     language: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only comments in this language, such as en. Repeatable.",
+            help="Only comments in this language, such as en, which finds en-US. Repeatable.",
             show_default=False,
         ),
     ] = None,

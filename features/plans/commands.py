@@ -31,7 +31,9 @@ async def explain(
     ] = None,
     language: Annotated[
         list[str] | None,
-        typer.Option(help="Only comments in this language, such as en. Repeatable."),
+        typer.Option(
+            help="Only comments in this language, such as en, which finds en-US. Repeatable."
+        ),
     ] = None,
     created_from: Annotated[
         str | None,

@@ -98,11 +98,20 @@ function chosen(form) {
   return query.size ? `${form.action}?${query}` : form.action;
 }
 
+/* Deselects the language of a selected region, and the regions of a selected language. A language also finds
+   the comments of its regions, so a region that is selected with its language would not change the list. */
+function narrow({ value, dataset }) {
+  for (const other of filters().querySelectorAll("[name=language]")) {
+    if (other.value === dataset.parent || other.dataset.parent === value) other.checked = false;
+  }
+}
+
 if (filters()) {
   /* A checkbox changes the list immediately. A date changes the list only after a press of the button, because
      visitors type a date in parts. */
   document.addEventListener("change", ({ target }) => {
     if (target.form !== filters() || target.type === "date") return;
+    if (target.name === "language" && target.checked) narrow(target);
     show(chosen(filters()), { push: true });
   });
   document.addEventListener("submit", (event) => {

@@ -20,9 +20,11 @@ async def send(server: Server, jwt: str, query: str, **variables: object) -> Non
         assert (await client.post("/graphql", json=body, headers=headers)).is_success
 
 
-async def add(server: Server, jwt: str, rating: int, product_id: str = "live") -> None:
+async def add(
+    server: Server, jwt: str, rating: int, product_id: str = "live", language: str = "en"
+) -> None:
     """Store a comment."""
-    said = {"productId": product_id, "rating": rating, "language": "en", "text": "So it is."}
+    said = {"productId": product_id, "rating": rating, "language": language, "text": "So it is."}
     await send(server, jwt, ADD, input=said)
 
 

@@ -16,6 +16,7 @@ from playwright.async_api import Browser, Locator, Page, Request, Route, expect
 
 from pages.page_request import NOTICES
 from tests.browser.conftest import NEEDS_CHROMIUM, Server, Witness
+from tests.browser.test_live import add
 from tests.engines import ROOT
 from tests.pages.conftest import invalid_html
 
@@ -210,6 +211,24 @@ async def test_a_filter_keeps_the_variants_and_an_order_that_is_still_loading(
         await page.goto(every)
         await page.locator("#filters").get_by_role("checkbox", name="photos").click()
     assert urlsplit((await filtered.value).url).query == "photos=yes&variants=all"
+
+
+async def test_a_selected_region_deselects_its_language_and_the_reverse(
+    page: Page, server: Server, adas_jwt: str
+) -> None:
+    """Both together would find the same comments as the language alone."""
+    for language in ("en-GB", "en-US", "de"):
+        await add(server, adas_jwt, 5, "world", language)
+    reader = Reader(page, server.url, scripts=True)
+    await reader.open("/products/world")
+    for label, query in (
+        ("English 2", "language=en"),
+        ("English (GB) 1", "language=en-GB"),
+        ("Deutsch 1", "language=de&language=en-GB"),
+        ("English 2", "language=de&language=en"),
+    ):
+        await reader.toggle(label)
+        await page.wait_for_url(f"**/products/world?{query}")
 
 
 async def test_a_filter_replaces_parts_of_the_page_and_keeps_the_focus(

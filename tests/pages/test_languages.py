@@ -87,6 +87,21 @@ async def test_the_links_to_other_languages_stay_on_this_site(client: httpx.Asyn
     assert [link for link in links if link.startswith("//")] == []
 
 
+@pytest.mark.parametrize(
+    ("tag", "name"),
+    [
+        ("de", "Deutsch"),
+        ("de-AT", "Deutsch (AT)"),
+        ("pt-BR", "português (Brasil)"),
+        ("zh-Hant", "繁體中文"),
+        ("zh-Hant-HK", "繁體中文 (HK)"),
+        ("tlh-Latn", "tlh-Latn"),
+    ],
+)
+def test_a_language_is_named_in_itself(tag: str, name: str) -> None:
+    assert formats.language(tag) == name
+
+
 def test_numbers_and_dates_follow_the_language() -> None:
     told = {}
     for tag in i18n.LOCALES:

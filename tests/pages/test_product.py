@@ -267,6 +267,52 @@ async def test_the_count_next_to_a_filter_is_the_length_of_its_list(
     } == languages
 
 
+REGIONS = ("en", "en-GB", "en-GB", "en-US", "pt-BR", "nb-NO", "nn", "zh-Hant-TW")
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ("", 8),
+        ("?language=en", 4),
+        ("?language=en-GB", 2),
+        ("?language=en&language=en-GB", 4),
+        ("?language=pt", 1),
+        ("?language=no", 2),
+        ("?language=nn", 1),
+    ],
+)
+async def test_a_language_is_followed_by_its_regions_if_it_has_several(
+    client: httpx.AsyncClient, table: Table, query: str, shown: int
+) -> None:
+    await stored(
+        table,
+        [
+            one._replace(language=tag)
+            for one, tag in zip(numbered("world", len(REGIONS)), REGIONS, strict=True)
+        ],
+    )
+    page = await client.get(f"/products/world{query}")
+    chips = re.findall(
+        r'<label( class="region")?><input [^>]*value="([^"]+)"( data-parent="\w+")?[^>]*> '
+        r"<span><bdi[^>]*>([^<]+)</bdi> <small>(\d+)<",
+        page.text,
+    )
+    assert [(tag, name, int(count)) for _, tag, _, name, count in chips] == [
+        ("en", "English", 4),
+        ("en-GB", "English (GB)", 2),
+        ("en-US", "English (US)", 1),
+        ("no", "norsk", 2),
+        ("nb", "norsk bokmål", 1),
+        ("nn", "norsk nynorsk", 1),
+        ("pt", "português", 1),
+        ("zh", "中文", 1),
+    ]
+    regions = [tag for of_region, tag, parent, *_ in chips if of_region and parent]
+    assert regions == ["en-GB", "en-US", "nb", "nn"]
+    assert page.text.count('<article class="comment"') == shown
+
+
 @pytest.mark.parametrize("query", ["", "?rating=5&language=de"])
 async def test_the_counters_are_read_once(
     client: httpx.AsyncClient, table: Table, monkeypatch: pytest.MonkeyPatch, query: str

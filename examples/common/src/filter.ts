@@ -14,11 +14,11 @@ export function toggled<T>(chosen: T[] | null, value: T): T[] | null {
   return others.length > 0 ? others : null;
 }
 
-/** Return whether a comment matches a filter. */
+/** Return whether a comment matches a filter. The language `en` also finds `en-US`. */
 export function passes(filter: Filter, comment: { rating: number; language: string }): boolean {
   return (
     (filter.rating?.includes(comment.rating) ?? true) &&
-    (filter.language?.includes(comment.language) ?? true)
+    (filter.language?.some((one) => `${comment.language}-`.startsWith(`${one}-`)) ?? true)
   );
 }
 

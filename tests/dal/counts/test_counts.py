@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dal.counts.counts import (
     COMBINATIONS,
+    MAX_LANGUAGES,
     CommentFacets,
     CommentStatistics,
     LanguageCount,
@@ -129,7 +130,9 @@ def test_average_and_histogram_are_computed_from_the_counts(
     assert some.average == pytest.approx(sum(row.rating for row in rows) / len(rows))
     ratings = Counter(row.rating for row in rows)
     assert some.histogram == [RatingCount(one, ratings[one]) for one in (5, 4, 3, 2, 1)]
-    assert {one.language for one in some.languages} == {row.language for row in rows}
+    assert {one.language for one in some.languages} == oracle.language_choices(
+        row.language for row in rows
+    )
 
 
 def test_a_product_without_comments_has_no_average_and_five_zeros() -> None:
@@ -149,6 +152,42 @@ def test_the_most_frequent_language_comes_first_and_ties_by_name() -> None:
         LanguageCount("de", 1),
         LanguageCount("fr", 1),
     ]
+
+
+def of_tags(**tags: int) -> CommentStatistics:
+    return CommentStatistics.summed(
+        {tag.replace("_", "-"): counts(0, 0, 0, 0, count) for tag, count in tags.items()}
+    )
+
+
+def test_regions_follow_their_language_if_it_has_several() -> None:
+    whole = of_tags(de_AT=1, en=2, en_GB=3, en_US=4, fr_CA=5, nb=1, nn_NO=1)
+    assert [(one.language, one.count, one.parent) for one in whole.languages] == [
+        ("en", 9, None),
+        ("en-US", 4, "en"),
+        ("en-GB", 3, "en"),
+        ("fr", 5, None),
+        ("no", 2, None),
+        ("nb", 1, "no"),
+        ("nn", 1, "no"),
+        ("de", 1, None),
+    ]
+
+
+def test_a_script_stands_for_its_regions() -> None:
+    whole = of_tags(zh_Hant_TW=2, zh_Hant_HK=1, zh_Hans_CN=4)
+    assert [(one.language, one.count) for one in whole.languages] == [
+        ("zh", 7),
+        ("zh-Hans", 4),
+        ("zh-Hant", 3),
+    ]
+    assert [one.language for one in of_tags(zh_Hant_TW=2, zh_Hant_HK=1).languages] == ["zh"]
+
+
+def test_the_least_frequent_regions_are_left_out() -> None:
+    whole = of_tags(en_US=3, en_GB=1, **{f"a{chr(97 + n)}": 2 for n in range(MAX_LANGUAGES - 2)})
+    assert [one.language for one in whole.languages][:3] == ["en", "en-US", "aa"]
+    assert len(whole.languages) == MAX_LANGUAGES
 
 
 comments = st.lists(
@@ -183,15 +222,11 @@ def test_the_count_of_a_facet_is_the_length_of_its_list(
     }
     assert {one.language: one.count for one in found.languages} == {
         tag: len(oracle.selected(rows, replace(chosen, languages=frozenset({tag}))))
-        for tag in {row.language for row in rows} | (chosen.languages or set())
+        for tag in oracle.language_choices(row.language for row in rows)
+        | (chosen.languages or set())
     }
     assert {one.rating for one in found.ratings if one.selected} == (chosen.ratings or set())
-    assert {one.language for one in found.languages if one.selected} == {
-        one.language
-        for one in found.languages
-        if any(oracle.found_by(asked, one.language) for asked in chosen.languages or ())
-        or one.language in (chosen.languages or ())
-    }
+    assert {one.language for one in found.languages if one.selected} == (chosen.languages or set())
 
 
 @MORE
@@ -203,7 +238,10 @@ def test_the_statistics_of_languages_are_those_of_their_lists(
     held = statistics(rows).of(chosen.languages)
     shown = oracle.selected(rows, replace(chosen, ratings=None))
     assert held.total == len(shown)
-    assert {one.language for one in held.languages} == {row.language for row in shown}
+    assert {one.language for one in held.languages} == oracle.language_choices(
+        row.language for row in shown
+    )
+    assert sum(one.count for one in held.languages if one.parent is None) == len(shown)
     assert statistics(rows).count(chosen.query()) == len(oracle.selected(rows, chosen))
 
 

@@ -14,6 +14,7 @@ from dal.model.languages import (
     locale_of,
     prefixes_of,
     ranges_of,
+    tag_of,
 )
 from tests.oracle import found_by, tags
 
@@ -58,6 +59,7 @@ def test_a_tag_is_found_by_itself_its_locale_and_its_language(tag: str) -> None:
     assert language_of(tag) in ranges_of(tag)
     assert locale_of(tag) in {*ranges_of(tag), ""}
     assert coarser(ranges_of(tag)[-1]) == ranges_of(tag)
+    assert all(disjoint_ranges([tag_of(one)]) == {one} for one in ranges_of(tag))
 
 
 def test_norwegian_is_the_only_macrolanguage_that_cldr_matches_with_members() -> None:
