@@ -8,6 +8,8 @@ separately from the user's published comments. ``GSI1`` lists the submissions th
 moderator.
 """
 
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from dal.entities.comment import (
@@ -21,9 +23,10 @@ from dal.entities.comment import (
     comment_position,
     is_comment,
 )
-from dal.model import Comment
+from dal.model import Comment, rules
 from dal.model.submissions import ReviewCause, Submission, SubmissionState
 from dal.table.entity import UNREADABLE, Entity, Row, packed, unpacked
+from dal.table.errors import InvalidArgumentError
 from dal.table.index import BY_DATE, QUEUE_SHARDS, Index
 from dal.table.items import Item
 from dal.table.key_parts import escape, format_instant, parse_instant
@@ -74,6 +77,23 @@ def stored(item: Item | None) -> Comment | Submission | None:
 def encode(one: Comment | Submission) -> Item:
     """Return the table item of a comment or a submission."""
     return COMMENT.encode(one) if isinstance(one, Comment) else SUBMISSION.encode(one)
+
+
+def in_canonical_language(one: Comment | Submission) -> Comment | Submission:
+    """Return a comment or a submission with its language tag in canonical form.
+
+    An invalid tag, which another program has written, stays the same.
+    """
+    tag = _canonical(one.language)
+    return one._replace(language=tag) if isinstance(one, Comment) else replace(one, language=tag)
+
+
+@lru_cache(maxsize=10_000)
+def _canonical(tag: str) -> str:
+    try:
+        return rules.language("language", tag)
+    except InvalidArgumentError:
+        return tag
 
 
 def _attributes(submission: Submission) -> Item:

@@ -1,9 +1,9 @@
 """Creates the table, and upgrades a table of an earlier version while servers run.
 
 The upgrade adds missing global indexes to the table. It also adds missing attributes to items,
-because an index contains only items that have the index's keys. The upgrade writes an item only if
-the item has not changed since the upgrade read it. An interrupted upgrade continues when it is
-called again.
+because an index contains only items that have the index's keys, and replaces outdated attributes.
+The upgrade writes an item only if the item has not changed since the upgrade read it. An
+interrupted upgrade continues when it is called again.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ from dal.entities.comment import (
 from dal.entities.order import ORDER, is_order
 from dal.entities.organization import ORGANIZATION_USER, is_organization_user
 from dal.entities.product import PRODUCT_DETAILS, TITLES, is_details
-from dal.entities.submission import SUBMISSION
+from dal.entities.submission import SUBMISSION, in_canonical_language
 from dal.entities.ticket import TICKET, is_ticket
 from dal.stores import Stores
 from dal.table.definition import (
@@ -105,13 +105,15 @@ _OUTDATED = frozenset(
     {
         TITLES.partition_key,
         TITLES.sort_key,
+        "language",
         BY_LANGUAGE.partition_key,
         BY_LANGUAGE_AND_RATING.partition_key,
+        BY_LOCALE.partition_key,
     }
 )
-"""Keys that items of earlier versions have with other values. Earlier versions folded titles in
-another way. They put the comments of each language tag, such as ``en-US``, into their own
-partition."""
+"""Attributes that items of earlier versions have with other values. Earlier versions folded titles
+in another way. They put the comments of each language tag, such as ``en-US``, into their own
+partition, and stored tags that are not canonical today, such as ``cmn`` for ``zh``."""
 
 
 async def create_table(table: Table) -> bool:
@@ -321,22 +323,29 @@ def _completion(item: Item) -> tuple[Action, bool] | None:
     """Return a pair of an update and a flag; None if the item is complete or cannot be decoded.
 
     The update sets the item's missing or outdated attributes, and the missing fields of ``data``.
-    The update fails if the item has changed. The flag is True for a comment that is not counted and
-    is missing in its product's lists.
+    The update fails if the item has changed. The flag is True for a comment that is missing in its
+    product's lists and is not counted, or is counted in a language that is not canonical.
     """
     entity = next((entity for holds, entity in _ENTITIES if holds(item)), None)
     found = None if entity is None else entity.recover(item)
     if entity is None or found is None:
         return None
+    renamed = False
+    if entity is COMMENT or entity is SUBMISSION:
+        before, found = found.language, in_canonical_language(found)
+        renamed = found.language != before
     whole, data = entity.encode(found), unpacked(item)
     lacking = {
         name: value
         for name, value in whole.items()
         if name not in item or (name in _OUTDATED and item[name] != value)
     }
+    if renamed and entity is SUBMISSION:
+        del data["comment"]
     if unpacked(whole).keys() - data.keys():
         lacking |= packed({**unpacked(whole), **data})
-    if not lacking:
+    stale = {BY_LOCALE.partition_key} & item.keys() - whole.keys()  # ar-arb has become ar
+    if not lacking and not stale:
         return None
     # The condition must compare ``data`` if a missing attribute is derived from it, such as the key
     # of a comment with photos. Otherwise the condition leaves out a comment's ``data``, which may
@@ -345,11 +354,14 @@ def _completion(item: Item) -> tuple[Action, bool] | None:
     update = entity.unchanged(
         item, unpacked=entity is COMMENT and lacking.keys().isdisjoint(of_data)
     )
-    update["ExpressionAttributeNames"] |= {f"#{name}": name for name in lacking}
+    update["ExpressionAttributeNames"] |= {f"#{name}": name for name in (*lacking, *stale)}
     update.setdefault("ExpressionAttributeValues", {}).update(
         {f":new_{name}": value for name, value in lacking.items()}
     )
     added = ", ".join(f"#{name} = :new_{name}" for name in lacking)
-    action = {"Update": {"Key": key_of(item), "UpdateExpression": f"SET {added}", **update}}
+    removed = ", ".join(f"#{name}" for name in stale)
+    clauses = (f"SET {added}" if added else "", f"REMOVE {removed}" if removed else "")
+    update["UpdateExpression"] = " ".join(clauses).strip()
+    action = {"Update": {"Key": key_of(item), **update}}
     missing = lacking.keys() - item.keys()
-    return action, entity is COMMENT and not missing <= _NOT_IN_PRODUCT_LISTS
+    return action, entity is COMMENT and (renamed or not missing <= _NOT_IN_PRODUCT_LISTS)

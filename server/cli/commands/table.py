@@ -55,10 +55,10 @@ async def create(settings: Settings) -> None:
 async def upgrade(*, write_units: WriteUnits = None, settings: Settings) -> None:
     """Upgrade a table of an older version. Servers of that version may run meanwhile.
 
-    The command adds missing indexes, one after the other. It also adds missing keys to items, and
-    switches on the expiry of items. If the command is interrupted, run it again. If the upgrade
-    needs a change that DynamoDB does not support, the command names the change and stops before it
-    changes anything.
+    The command adds missing indexes, one after the other. It also adds missing keys to items,
+    replaces outdated keys and languages, and switches on the expiry of items. If the command is
+    interrupted, run it again. If the upgrade needs a change that DynamoDB does not support, the
+    command names the change and stops before it changes anything.
     """
     async with open_store(settings, share=True, usable=False) as store:
         store.table.pace = Pace(write_units)
@@ -71,7 +71,7 @@ async def upgrade(*, write_units: WriteUnits = None, settings: Settings) -> None
             )
     typer.echo(
         f"Table {settings.table} fits this version. {len(done.indexes)} indexes were added, and "
-        f"keys were added to {done.items:,} items."
+        f"keys were added to or changed in {done.items:,} items."
     )
     if done.uncounted:
         typer.echo("Not all comments of the table are counted. Run `marginalia stats rebuild`.")

@@ -4,6 +4,7 @@ import itertools
 import random
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -27,11 +28,13 @@ from dal.entities.comment import (
 from dal.entities.order import ORDER
 from dal.entities.organization import ORGANIZATION_USER
 from dal.entities.product import PRODUCT_DETAILS
+from dal.entities.submission import SUBMISSION, submission_in
 from dal.entities.ticket import TICKET, TICKETS_OF_ORGANIZATION
 from dal.maintenance import tables
 from dal.maintenance.rebuild import rebuild
 from dal.maintenance.tables import Upgraded, upgrade
 from dal.model import OrderStatus, ProductDetails
+from dal.model.submissions import ReviewCause, pending
 from dal.repositories.comments import Selection
 from dal.stores import Stores
 from dal.table.definition import refuse_outdated, table_definition
@@ -202,6 +205,30 @@ async def test_comments_move_from_the_partition_of_their_tag_to_that_of_their_la
         found = await oracle.walk(Stores(table).comments, selection, 7, backward=False)
         assert found == oracle.selected(rows, selection)
     assert (await upgraded(table)).items == 0
+
+
+async def test_languages_become_canonical_and_are_counted_again(table: Table) -> None:
+    """Earlier versions stored some tags that no filter finds today, because filters change."""
+    older = {"cmn-Hant-TW": "zh-Hant-TW", "ar-arb": "ar", "iw": "he", "no": "no", "??": "??"}
+    rows = [
+        row._replace(language=tag)
+        for row, tag in zip(COMMENTS, itertools.cycle(older), strict=False)
+    ]
+    waiting = pending(rows[0]._replace(comment_id="waits"), ReviewCause.SETTING, oracle.START)
+    await put_comments(Stores(table).comments, rows)
+    await table.put_many([SUBMISSION.encode(waiting)])
+    done = await upgraded(table)
+    changed = [row for row in rows if older[row.language] != row.language]
+    assert done == Upgraded([], False, len(changed) + 1, True)
+    now = [row._replace(language=older[row.language]) for row in rows]
+    for row in now:
+        assert await table.get(comment_key(row.comment_id)) == COMMENT.encode(row)
+    held = submission_in(await table.get(comment_key("waits")))
+    assert held == replace(waiting, language="zh-Hant-TW")
+    await rebuild(table, nobody, ignore)
+    assert await verify(table, ignore) == []
+    await walk_all(table, now)
+    assert await upgraded(table) == Upgraded([], False, 0, False)
 
 
 async def test_comments_get_sparse_indexes_and_stay_counted(table: Table) -> None:

@@ -27,6 +27,8 @@ VALUES: list[tuple[Parser, object, list[object]]] = [
     (parsers.rating, 5, [5, 5.0, "5", "5.0", " 5 ", "+5", "05"]),
     (parsers.language, "en-US", ["EN-us", " en_us "]),
     (parsers.language, "zh-TW", ["zh_tw"]),
+    (parsers.language, "zh-Hant", ["cmn_hant"]),
+    (parsers.language, "he", ["iw", "HEB"]),
     (parsers.body, "ab", ["a\u202eb"]),
     # If empty texts are allowed, a comment may be a rating alone.
     (parsers.review, "", ["", " \u200b\n"]),

@@ -73,7 +73,10 @@ SENTENCES: dict[str, list[str]] = {
         "Table shop already exists and was not changed.",
     ],
     "table upgrade": [
-        ("Table shop fits this version. 0 indexes were added, and keys were added to 0 items."),
+        (
+            "Table shop fits this version. 0 indexes were added, and keys were added to or "
+            "changed in 0 items."
+        ),
     ],
     "stats verify": [
         "Table shop: the statistics equal a recount.",
