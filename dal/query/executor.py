@@ -47,6 +47,9 @@ KEPT_SEGMENTS = 20_000
 """Maximum number of segments in the cache of access paths. Each needs about 1 kB of memory."""
 
 
+KEPT_QUERIES = 1_000
+"""Maximum number of queries that need statistics although their first path refines."""
+
 MIN_REFILL, MAX_REFILL = 8, 10_000
 """Minimum and maximum limit of a refill of a plan with a residual filter. Eight usual rows have
 about 4 KB, for which DynamoDB charges as much as for one row. 10,000 rows have more than the 1 MB
@@ -206,6 +209,8 @@ class Executor:
     _paths: LRUCache[Query, Sequence[AccessPath]] = field(
         default_factory=partial(LRUCache, KEPT_SEGMENTS, _segments)
     )
+    _dropping: LRUCache[Query, bool] = field(default_factory=partial(LRUCache, KEPT_QUERIES))
+    """Queries whose first path refines, but whose pages dropped many rows."""
 
     async def first(
         self,
@@ -224,13 +229,18 @@ class Executor:
         """
         paths = self._paths_of(query)
         page = PageSpan(query.bounded(span), count, descending)
-        known = await self._known(paths[0], page, stats, plan_by)
+        known, decided = None, paths[0].size <= 1 and paths[0].refines
+        if not decided or query in self._dropping:  # statistics can change the plan
+            known = await self._known(query, page, stats, plan_by)
         plan = await self._plan(paths, page, stats, known, plan_by)
         stats.begin(plan)
         progress = PageProgress(count, further=self.further)
         if (reached := await self._collect(plan, stats, progress)) is not None:
             rest = page.span.beyond(reached, descending=descending)
             page = PageSpan(rest, progress.missing, descending)
+            if known is None and decided:
+                self._dropping[query] = True
+                known = await self._known(query, page, stats, plan_by)
             if known is not None:
                 known = known.corrected(plan, progress.filtered)
             # A path that also drops rows, and has more segments, could take too many Queries.
@@ -260,17 +270,16 @@ class Executor:
 
     async def _known(
         self,
-        path: AccessPath,
+        query: Query,
         page: PageSpan,
         stats: ExecutionStatistics,
         plan_by: PlanBasis | None,
     ) -> TableStatistics | None:
-        """Return statistics, but only if they can change the plan. ``path`` is the first path."""
-        decided = path.size <= 1 and not path.residual
-        decided = decided or plan_by in WITHOUT_STATISTICS
-        if self.statistics is None or decided or page.limit == 0 or page.span.empty:
+        """Return statistics, if there are any, and if a plan of the page may use them."""
+        unused = plan_by in WITHOUT_STATISTICS or page.limit == 0 or page.span.empty
+        if self.statistics is None or unused:
             return None
-        known = await self.statistics.inexact(path.query, stats)
+        known = await self.statistics.inexact(query, stats)
         if known is not None and plan_by is PlanBasis.COUNTS:
             known = known._replace(locations=None)
         return known

@@ -6,7 +6,10 @@ read. The optimizer uses one of three methods for each page:
 - Without statistics it chooses the path with the fewest fields in its residual filter (the filter
   that the executor applies to the rows read). The limit of each segment (the maximum number of rows
   of its first Query) is the number of rows of the page. If the segments are shards of one list, the
-  limit is lower: the expected number of the page's rows in one shard, plus a margin.
+  limit is lower: the expected number of the page's rows in one shard, plus a margin. The executor
+  reads no statistics if the path has one segment, and its residual filter only refines a field of
+  the partition key (``en-GB`` in the partition of ``en``). If the page then drops many rows, the
+  executor reads the counts, and plans the rest of the page.
 - With counts it chooses the path with the least expected cost. It also chooses the limit of each
   segment by the expected cost. A higher limit reads rows that the page does not need, and a lower
   limit causes further Queries (refills).
@@ -186,6 +189,9 @@ def optimize(
     """
     if statistics is None:
         path = paths[0]
+        if path.residual and path.refines and not path.instead_of:
+            # If more rows than the page has do not pass, statistics are worth their cost.
+            return replace(whole_pages(path, page), discard_limit=page.limit)
         if path.size != path.index.shards or path.residual:
             return whole_pages(path, page)
         # The segments are shards of one list, and a hash spreads the rows evenly over shards.

@@ -251,6 +251,16 @@ class AccessPath:
         return frozenset(self.query.filters) - fields - implied
 
     @cached_property
+    def refines(self) -> bool:
+        """Whether all fields of ``residual`` are finer than fields of the partition keys.
+
+        An example is ``locale``, if the partition keys contain ``language``. Often all rows of such
+        a partition pass. True without a residual filter.
+        """
+        index = self.index
+        return all(set(index.fields) & {*index.implies.get(name, ())} for name in self.residual)
+
+    @cached_property
     def keys(self) -> Sequence[EqualityKey]:
         """The keys of all rows that pass the filters: every combination of the filters' values."""
         return list(equality_keys(self._specific))
@@ -285,8 +295,9 @@ def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]
     """Return the access paths of a query.
 
     The path with the fewest fields in its residual filter comes first. Of paths with the same
-    number of fields, the path with the fewest segments comes first. But paths whose residual filter
-    has a field of a sparse index come later, because very few rows may pass this filter.
+    number of fields, the path with the fewest segments comes first, and of these a path that
+    refines. But paths whose residual filter has a field of a sparse index come later, because very
+    few rows may pass this filter.
 
     Paths with more than ``MAX_SEGMENTS`` segments are left out. If every path that covers the most
     filters is left out, pages have to drop more rows. If a page drops too many rows, the executor
@@ -301,7 +312,14 @@ def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]
             f"No index answers a filter by {', '.join(sorted(query.filters))}: declare one."
         )
     sparse = {name for path in paths for name in path.index.covers}
-    paths.sort(key=lambda path: (len(path.uncovered & sparse), len(path.uncovered), path.size))
+    paths.sort(
+        key=lambda path: (
+            len(path.uncovered & sparse),
+            len(path.uncovered),
+            path.size,
+            not path.refines,
+        )
+    )
     fitting = [path for path in paths if path.size <= MAX_SEGMENTS]
     if not fitting:
         raise too_many_segments(paths[0].size)

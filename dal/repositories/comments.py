@@ -99,7 +99,8 @@ def _language_filters(tags: frozenset[str]) -> dict[str, frozenset[str]]:
     ranges = disjoint_ranges(tags)
     parts = [coarser(one) for one in ranges]
     filters = {"language": frozenset([one[0] for one in parts])}
-    if all(len(one) > 1 for one in parts) and ranges:
+    # A tag such as no-NO has two ranges, but the predicted cost is that of one partition per tag.
+    if all(len(one) > 1 for one in parts) and 0 < len(ranges) <= len(tags):
         filters["locale"] = frozenset([one[1] for one in parts])
     if ranges not in filters.values():
         filters["tag"] = ranges

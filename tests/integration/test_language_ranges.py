@@ -96,7 +96,7 @@ async def test_walks_of_each_range_equal_the_oracles(each_table: Table, *, backw
             assert found == oracle.selected(rows, selection), asked
 
 
-ONE_TAG = ("en", "de", "fr-FR") * 150
+ONE_TAG = ("en", "de", "fr-FR", "zh-Hant-TW", "nb-NO") * 90
 FIVE_REGIONS = tuple(f"en-{one}" for one in ("US", "GB", "AU", "CA", "IE")) * 90
 AMONG_OTHERS = tuple(tag for region in FIVE_REGIONS for tag in (region, "de"))
 ONE_PERCENT = tuple("en-US" if n % 100 else "en-GB" for n in range(2_500))
@@ -110,6 +110,9 @@ ONE_PERCENT = tuple("en-US" if n % 100 else "en-GB" for n in range(2_500))
         (ONE_TAG, "fr-FR", None, ("byLocale", 1, 1.5)),
         (ONE_TAG, "fr-FR", {5}, ("byLangAndRating", 1, 1.5)),
         (ONE_TAG, "fr", {5}, ("byLangAndRating", 1, 1.5)),
+        (ONE_TAG, "zh-Hant-TW", None, ("byLocale", 1, 1.5)),
+        (ONE_TAG, "zh-Hant-TW", {5}, ("byLangAndRating", 1, 1.5)),
+        (ONE_TAG, "no-NO", None, ("byLang", 1, 1.5)),
         (FIVE_REGIONS, "en", None, ("byLang", 1, 1.5)),
         (FIVE_REGIONS, "en-GB", None, ("byLocale", 1, 1.5)),
         (AMONG_OTHERS, "en", None, ("byLang", 1, 1.5)),
@@ -138,9 +141,37 @@ async def test_a_page_of_a_range_costs_as_much_as_a_page_of_one_tag(
     ]
     await put_comments(Stores(table).comments, rows)
     selection = Selection("42", None if ratings is None else frozenset(ratings), frozenset({asked}))
-    page = await Stores(table).comments.page(selection, Slice(limit=20))
+    with opened() as account:
+        page = await Stores(table).comments.page(selection, Slice(limit=20))
     assert page.nodes == oracle.page(rows, selection, Slice(limit=20))
-    assert (page.stats.index, page.stats.requests, page.stats.consumed_capacity) == cost
+    assert (page.stats.index, account.requests, account.rcu) == cost
+
+
+async def test_statistics_are_read_when_a_page_drops_rows_of_many_regions(table: Table) -> None:
+    """The first rows are of other regions, so the counts find a better plan for the rest."""
+    rows = [
+        comment(
+            f"{n}",
+            language=tag,
+            rating=5,
+            text="x" * 400,
+            created_at=oracle.START + timedelta(hours=n),
+        )
+        for n, tag in enumerate(("en-GB",) * 30 + ("en-US",) * 2_000)
+    ]
+    await put_comments(Stores(table).comments, rows)
+    selection = Selection("42", frozenset({5}), frozenset({"en-GB"}))
+    comments = Stores(table).comments
+    with opened() as account:
+        page = await comments.page(selection, Slice(limit=20))
+    assert page.nodes == oracle.page(rows, selection, Slice(limit=20))
+    read = [(one.partition_key, one.items_read) for one in page.stats.segments]
+    assert read == [("PRODUCT#42/en/5", 40), ("PRODUCT#42/en-GB", 26)]
+    assert (account.requests, account.rcu) == (5, 6.5)
+    with opened() as account:
+        page = await comments.page(selection, Slice(limit=20))
+    assert page.nodes == oracle.page(rows, selection, Slice(limit=20))
+    assert (page.stats.index, account.requests, account.rcu) == ("byLocale", 1, 1.5)
 
 
 async def test_a_tag_with_a_region_costs_one_more_wcu(table: Table) -> None:

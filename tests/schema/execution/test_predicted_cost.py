@@ -56,6 +56,7 @@ async def filled(table: Table) -> Ids:
     published = [
         one._replace(
             text="long " * 1_500 if number % 30 == 0 else one.text,
+            language="en-GB" if number % 9 == 0 else one.language,
             verified_purchase=number % 40 == 7,
         )
         for product_id, count in (("p0", 200), ("p1", 20), ("p2", 3))
@@ -166,7 +167,7 @@ def draws(ids: Ids, cursors: Sequence[str]) -> Mapping[str, Draw]:
         "username": own("User"),
         "organizationName": own("Organization"),
         "rating": lambda rng: rng.randint(1, 5),
-        "language": lambda rng: rng.choice(["en", "de", "ja", "xx"]),
+        "language": lambda rng: rng.choice(["en", "en-GB", "de", "ja", "no-NO", "xx"]),
         "title": lambda rng: rng.choice(["K", "Kettle", "none"]),
         "first": lambda rng: rng.choice((0, 1, 2, 7, 20, 100)),
         "last": lambda rng: rng.choice((None, None, None, 1, 3, 100)),
