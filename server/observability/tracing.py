@@ -62,7 +62,7 @@ MOST_SPANS = 200
 """Maximum spans of one trace, in addition to the request's span. An operation that reads thousands
 of items could otherwise have thousands of spans."""
 
-_KEY_FIELDS = frozenset({"product", "language", "rating", "status"})
+_KEY_FIELDS = frozenset({"product", "language", "locale", "rating", "status"})
 
 _ARGUMENTS = {
     "TableName": "db.collection.name",

@@ -181,6 +181,7 @@ _H, _I = comment("h", 3, number=8_000), comment("i", 3, number=9_000)
 _Q = comment("q", 3, number=8_500)
 _J = comment("j", 3)._replace(verified_purchase=True)
 _P = comment("p", 3)._replace(photos=(Photo("https://cdn.shop.example/1.jpg", "On my stove"),))
+_R = comment("r", 3)._replace(language="en-GB")
 _K, _L, _M = comment("k", 3), comment("l", 3), comment("m", 3)
 _N = comment("n", 3)
 _REPORTED = comment("reported", 3).comment_id
@@ -389,6 +390,7 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         Operation("add a comment", lambda one: one.comments.add(_A)),
         Operation("add a comment with an idempotency key", lambda one: one.comments.add(_C, "c")),
         Operation("add a buyer's comment", lambda one: one.comments.add(_J)),
+        Operation("add a comment in a language with a region", lambda one: one.comments.add(_R)),
         Operation("add a comment with photos", lambda one: one.comments.add(_P)),
         Operation("edit a comment's text", _edit(_A, text="The lid is loose.")),
         Operation("edit a comment's rating", _edit(_A, rating=4)),

@@ -42,7 +42,10 @@ class Filters(NamedTuple):
     def keep(self, row: "Row") -> bool:
         """Return whether the list contains a row."""
         rated = self.rating is None or row.rating in self.rating
-        return rated and (self.language is None or row.language in self.language)
+        return rated and (
+            self.language is None
+            or any(oracle.found_by(asked, row.language) for asked in self.language)
+        )
 
 
 class Row(NamedTuple):
@@ -198,7 +201,7 @@ class Client:
     def filters(self) -> Filters:
         """Return random filters."""
         ratings = self._dice.choice([None, *map(sorted, oracle.RATING_SUBSETS)])
-        languages = self._dice.choice(oracle.LANGUAGE_CHOICES)
+        languages = self._dice.choice([*oracle.LANGUAGE_CHOICES, frozenset({"pt"})])
         return Filters(ratings, None if languages is None else sorted(languages))
 
 

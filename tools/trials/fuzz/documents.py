@@ -60,6 +60,7 @@ _PLAUSIBLE: Mapping[str, Draw] = {
     "Float": lambda rng: rng.random(),
     "Boolean": lambda rng: rng.random() < 0.5,
     "String": lambda rng: rng.choice(["1", "42", "en", "de-AT", "ana", "x y", "12.50 EUR", ""]),
+    "language": lambda rng: rng.choice(["en", "EN-gb", "zh-Hant-TW", "iw", "no-NO", "en-x-a", "-"]),
     "ID": lambda rng: rng.choice(["UHJvZHVjdDox", "Q29tbWVudDpkZW1vLTAwMDky", "", "1"]),
     "_Any": lambda rng: {
         "__typename": rng.choice(["Product", "Comment", "Author", "Order", "_Any", "", 1]),
