@@ -65,7 +65,7 @@ class PhotoInput:
 class AddCommentInput:
     """Input of ``addComment``."""
 
-    product_id: str = strawberry.field(description="The shop's product id.")
+    product_id: strawberry.ID = strawberry.field(description="The shop's product id.")
     rating: int = strawberry.field(description="Rating from 1 to 5.")
     language: str = strawberry.field(
         description="Language, as a BCP 47 tag such as `en` or `pt-BR`. Stored in canonical form: "
@@ -182,12 +182,17 @@ class ReplyPayload:
 async def comment(
     info: Info,
     comment_id: Annotated[
-        str,
+        strawberry.ID,
         strawberry.argument(description="Comment id, as in the URL of the comment's page."),
     ],
 ) -> Comment | None:
     """Return the published comment with this id; None if it does not exist."""
-    return await info.context.part(CommentReads).comment(rules.identifier("commentId", comment_id))
+    return await load(info, rules.identifier("commentId", comment_id))
+
+
+async def load(info: Info, comment_id: str) -> Comment | None:
+    """Return the published comment with this id, for ``node``, which has checked the id."""
+    return await info.context.part(CommentReads).comment(comment_id)
 
 
 @reported(CommentPayload, reads_standing=True)

@@ -55,7 +55,7 @@ class MoneyInput:
 class OrderLineInput:
     """An order line: a product, its quantity and unit price."""
 
-    product_id: str = strawberry.field(description="The shop's product id.")
+    product_id: strawberry.ID = strawberry.field(description="The shop's product id.")
     quantity: int = strawberry.field(description="Quantity from 1 to 10,000.")
     unit_price: MoneyInput = strawberry.field(description="Price of one piece.")
 
@@ -102,10 +102,14 @@ class OrderPayload:
 
 
 async def order(
-    info: Info, order_id: Annotated[str, strawberry.argument(description="Order id.")]
+    info: Info, order_id: Annotated[strawberry.ID, strawberry.argument(description="Order id.")]
 ) -> Order | None:
     """Return the order with this id; None if it is missing or the viewer may not see the order."""
-    order_id = rules.identifier("orderId", order_id)
+    return await load(info, rules.identifier("orderId", order_id))
+
+
+async def load(info: Info, order_id: str) -> Order | None:
+    """Return the order with this id, for ``node``, which has checked the id."""
     viewer = require_viewer(info.context)
     found = await info.context.stores.orders.get(order_id)
     return found if found is not None and sees_own(viewer, found.username) else None

@@ -189,7 +189,7 @@ async def details_of(product: Product, info: Info) -> ProductDetails:
 class UpdateProductInput:
     """Input of ``updateProduct``: new details of a product."""
 
-    product_id: str = strawberry.field(description="The shop's product id.")
+    product_id: strawberry.ID = strawberry.field(description="The shop's product id.")
     title: str | None = strawberry.field(
         default=strawberry.UNSET,
         description="Title. Maximum 200 characters. Null or an empty string removes the title.",

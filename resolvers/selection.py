@@ -126,7 +126,9 @@ HasPhotos: TypeAlias = Annotated[
         metadata=_FURTHER,
     ),
 ]
-ProductId: TypeAlias = Annotated[str, strawberry.argument(description="The shop's product id.")]
+ProductId: TypeAlias = Annotated[
+    strawberry.ID, strawberry.argument(description="The shop's product id.")
+]
 Username: TypeAlias = Annotated[
     str, strawberry.argument(description="User name, as used to sign in.")
 ]

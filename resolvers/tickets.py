@@ -88,10 +88,14 @@ class TicketPayload:
 
 
 async def ticket(
-    info: Info, ticket_id: Annotated[str, strawberry.argument(description="Ticket id.")]
+    info: Info, ticket_id: Annotated[strawberry.ID, strawberry.argument(description="Ticket id.")]
 ) -> Ticket | None:
     """Return the ticket with this id; None if it is missing or the viewer may not see it."""
-    ticket_id = rules.identifier("ticketId", ticket_id)
+    return await load(info, rules.identifier("ticketId", ticket_id))
+
+
+async def load(info: Info, ticket_id: str) -> Ticket | None:
+    """Return the ticket with this id, for ``node`` and ``closeTicket``, which check the id."""
     require_viewer(info.context)
     found = await info.context.stores.tickets.get(ticket_id)
     # For a missing ticket, read a membership as for another user's ticket, so that the response
@@ -214,7 +218,7 @@ async def create_ticket(info: Info, input: Input[CreateTicketInput]) -> TicketPa
 async def close_ticket(info: Info, input: Input[CloseTicketInput]) -> TicketPayload:  # noqa: A002
     """Close a ticket, if the viewer may see it."""
     require_viewer(info.context)
-    found = await ticket(info, checked(input, {"id": own_id_of("Ticket")})["id"])
+    found = await load(info, checked(input, {"id": own_id_of("Ticket")})["id"])
     if found is None:
         raise NotFoundError("Ticket not found.")
     return TicketPayload(await info.context.stores.tickets.close(found))

@@ -39,14 +39,14 @@ NODES = Nodes(
     {
         "Product": product_resolvers.load,
         "ProductGroup": groups.load_group,
-        "Comment": comments.comment,
+        "Comment": comments.load,
         "Submission": moderation.submission,
         "Author": users.load_author,
         "User": users.user,
-        "Order": orders.order,
+        "Order": orders.load,
         "Organization": organizations.organization,
         "OrganizationUser": organizations.load_user,
-        "Ticket": tickets.ticket,
+        "Ticket": tickets.load,
     }
 )
 """Loads objects by their global ids."""

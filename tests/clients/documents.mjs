@@ -1,6 +1,6 @@
 // The documents of Apollo and urql. They have few fields, so that few changes of the schema affect them.
 export const PAGE = /* GraphQL */ `
-  query Page($productId: String!, $first: Int, $after: String, $last: Int, $before: String) {
+  query Page($productId: ID!, $first: Int, $after: String, $last: Int, $before: String) {
     product(productId: $productId) {
       id
       comments(first: $first, after: $after, last: $last, before: $before) {
@@ -10,7 +10,7 @@ export const PAGE = /* GraphQL */ `
     }
   }`
 export const ADD = /* GraphQL */ `
-  mutation Add($productId: String!, $text: String!) {
+  mutation Add($productId: ID!, $text: String!) {
     addComment(input: {productId: $productId, rating: 5, language: "en", text: $text}) {
       commentEdge { cursor node { id text authorName author { id username } } }
       userErrors { message code }

@@ -54,7 +54,7 @@ FILES = {
         }
     ),
     "persisted_queries.json": json.dumps(
-        {"9d4b": "query Rating($id: String!) { product(productId: $id) { lastCommentedAt } }"}
+        {"9d4b": "query Rating($id: ID!) { product(productId: $id) { lastCommentedAt } }"}
     ),
 }
 """Small files with the names that snippets use."""

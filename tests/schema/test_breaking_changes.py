@@ -26,6 +26,11 @@ INTENDED: Mapping[str, str] = {
     "store answers",
     r"Field \w+\.(comment|order|product|ticket)Id changed type from String! to ID!\.": "clients "
     "compare ids and do not read them",
+    r"Argument (Query|Subscription)\.(comment|commentEvents|order|product|ticket)"
+    r"\((comment|order|product|ticket)Id:\) has changed type from String! to ID!\.": "one variable "
+    "serves every field",
+    r"Field (AddComment|OrderLine|UpdateProduct)Input\.productId changed type from String! to "
+    r"ID!\.": "one variable serves every field",
     r"Field Author\.comments changed type from \w+ to AuthorCommentConnection\.": "its "
     "totalCount was always null",
 }

@@ -70,7 +70,7 @@ async def test_an_order_with_its_lines_is_one_query(run_each: Run, each_table: T
     made = await placed(run_each)
     calls = calls_of(each_table)
     answer = await run_each(
-        """query ($id: String!) { order(orderId: $id) {
+        """query ($id: ID!) { order(orderId: $id) {
             orderId status total { amount currencyCode } user { username }
             lines { productId quantity unitPrice { amount currencyCode }
                 product { productId } } } }""",

@@ -270,7 +270,7 @@ async def test_a_user_is_read_together_with_the_newest_tickets_only(
 
 
 async def test_a_ticket_by_its_id_is_one_read(run_each: Run, calls: Calls) -> None:
-    operation = "query ($id: String!) { ticket(ticketId: $id) { id ticketId } }"
+    operation = "query ($id: ID!) { ticket(ticketId: $id) { id ticketId } }"
     answer = await run_each(operation, STAFF, id=MINE[0])
     assert answer["data"]["ticket"]["ticketId"] == MINE[0]
     assert calls.operations == {"GetItem": 1}

@@ -17,7 +17,7 @@ from tests.putting import put_comments
 from tests.schema.conftest import ANN, STAFF, Answer, Run
 
 PAGE = """
-query ($product: String!, $rating: [Int!], $language: [String!],
+query ($product: ID!, $rating: [Int!], $language: [String!],
        $first: Int, $after: String, $last: Int, $before: String) {
   product(productId: $product) {
     comments(rating: $rating, language: $language,
@@ -76,7 +76,7 @@ async def test_an_empty_list_of_values_selects_no_comment(
 
 
 DATED = """
-query ($product: String!, $rating: [Int!], $from: DateTime, $end: DateTime, $order: CommentOrder,
+query ($product: ID!, $rating: [Int!], $from: DateTime, $end: DateTime, $order: CommentOrder,
        $first: Int, $after: String, $last: Int, $before: String) {
   product(productId: $product) {
     comments(rating: $rating, createdFrom: $from, createdBefore: $end, orderBy: $order,
@@ -225,7 +225,7 @@ async def test_the_newest_positive_and_critical_comments_are_found(run: Run) -> 
 async def test_a_comment_by_its_id_and_as_a_node(run: Run) -> None:
     one = DATA[7]
     answer = await run(
-        "query ($id: String!) { comment(commentId: $id) { id title text username"
+        "query ($id: ID!) { comment(commentId: $id) { id title text username"
         " author { username } rating language createdAt updatedAt verifiedPurchase"
         " product { id productId } } }",
         id=one.comment_id,

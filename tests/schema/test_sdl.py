@@ -66,18 +66,8 @@ def test_linters_accept_the_schema_and_reject_one_with_missing_descriptions(tmp_
     }
 
 
-NAMED = {"productId": "String", "username": "String", "organizationName": "String"} | {
-    "id": "ID",
-    "ids": "ID",
-    "productIds": "ID",
-}
-"""The types of arguments and input fields that identify an object, by name."""
-
-LOOKED_UP = {
-    "Query.comment.commentId",
-    "Query.order.orderId",
-    "Query.ticket.ticketId",
-}
+IDENTIFYING = re.compile(r"ids?|\w+Ids?")
+"""The names of arguments and input fields with an id, and of fields with one."""
 
 
 def given(schema: Schema) -> Iterator[tuple[str, str, str]]:
@@ -97,11 +87,9 @@ def test_the_schema_has_its_declared_description(schema: Schema) -> None:
     assert described == build_schema(SCHEMA.read_text()).description == DESCRIPTION
 
 
-def test_arguments_look_up_objects_by_the_documented_kind_of_id(schema: Schema) -> None:
-    """docs/front-ends.md has the rule: the shop's own id if there is one, else the global id."""
-    ends = ("id", "ids", "username", "usernames", "organizationname", "organizationnames")
-    naming = {one for one in given(schema) if one[2] == "ID" or one[1].lower().endswith(ends)}
-    assert {path for path, name, of in naming if NAMED.get(name) != of} == LOOKED_UP
+def test_arguments_and_input_fields_named_id_have_the_type_id(schema: Schema) -> None:
+    for path, name, of in given(schema):
+        assert (of == "ID") == bool(IDENTIFYING.fullmatch(name)), path
 
 
 def test_fields_named_id_have_the_type_id(schema: Schema) -> None:
@@ -109,7 +97,7 @@ def test_fields_named_id_have_the_type_id(schema: Schema) -> None:
         if is_object_type(owner):
             for name, field in owner.fields.items():
                 named = get_named_type(field.type).name
-                assert (named == "ID") == (name in {"id", "ids"} or name.endswith("Id")), name
+                assert (named == "ID") == bool(IDENTIFYING.fullmatch(name)), name
 
 
 def test_only_counted_lists_have_a_total(schema: Schema) -> None:

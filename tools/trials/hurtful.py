@@ -176,7 +176,7 @@ def unknown_field(name: str) -> Sent:
 
 def identifier(text: str) -> Sent:
     """Return a query of a product with this id."""
-    return by_post("query($id: String!) { product(productId: $id) { id } }", id=text)
+    return by_post("query($id: ID!) { product(productId: $id) { id } }", id=text)
 
 
 def floats(size: float, lists: int) -> Sent:

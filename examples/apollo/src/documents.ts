@@ -11,7 +11,7 @@ export const VIEWER = graphql(`
 `);
 
 export const STATISTICS = graphql(`
-  query Statistics($productId: String!, $rating: [Int!], $language: [String!]) {
+  query Statistics($productId: ID!, $rating: [Int!], $language: [String!]) {
     product(productId: $productId) {
       title
       pictureUrl
@@ -40,7 +40,7 @@ export const STATISTICS = graphql(`
 
 export const COMMENTS = graphql(`
   query Comments(
-    $productId: String!
+    $productId: ID!
     $rating: [Int!]
     $language: [String!]
     $orderBy: CommentOrder
@@ -120,7 +120,7 @@ export const DELETE = graphql(`
 
 export const EVENTS = graphql(`
   subscription CommentEvents(
-    $productId: String!
+    $productId: ID!
     $rating: [Int!]
     $language: [String!]
     $after: String

@@ -7,7 +7,7 @@ import type { LiveCommentsSubscription } from "./__generated__/LiveCommentsSubsc
 
 const subscription = graphql`
   subscription LiveCommentsSubscription(
-    $productId: String!
+    $productId: ID!
     $rating: [Int!]
     $language: [String!]
     $after: String
@@ -30,7 +30,7 @@ const subscription = graphql`
 `;
 
 const statistics = graphql`
-  query LiveCommentsStatisticsQuery($productId: String!, $rating: [Int!], $language: [String!]) {
+  query LiveCommentsStatisticsQuery($productId: ID!, $rating: [Int!], $language: [String!]) {
     product(productId: $productId) {
       ...Statistics_product @arguments(rating: $rating, language: $language)
     }

@@ -12,7 +12,7 @@ export function Storefront() {
   const { viewer, product } = useLazyLoadQuery<StorefrontQuery>(
     graphql`
       query StorefrontQuery(
-        $productId: String!
+        $productId: ID!
         $rating: [Int!]
         $language: [String!]
         $orderBy: CommentOrder

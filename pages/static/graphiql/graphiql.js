@@ -44,7 +44,7 @@ const newestComments = {
 # "after", in Variables below.${explains ? planHint : ""}
 
 query NewestComments(
-  $productId: String!
+  $productId: ID!
   $rating: [Int!]
   $language: [String!]
   $first: Int

@@ -1,6 +1,6 @@
 // The documents of a front end with Relay. Relay's compiler translates them for relay.mjs.
 graphql`
-  query CommentsQuery($productId: String!, $first: Int, $last: Int) {
+  query CommentsQuery($productId: ID!, $first: Int, $last: Int) {
     product(productId: $productId) {
       ...Comments_product @arguments(first: $first, last: $last)
     }
@@ -94,7 +94,7 @@ graphql`
 `
 
 graphql`
-  query CommentsAfterQuery($productId: String!, $after: String!) {
+  query CommentsAfterQuery($productId: ID!, $after: String!) {
     product(productId: $productId) {
       comments(after: $after) @catch {
         edges {

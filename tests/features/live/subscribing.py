@@ -13,7 +13,7 @@ from websockets.typing import Subprotocol
 PROTOCOL = Subprotocol("graphql-transport-ws")
 
 EVENTS = """
-subscription ($product: String!, $rating: [Int!], $after: String) {
+subscription ($product: ID!, $rating: [Int!], $after: String) {
   commentEvents(productId: $product, rating: $rating, after: $after) {
     kind cursor deletedId edgeCursor commentEdge { cursor node { id rating text } }
   }

@@ -28,7 +28,7 @@ from tests.putting import put_comments
 from tests.strategies import comment
 
 EVENTS = """
-subscription ($rating: [Int!], $language: [String!], $after: String, $id: String = "42",
+subscription ($rating: [Int!], $language: [String!], $after: String, $id: ID = "42",
   $buyers: Boolean, $photos: Boolean) {
   commentEvents(productId: $id, rating: $rating, language: $language, verifiedOnly: $buyers,
     hasPhotos: $photos, after: $after) {

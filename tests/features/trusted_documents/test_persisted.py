@@ -29,7 +29,7 @@ from tests.calls import calls_of
 from tests.features.trusted_documents.serving import serving
 from tests.server.serving import ADD, bearer
 
-VIEW = "query View($id: String!) { product(productId: $id) { productId } }"
+VIEW = "query View($id: ID!) { product(productId: $id) { productId } }"
 VARIABLES = {"id": "42"}
 SEEN = {"data": {"product": {"productId": "42"}}}
 UNKNOWN = "0" * 64

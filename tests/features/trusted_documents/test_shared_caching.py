@@ -17,11 +17,11 @@ KEPT = "public, s-maxage=10, stale-while-revalidate=30"
 LONG = "x" * 400
 TEXTS = {
     "view": VIEW,
-    "plan": "query ($id: String!) { product(productId: $id) { comments { plan { index } } } }",
-    "cursor": """query ($id: String!) { product(productId: $id) {
+    "plan": "query ($id: ID!) { product(productId: $id) { comments { plan { index } } } }",
+    "cursor": """query ($id: ID!) { product(productId: $id) {
       comments(after: "x") { totalCount } } }""",
     "own": "query ($id: String!) { user(username: $id) { username } }",
-    "spread": "query ($id: String!) { ...F } fragment F on Query { order(orderId: $id) { id } }",
+    "spread": "query ($id: ID!) { ...F } fragment F on Query { order(orderId: $id) { id } }",
     "schema": "{ __schema { queryType { name } } }",
     "large": "{" + " ".join(f'a{n}: product(productId: "{LONG}") {{ id }}' for n in range(9)) + "}",
     "add": ADD,

@@ -150,7 +150,7 @@ def test_the_cost_of_an_operation_is_predicted(text: str, calls: int, values: in
 
 
 SIZES = parse(
-    "query ($ids: [ID!]!, $p: String!, $r: [Int!], $l: [String!], $n: Int = 7, $m: Int,"
+    "query ($ids: [ID!]!, $p: ID!, $r: [Int!], $l: [String!], $n: Int = 7, $m: Int,"
     " $o: CommentOrder)"
     " { nodes(ids: $ids) { ... on Product { lastCommentedAt } } product(productId: $p) {"
     " comments(rating: $r, language: $l, first: $n, last: $m, orderBy: $o)"

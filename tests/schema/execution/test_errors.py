@@ -19,7 +19,7 @@ from schema.errors import UNAVAILABLE
 from tests.schema.conftest import Run
 
 COMMENTS = """
-query ($product: String!, $rating: [Int!], $language: [String!],
+query ($product: ID!, $rating: [Int!], $language: [String!],
        $first: Int, $after: String, $last: Int, $before: String) {
   product(productId: $product) {
     comments(rating: $rating, language: $language,

@@ -53,8 +53,8 @@ CODES: tuple[object, ...] = ("eur", "EURO", "", 5, None, [])
 FAULTY = {
     "null for what is needed": ("{ product(productId: null) { id } }", {}),
     "null in a list": ("query($x: [ID!]!) { nodes(ids: $x) { id } }", {"x": [None]}),
-    "null for a variable": ("query($x: String!) { product(productId: $x) { id } }", {"x": None}),
-    "no variable": ("query($x: String!) { product(productId: $x) { id } }", {}),
+    "null for a variable": ("query($x: ID!) { product(productId: $x) { id } }", {"x": None}),
+    "no variable": ("query($x: ID!) { product(productId: $x) { id } }", {}),
     "an object for an id": ("query($x: [ID!]!) { nodes(ids: $x) { id } }", {"x": {"a": None}}),
     "an object for an integer": (FIRST, {"x": {"a": True}}),
     "a large integer": (FIRST, {"x": 10**30}),
@@ -109,8 +109,8 @@ OFFSET = 'DateTime with an offset, such as "2024-12-01T00:00:00Z"'
 PAGE = '{ product(productId: "1") { comments(%s) { nodes { id } } } }'
 ADD = 'mutation { addComment(input: {productId: "1", %s}) { userErrors { code } } }'
 NAMED = {
-    "{ product(productId: 5) { id } }": "productId: expected String, got 5.",
-    "{ product(productId: {a: 5}) { id } }": "productId: expected String, got an object.",
+    "{ author(username: 5) { id } }": "username: expected String, got 5.",
+    "{ product(productId: {a: 5}) { id } }": "productId: expected ID, got an object.",
     "{ node(id: null) { id } }": "id: expected ID, got null.",
     "{ node(id: 1.5) { id } }": "id: expected ID, got 1.5.",
     "{ __typename @skip(if: 1) }": "if: expected Boolean, got 1.",

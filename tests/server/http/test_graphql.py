@@ -12,7 +12,7 @@ from server.http.request import GRAPHQL, JSON
 from tests.server.serving import ADD, bearer
 
 HTML = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
-VIEW = "query View($id: String!) { product(productId: $id) { productId } }"
+VIEW = "query View($id: ID!) { product(productId: $id) { productId } }"
 VARIABLES = json.dumps({"id": "42"})
 SEEN = {"data": {"product": {"productId": "42"}}}
 COMMENT = {"productId": "44", "rating": 5, "language": "en", "text": "Good."}
@@ -40,7 +40,7 @@ async def test_a_query_runs_by_get(client: httpx.AsyncClient) -> None:
 async def test_urqls_default_client_is_answered(client: httpx.AsyncClient) -> None:
     """The request is exactly that of urql's fetchExchange."""
     answer = await client.get(
-        "/graphql?query=query+View%28%24id%3A+String%21%29+%7B%0A++product%28productId%3A+%24id%29"
+        "/graphql?query=query+View%28%24id%3A+ID%21%29+%7B%0A++product%28productId%3A+%24id%29"
         "+%7B%0A++++productId%0A++%7D%0A%7D&operationName=View&variables=%7B%22id%22%3A%2242%22%7D",
         headers={
             "Accept": f"{GRAPHQL}, application/graphql+json, {JSON}, text/event-stream, "

@@ -39,7 +39,7 @@ async def test_a_query_returns_stored_comments(client: httpx.AsyncClient, table:
     made = datetime(2020, 11, 20, tzinfo=UTC)
     comment = Comment("c1", "42", "ada", 5, "en", "Naïve ☕", "…", made)
     await put_comments(Stores(table).comments, [comment])
-    query = """query First($id: String!) {
+    query = """query First($id: ID!) {
       product(productId: $id) { comments { nodes { title createdAt } } } }"""
     response = await client.post("/graphql", json={"query": query, "variables": {"id": "42"}})
     assert response.status_code == 200

@@ -31,7 +31,7 @@ const schema = `
     productId: String!
     comments(rating: [Int!], language: [String!], first: Int, after: String): CommentConnection!
   }
-  type Query { product(productId: String!): Product! comment(commentId: String!): Comment }
+  type Query { product(productId: ID!): Product! comment(commentId: ID!): Comment }
 `
 
 const instant = 27 // length of createdAt in a sort key, before '#' and the id
@@ -189,10 +189,12 @@ func (p *product) Comments(ctx context.Context, asked page) (*connection, error)
 
 type query struct{}
 
-func (*query) Product(asked struct{ ProductID string }) *product { return &product{asked.ProductID} }
+func (*query) Product(asked struct{ ProductID graphql.ID }) *product {
+	return &product{string(asked.ProductID)}
+}
 
-func (*query) Comment(ctx context.Context, asked struct{ CommentID string }) (*comment, error) {
-	key := &types.AttributeValueMemberS{Value: "COMMENT#" + escaped(asked.CommentID)}
+func (*query) Comment(ctx context.Context, asked struct{ CommentID graphql.ID }) (*comment, error) {
+	key := &types.AttributeValueMemberS{Value: "COMMENT#" + escaped(string(asked.CommentID))}
 	answer, err := client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &table, Key: item{"PK": key, "SK": key}, ConsistentRead: aws.Bool(true),
 	})

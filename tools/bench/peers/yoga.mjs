@@ -24,8 +24,8 @@ const typeDefs = /* GraphQL */ `
     productId: String!
     comments(rating: [Int!], language: [String!], first: Int, after: String): CommentConnection!
   }
-  type Query { product(productId: String!): Product! comment(commentId: String!): Comment }
-  input AddCommentInput { productId: String! rating: Int! language: String! title: String! text: String! }
+  type Query { product(productId: ID!): Product! comment(commentId: ID!): Comment }
+  input AddCommentInput { productId: ID! rating: Int! language: String! title: String! text: String! }
   type AddCommentPayload { comment: Comment }
   type Mutation { addComment(input: AddCommentInput!): AddCommentPayload! }
 `

@@ -15,12 +15,12 @@ from tools.bench.speed.loads import FIRST, Asked, CommentAdded, CommentAsked, Pa
 _COMMENT = "id rating language title text username createdAt"
 _PAGE = f"nodes {{ {_COMMENT} }} pageInfo {{ hasNextPage endCursor }}"
 
-_COMMENTS = f"""query ($p: String!, $r: [Int!], $l: [String!], $n: Int, $a: String) {{
+_COMMENTS = f"""query ($p: ID!, $r: [Int!], $l: [String!], $n: Int, $a: String) {{
   product(productId: $p) {{
     comments(rating: $r, language: $l, first: $n, after: $a) {{ {_PAGE} }}
   }}
 }}"""
-_ONE = f"query ($i: String!) {{ comment(commentId: $i) {{ {_COMMENT} }} }}"
+_ONE = f"query ($i: ID!) {{ comment(commentId: $i) {{ {_COMMENT} }} }}"
 _ADD = "mutation ($input: AddCommentInput!) { addComment(input: $input) { comment { id } } }"
 
 _GIVEN = ("rating", "language", "title", "text")

@@ -15,7 +15,7 @@ _OWNER = {"Authorization": f"Bearer {JWT}"}
 SUBJECT = "A ticket that nobody else may read"
 
 DOCUMENTS = {
-    "page": """query Page($id: String!) { product(productId: $id) {
+    "page": """query Page($id: ID!) { product(productId: $id) {
       statistics { total average histogram { rating count } }
       comments(first: 20) { nodes { commentId rating language title text createdAt }
         pageInfo { hasNextPage endCursor } } } }""",
@@ -23,7 +23,7 @@ DOCUMENTS = {
     "orders": """query ($name: String!) { user(username: $name) {
       orders(first: 50) { nodes { id orderId status createdAt } } } }""",
     "open": "{ openOrders(first: 50) { nodes { orderId } } }",
-    "ticket": "query ($name: String!) { ticket(ticketId: $name) { id subject text } }",
+    "ticket": "query ($name: ID!) { ticket(ticketId: $name) { id subject text } }",
     "node": "query ($id: ID!) { node(id: $id) { id ... on Order { status } } }",
     "both": """query ($name: String!) { product(productId: "1") { productId }
       user(username: $name) { orders { nodes { orderId } } } }""",

@@ -72,14 +72,14 @@ class Api:
 
 
 _PAGE = """
-query ($product: String!) {
+query ($product: ID!) {
   product(productId: $product) {
     comments(rating: [1, 5], language: ["en", "de"], first: 20) { nodes { commentId } }
   }
 }"""
-_COMMENT = "query ($id: String!) { comment(commentId: $id) { commentId text } }"
+_COMMENT = "query ($id: ID!) { comment(commentId: $id) { commentId text } }"
 _STATISTICS = """
-query ($product: String!) { product(productId: $product) { statistics { total } } }"""
+query ($product: ID!) { product(productId: $product) { statistics { total } } }"""
 
 
 async def read(api: Api, rows: list[Comment], until: float) -> None:
@@ -112,7 +112,7 @@ mutation ($input: DeleteCommentInput!) {
   deleteComment(input: $input) { deletedId userErrors { code } }
 }"""
 _ALL = """
-query ($product: String!, $after: String) {
+query ($product: ID!, $after: String) {
   product(productId: $product) {
     comments(first: 100, after: $after) {
       nodes { commentId title text } pageInfo { hasNextPage endCursor }

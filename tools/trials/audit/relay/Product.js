@@ -1,6 +1,6 @@
 // The documents of a front end with Relay: a list with more pages, and mutations that change it.
 graphql`
-  query ProductQuery($productId: String!) {
+  query ProductQuery($productId: ID!) {
     product(productId: $productId) {
       ...Product_comments
     }
