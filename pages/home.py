@@ -6,13 +6,14 @@ with a comment rated 5. Products without a title are left out. Visitors search f
 
 from starlette.responses import Response
 
-from dal.model.rules import MAX_TITLE, may_be_identifier
+from dal.model.rules import MAX_TITLE
 from pages.addresses import product_path, with_query
 from pages.faults import PageFault
 from pages.i18n import gettext
 from pages.page_documents import fill_statistics, languages_of
 from pages.page_request import PageRequest
 from pages.plan_panel import plan_account
+from resolvers.node_ids import is_plain_id
 
 
 async def show(request: PageRequest) -> Response:
@@ -51,7 +52,7 @@ async def search(request: PageRequest) -> Response:
     if not words:
         return request.to("/")
     words = words[:MAX_TITLE]
-    can_be_id = may_be_identifier(words)
+    can_be_id = is_plain_id(words)
     result = await request.run(
         "search", title=words, productId=words, canBeId=can_be_id, after=after
     )

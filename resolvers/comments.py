@@ -24,7 +24,7 @@ from resolvers.authorization import (
 )
 from resolvers.context import NO_DETAILS, CommentReads, Context, ProductReads, Viewer
 from resolvers.mutations import Rule, UserError, changed, checked, checked_each, reported
-from resolvers.node_ids import own_id_of
+from resolvers.node_ids import own_id_of, plain_id
 from resolvers.photo_files import PhotoFiles
 from resolvers.selection import Info, Input
 
@@ -45,7 +45,7 @@ _STATED: Mapping[str, Rule] = {
     "photos": _photos,
 }
 _WHICH: Mapping[str, Rule] = {"id": own_id_of("Comment", "Submission")}
-_NEW = {"product_id": rules.identifier, **_STATED, "idempotency_key": rules.identifier}
+_NEW = {"product_id": plain_id, **_STATED, "idempotency_key": rules.identifier}
 _CHANGES = {**_WHICH, **_STATED}
 _REPLIED = {**_WHICH, "text": rules.stated_reply}
 
@@ -187,7 +187,7 @@ async def comment(
     ],
 ) -> Comment | None:
     """Return the published comment with this id; None if it does not exist."""
-    return await load(info, rules.identifier("commentId", comment_id))
+    return await load(info, plain_id("commentId", comment_id))
 
 
 async def load(info: Info, comment_id: str) -> Comment | None:

@@ -19,7 +19,7 @@ from resolvers.authorization import (
     sees_own,
 )
 from resolvers.mutations import Rule, UserError, checked, checked_each, new_id, reported
-from resolvers.node_ids import own_id_of
+from resolvers.node_ids import own_id_of, plain_id
 from resolvers.selection import (
     After,
     Before,
@@ -105,7 +105,7 @@ async def order(
     info: Info, order_id: Annotated[strawberry.ID, strawberry.argument(description="Order id.")]
 ) -> Order | None:
     """Return the order with this id; None if it is missing or the viewer may not see the order."""
-    return await load(info, rules.identifier("orderId", order_id))
+    return await load(info, plain_id("orderId", order_id))
 
 
 async def load(info: Info, order_id: str) -> Order | None:
@@ -199,7 +199,7 @@ def _money(argument: str, given: MoneyInput) -> Money:
 
 
 _LINE: Mapping[str, Rule] = {
-    "product_id": rules.identifier,
+    "product_id": plain_id,
     "quantity": rules.quantity,
     "unit_price": _money,
 }

@@ -24,6 +24,7 @@ from resolvers.authorization import require_staff, require_viewer
 from resolvers.change_log import ChangeLog
 from resolvers.context import NO_DETAILS, ProductReads
 from resolvers.mutations import UserError, changed, reported
+from resolvers.node_ids import plain_id
 from resolvers.product_sets import ProductSet, product_ids
 from resolvers.selection import (
     After,
@@ -48,7 +49,7 @@ from schema.execution.facts import Sorting, argument_fact
 
 def product(product_id: ProductId) -> Product:
     """Return the product with this id. Every valid id has a product."""
-    return Product(rules.identifier("productId", product_id))
+    return Product(plain_id("productId", product_id))
 
 
 def products(
@@ -61,7 +62,7 @@ def products(
 ) -> list[Product]:
     """Return the products with these ids, in the same order."""
     named = enumerate(rules.few("productIds", product_ids))
-    return [Product(rules.identifier(f"productIds.{number}", one)) for number, one in named]
+    return [Product(plain_id(f"productIds.{number}", one)) for number, one in named]
 
 
 async def product_search(
@@ -225,7 +226,7 @@ async def update_product(info: Info, input: Input[UpdateProductInput]) -> Produc
     changes = changed(
         input,
         {
-            "product_id": rules.identifier,
+            "product_id": plain_id,
             "title": rules.title,
             "picture_url": _address,
             "url": _address,

@@ -21,7 +21,7 @@ from resolvers.authorization import (
 )
 from resolvers.context import PrefetchedPages
 from resolvers.mutations import Rule, UserError, checked, new_id, reported
-from resolvers.node_ids import own_id_of
+from resolvers.node_ids import own_id_of, plain_id
 from resolvers.selection import (
     After,
     Before,
@@ -91,7 +91,7 @@ async def ticket(
     info: Info, ticket_id: Annotated[strawberry.ID, strawberry.argument(description="Ticket id.")]
 ) -> Ticket | None:
     """Return the ticket with this id; None if it is missing or the viewer may not see it."""
-    return await load(info, rules.identifier("ticketId", ticket_id))
+    return await load(info, plain_id("ticketId", ticket_id))
 
 
 async def load(info: Info, ticket_id: str) -> Ticket | None:

@@ -125,14 +125,6 @@ def trimmed(value: str) -> str:
     return "" if _is_blank(value) else value.strip(_BLANKS)
 
 
-def may_be_identifier(text: str) -> bool:
-    """Return whether a text is short enough for an identifier, even if every byte is escaped.
-
-    An escaped byte has three characters.
-    """
-    return 3 * len(text.encode()) <= MAX_IDENTIFIER_BYTES
-
-
 def identifier(argument: str, value: str) -> str:
     """Return ``value`` if it can be part of a key, and has no blanks at its ends.
 

@@ -15,7 +15,7 @@ import strawberry
 
 from dal.model import rules
 from dal.table.errors import InvalidArgumentError
-from resolvers.node_ids import parse_node_id
+from resolvers.node_ids import parse_node_id, plain_id
 from resolvers.nodes import MAX_NODES, Found, Nodes
 from resolvers.selection import Info
 
@@ -65,4 +65,4 @@ class Entities:
             raise InvalidArgumentError(place, f"{place}: {type_name} needs {name}, a string.")
         if name == "id":
             return parse_node_id(f"{place}.id", key, type_name)
-        return type_name, rules.identifier(f"{place}.{name}", key)
+        return type_name, plain_id(f"{place}.{name}", key)

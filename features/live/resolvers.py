@@ -17,6 +17,7 @@ from features.live.changes import (
 )
 from features.live.log import Log
 from resolvers.context import Context
+from resolvers.node_ids import plain_id
 from resolvers.selection import Info, Languages, ProductId, Ratings
 
 
@@ -66,7 +67,7 @@ def comment_events(
 ) -> AsyncIterator[CommentEvent]:
     """Return the events of the list ``Product.comments`` with the same arguments."""
     selection = Selection(
-        rules.identifier("productId", product_id),
+        plain_id("productId", product_id),
         ratings=None if rating is None else rules.ratings("rating", rating),
         languages=None if language is None else rules.languages("language", language),
         verified_only=bool(verified_only),

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from strawberry.relay.utils import to_base64
 
 from dal.model import rules
 from dal.query.errors import InvalidCursorError
@@ -19,7 +20,7 @@ from resolvers.authorization import (
 from resolvers.comments import _require_known
 from resolvers.context import NO_DETAILS, Context, Viewer
 from resolvers.mutations import _changed
-from resolvers.node_ids import parse_node_id
+from resolvers.node_ids import parse_node_id, plain_id
 from resolvers.selection import plain_slice
 from tests.resolvers.recording import STORES
 from tests.strategies import ORDINARY
@@ -73,9 +74,62 @@ SENTENCES: list[tuple[Callable[[], object], type[Exception], str]] = [
         "productId '7' is not a product of this shop. Comment on a listed product.",
     ),
     (
-        lambda: parse_node_id("id", "1", "Comment"),
+        lambda: parse_node_id("id", "1", "Comment", "Submission"),
         InvalidArgumentError,
-        "id '1' is not the id of a Comment.",
+        (
+            "id '1' is not a global id: pass the field id of the Comment or Submission, for "
+            "example from comment(commentId:)."
+        ),
+    ),
+    (
+        lambda: parse_node_id("id", "1", "OrganizationUser"),
+        InvalidArgumentError,
+        "id '1' is not a global id: pass the field id of the OrganizationUser.",
+    ),
+    (
+        lambda: parse_node_id("id", "1", "Comment", "Order", "Ticket"),
+        InvalidArgumentError,
+        "id '1' is not a global id: pass the field id of an object.",
+    ),
+    (
+        lambda: parse_node_id("id", to_base64("Product", "42"), "Comment", "Submission"),
+        InvalidArgumentError,
+        (
+            "id 'UHJvZHVjdDo0Mg==' is the global id of the Product '42', not of the type Comment "
+            "or Submission."
+        ),
+    ),
+    (
+        lambda: plain_id("lines.0.productId", to_base64("Product", "42")),
+        InvalidArgumentError,
+        (
+            "lines.0.productId 'UHJvZHVjdDo0Mg==' is the global id of the Product '42': pass its "
+            "productId, '42', or look it up with node(id:)."
+        ),
+    ),
+    (
+        lambda: plain_id("commentId", to_base64("Product", "42")),
+        InvalidArgumentError,
+        (
+            "commentId 'UHJvZHVjdDo0Mg==' is the global id of the Product '42': look it up with "
+            "node(id:), or pass '42' to product(productId:)."
+        ),
+    ),
+    (
+        lambda: plain_id("commentId", to_base64("Comment", "d1")),
+        InvalidArgumentError,
+        (
+            "commentId 'Q29tbWVudDpkMQ==' is the global id of the Comment 'd1': pass its "
+            "commentId, 'd1', or look it up with node(id:)."
+        ),
+    ),
+    (
+        lambda: plain_id("commentId", to_base64("Submission", "d1")),
+        InvalidArgumentError,
+        (
+            "commentId 'U3VibWlzc2lvbjpkMQ==' is the global id of the Submission 'd1': look it up "
+            "with node(id:)."
+        ),
     ),
 ]
 
