@@ -32,7 +32,7 @@ from pages.addresses import Filters
 from pages.faults import PageFault
 from pages.paths import PATHS
 from pages.sessions import cookies, pasted_jwt
-from resolvers.node_ids import parse_node_id
+from resolvers.node_ids import parse_node_id, plain_id
 from schema.build import build_schema
 from schema.errors import KNOWN_ERRORS
 from schema.execution.documents import DocumentCache, units_of
@@ -228,6 +228,7 @@ SCANNERS = {
     "a global id": Scanner(
         lambda text: parse_node_id("id", text, "Product"), "a = + / UHJvZHVjdDox -"
     ),
+    "an own id": Scanner(partial(plain_id, "productId"), "a = + / UHJvZHVjdDox -"),
     "a global id of two": Scanner(
         lambda text: parse_node_id("id", to_base64("OrganizationUser", text), "OrganizationUser"),
         "# / % %23 a",

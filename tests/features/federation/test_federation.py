@@ -119,6 +119,7 @@ TYPES = "Product or ProductGroup or Comment or Author"
         ({"__typename": "Comment", "id": "1"}, ".id", "'1'"),
         ({"__typename": "Author", "username": "ann"}, "", "Author needs id"),
         ({"__typename": "Comment", "id": to_base64("Product", "1")}, ".id", "'UHJvZHVjdDox'"),
+        (product(to_base64("Product", "1"))[0], ".productId", "'UHJvZHVjdDox'"),
     ],
 )
 async def test_an_invalid_representation_is_an_error_in_its_place(

@@ -55,6 +55,12 @@ _CONDITION = GraphQLNonNull(GraphQLBoolean)
 
 Draw = Callable[[random.Random], Any]
 
+
+def _own_id(rng: random.Random) -> str:
+    """Return an own id, or rarely a global id, which is refused."""
+    return rng.choice(["1", "42", "demo-00092", "x y", "", "UHJvZHVjdDox"])
+
+
 _PLAUSIBLE: Mapping[str, Draw] = {
     "Int": lambda rng: rng.choice((int, float))(rng.randint(-2, 120)),
     "Float": lambda rng: rng.random(),
@@ -62,6 +68,7 @@ _PLAUSIBLE: Mapping[str, Draw] = {
     "String": lambda rng: rng.choice(["1", "42", "en", "de-AT", "ana", "x y", "12.50 EUR", ""]),
     "language": lambda rng: rng.choice(["en", "EN-gb", "zh-Hant-TW", "iw", "no-NO", "en-x-a", "-"]),
     "ID": lambda rng: rng.choice(["UHJvZHVjdDox", "Q29tbWVudDpkZW1vLTAwMDky", "", "1"]),
+    **dict.fromkeys(("productId", "productIds", "commentId", "orderId", "ticketId"), _own_id),
     "_Any": lambda rng: {
         "__typename": rng.choice(["Product", "Comment", "Author", "Order", "_Any", "", 1]),
         rng.choice(["productId", "id"]): value(rng, rng.choice((GraphQLID, GraphQLString))),
