@@ -86,6 +86,11 @@ def plain_id(argument: str, value: str) -> str:
     return rules.identifier(argument, value)
 
 
+def plain_account(argument: str, value: str) -> str:
+    """Return ``value`` if it is the id of a user who signs in, and not a global id."""
+    return rules.account(argument, plain_id(argument, value))
+
+
 def is_plain_id(text: str) -> bool:
     """Return whether ``plain_id`` accepts a text."""
     try:

@@ -19,7 +19,7 @@ from resolvers.authorization import (
     sees_own,
 )
 from resolvers.mutations import Rule, UserError, checked, checked_each, new_id, reported
-from resolvers.node_ids import own_id_of, plain_id
+from resolvers.node_ids import own_id_of, plain_account, plain_id
 from resolvers.selection import (
     After,
     Before,
@@ -204,7 +204,7 @@ _LINE: Mapping[str, Rule] = {
     "unit_price": _money,
 }
 _NEW: Mapping[str, Rule] = {
-    "username": rules.account,
+    "username": plain_account,
     "name": rules.name,
     "lines": _lines,
     "idempotency_key": rules.identifier,

@@ -22,7 +22,7 @@ from resolvers.authorization import (
 )
 from resolvers.context import PrefetchedPages, RequestCache
 from resolvers.mutations import Rule, UserError, checked, checked_each, reported
-from resolvers.node_ids import node_id, user_names
+from resolvers.node_ids import node_id, plain_account, plain_id, user_names
 from resolvers.selection import (
     After,
     Before,
@@ -163,11 +163,15 @@ async def organization(
         str, strawberry.argument(description="Unique name of the organisation.")
     ],
 ) -> Organization | None:
-    """Return an organisation by name; None if it is missing or the viewer may not see it.
+    """Return an organisation by name; None if it is missing or the viewer may not see it."""
+    return await load(info, plain_id("organizationName", organization_name))
+
+
+async def load(info: Info, name: str) -> Organization | None:
+    """Return the organisation with this name, for ``node``, which has checked the name.
 
     If the request selects the organisation's first users, one Query reads organisation and users.
     """
-    name = rules.identifier("organizationName", organization_name)
     context, store = info.context, info.context.stores.organizations
     if not await sees_organization(context, name):
         return None
@@ -231,7 +235,7 @@ async def user(
     Query reads the user and the tickets.
     """
     context = info.context
-    rules.identifier("username", username)
+    plain_id("username", username)
     cut = first_slice(info, "tickets")
     if cut is not None and await sees_tickets(context, root.name, username):
         found, page = await context.stores.tickets.with_user(root.name, username, cut)
@@ -338,14 +342,14 @@ def _types(argument: str, users: Sequence[OrganizationUserInput]) -> dict[str, U
     return dict(zip(names, (one.type for one in users), strict=True))
 
 
-_USER: Mapping[str, Rule] = {"username": rules.account}
-_NAMED: Mapping[str, Rule] = {"organization_name": rules.identifier, **_USER}
+_USER: Mapping[str, Rule] = {"username": plain_account}
+_NAMED: Mapping[str, Rule] = {"organization_name": plain_id, **_USER}
 _PLAN: Mapping[str, Rule] = {
-    "organization_name": rules.identifier,
+    "organization_name": plain_id,
     "subscription_plan": rules.title,
 }
 _NEW: Mapping[str, Rule] = {
-    "name": rules.identifier,
+    "name": plain_id,
     "subscription_plan": rules.title,
     "users": _types,
 }

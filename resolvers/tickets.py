@@ -44,7 +44,7 @@ omits the tickets of those after the 20th. It does not fail, because other users
 any number of organisations."""
 
 _NEW: Mapping[str, Rule] = {
-    "organization_name": rules.identifier,
+    "organization_name": plain_id,
     "subject": rules.stated_title,
     "text": rules.stated_text,
     "idempotency_key": rules.identifier,

@@ -11,6 +11,7 @@ from dal.repositories.comments import AuthorSelection
 from resolvers.authorization import require_viewer, sees_own
 from resolvers.context import RequestCache
 from resolvers.mutations import UserError, changed, reported
+from resolvers.node_ids import plain_id
 from resolvers.selection import (
     After,
     Before,
@@ -59,8 +60,12 @@ async def user(info: Info, username: Username) -> User | None:
 
     Every valid user name has a user.
     """
+    return await load(info, plain_id("username", username))
+
+
+async def load(info: Info, username: str) -> User | None:
+    """Return the user with this name, for ``node``, which has checked the name."""
     viewer = require_viewer(info.context)
-    username = rules.identifier("username", username)
     if viewer.user_id == username:
         return User(username, viewer.name)
     return User(username) if sees_own(viewer, username) else None
@@ -91,7 +96,7 @@ def visible_user_of(root: strawberry.Parent[OrganizationUser], info: Info) -> Us
 
 def author(username: Username) -> Author:
     """Return the author with this user name. Every valid user name has an author."""
-    return Author(rules.identifier("username", username))
+    return Author(plain_id("username", username))
 
 
 async def load_author(info: Info, username: str) -> Author:

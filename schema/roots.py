@@ -42,9 +42,9 @@ NODES = Nodes(
         "Comment": comments.load,
         "Submission": moderation.submission,
         "Author": users.load_author,
-        "User": users.user,
+        "User": users.load,
         "Order": orders.load,
-        "Organization": organizations.organization,
+        "Organization": organizations.load,
         "OrganizationUser": organizations.load_user,
         "Ticket": tickets.load,
     }

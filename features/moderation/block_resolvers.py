@@ -10,9 +10,10 @@ from dal.model.standings import Block
 from dal.query.pagination import Page
 from resolvers.authorization import require_moderator, require_viewer
 from resolvers.mutations import Rule, UserError, checked, reported
+from resolvers.node_ids import plain_account
 from resolvers.selection import After, Before, First, Info, Input, Last, slice_of
 
-_WHO: Mapping[str, Rule] = {"username": rules.account}
+_WHO: Mapping[str, Rule] = {"username": plain_account}
 _BLOCK = {**_WHO, "reason": rules.stated_title}
 
 

@@ -26,11 +26,15 @@ from resolvers.node_ids import LOOKUPS
 from schema.build import build_schema
 from schema.execution.executable_schema import RefusedSubscriptionError
 from schema.roots import NODES
+from tests.organizations import ACME, MEMBER, fill
 from tests.schema.conftest import ANN, SERVICES, Run
 
 BUILT = build_schema()
 ALL_ROLES = Viewer("sam", frozenset({"staff", "merchant", "moderator"}))
 PRODUCT = to_base64("Product", "42")
+NAMES = {"username", "organizationName"}
+"""The arguments and input fields with a name that is the id of an object."""
+
 VALUES = {
     "Boolean": True,
     "CurrencyCode": "EUR",
@@ -44,12 +48,12 @@ VALUES = {
 
 
 def places(name: str, given: GraphQLInputType) -> Iterator[tuple[str, ...]]:
-    """Yield the path of each id in an argument or input field."""
+    """Yield the path of each id, and of each name that is an id, in an argument or input field."""
     named = get_named_type(given)
     if is_input_object_type(named):
         for below, field in named.fields.items():
             yield from ((name, *path) for path in places(below, field.type))
-    elif named.name == "ID":
+    elif named.name == "ID" or name in NAMES:
         yield (name,)
 
 
@@ -167,6 +171,7 @@ PLACES = [
     for argument, given in declared.args.items()
     for path in places(argument, given.type)
 ]
+PLACES.append((BUILT._schema.mutation_type, "createOrganization", "input", "name"))
 """Each argument and input field with an id: the root type, the field, and the path in it."""
 
 
@@ -202,6 +207,20 @@ async def test_every_id_is_either_global_or_the_shops_own(
         if one["code"] == "BAD_ARGUMENT"
     ]
     assert found.count(path) == 1
+
+
+async def test_a_user_of_an_organization_is_looked_up_by_name(run: Run, stores: Stores) -> None:
+    await fill(stores)
+    answer = await run(
+        """query ($organization: String!, $user: String!) {
+          organization(organizationName: $organization) { user(username: $user) { username } }
+        }""",
+        ALL_ROLES,
+        organization=ACME.name,
+        user=to_base64("User", MEMBER),
+    )
+    (error,) = answer["errors"]
+    assert error["extensions"] == {"code": "BAD_ARGUMENT", "argument": "username"}
 
 
 def test_the_ids_of_every_node_type_are_refused_as_own_ids() -> None:
