@@ -138,6 +138,7 @@ KINDS: Sequence[ItemKind] = (
         of_another=moderation.BLOCKS,
     ),
     votes.KIND,
+    votes.RECENT,
     one_per_person.KIND,
     groups.KIND,
     privacy.KIND,

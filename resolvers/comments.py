@@ -195,6 +195,11 @@ async def load(info: Info, comment_id: str) -> Comment | None:
     return await info.context.part(CommentReads).comment(comment_id)
 
 
+def helpful_count(root: strawberry.Parent[Comment]) -> int:
+    """Return the number of helpful votes that is stored in a comment."""
+    return root.helpful_count
+
+
 @reported(CommentPayload, reads_standing=True)
 async def add_comment(info: Info, input: Input[AddCommentInput]) -> CommentPayload:  # noqa: A002 - Relay's name
     """Store a new comment of the viewer.

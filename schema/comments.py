@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import strawberry
 
@@ -15,13 +17,27 @@ from features.votes import resolvers as votes
 from resolvers import comments, json_ld, products, users
 from resolvers.selection import CommentOrder
 from schema.costs import COUNTS, NOTHING, ONCE_A_PAGE, PAGE, ROW, WRITE, listed
-from schema.execution.facts import PUBLIC, facts
+from schema.execution.facts import PUBLIC, Reads, facts
 from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
 
 _JSON_LD = (
     'Insert the text unchanged into `<script type="application/ld+json">`. URLs of this server '
     "are missing if the server does not know its public address."
 )
+_OWN_VOTE, _OWN_VOTES = replace(ROW, once=True), replace(ONCE_A_PAGE, once=True)
+
+
+class _Count(NamedTuple):
+    resolver: Callable[..., Any]
+    metadata: dict[str, Any]
+
+
+_HELPFUL_COUNTS = [
+    _Count(comments.helpful_count, PUBLIC),
+    _Count(votes.helpful_count, facts(reads=Reads(0, once=True), public=True)),
+]
+"""The last one is used for ``helpfulCount``. The field is public, because all clients without
+credentials get the same number, and shared caches store no response to other clients."""
 
 
 show_enum(
@@ -173,17 +189,18 @@ class Comment(Node):
         metadata=facts(reads=listed(2, MAX_PHOTOS), public=True),
     )
     helpful_count: int = strawberry.field(
-        description="Number of users who found the comment helpful. A new vote is counted "
-        "within seconds.",
-        metadata=PUBLIC,
+        resolver=_HELPFUL_COUNTS[-1].resolver,
+        description="Number of users who found the comment helpful. The signed-in user's own vote "
+        "is counted at once, and other votes within seconds.",
+        metadata=_HELPFUL_COUNTS[-1].metadata,
     )
     viewer_found_helpful: bool | None = strawberry.field(
         resolver=votes.viewer_found_helpful,
         description="Whether the signed-in user has marked the comment as helpful; null if no "
         "user is signed in.",
         metadata=facts(
-            reads=ROW,
-            under={"CommentConnection.nodes": ONCE_A_PAGE, "CommentEdge.node": ONCE_A_PAGE},
+            reads=_OWN_VOTE,
+            under={"CommentConnection.nodes": _OWN_VOTES, "CommentEdge.node": _OWN_VOTES},
         ),
     )
     json_ld: str | None = strawberry.field(

@@ -1,9 +1,10 @@
 """Helpful votes: users mark the comments of other users as helpful, and withdraw their marks.
 
-Items: ``VOTES#<comment>`` / ``<username>``, one for each vote. The number of votes is a field of
-the comment, which the core stores and sorts by. A background task updates the number.
+Items: ``VOTES#<comment>`` / ``<username>``, one for each vote. ``USER#<username>`` /
+``VOTED#<comment>``, one for each recent vote. The number of votes is a field of the
+comment, which the core stores and sorts by. A background task updates the number.
 
-Composition: ``dal.stores`` (folds, write rule, repository), ``dal.composition`` (kind of items,
-correction, access patterns), ``schema.comments`` (``viewerFoundHelpful``), ``schema.products``
-(``highlights``), ``schema.roots`` (``markHelpful``, ``unmarkHelpful``).
+Composition: ``dal.stores`` (folds, write rule, repository), ``dal.composition`` (kinds of items,
+correction, access patterns), ``schema.comments`` (``helpfulCount``, ``viewerFoundHelpful``),
+``schema.products`` (``highlights``), ``schema.roots`` (``markHelpful``, ``unmarkHelpful``).
 """

@@ -17,8 +17,8 @@ comment to another product, the fold also moves the keys of its votes.
 
 A fold keeps ``updatedAt``, and subscriptions receive no event, because a fold is not an edit.
 
-If a process is killed before a fold, the next vote for the comment, or ``marginalia stats verify``,
-makes the fold.
+If a process is killed before a fold, the next vote for the comment, the voter's next read of the
+comment within a minute, or ``marginalia stats verify`` makes the fold.
 """
 
 from collections.abc import Sequence
@@ -45,15 +45,11 @@ from dal.table.index import query_arguments
 from dal.table.items import Item, replacement, versioned
 from features.votes.entity import (
     MOST_COUNTED,
+    VOTES_A_SECOND,
     all_votes,
     is_counted,
     vote_position,
 )
-
-VOTES_A_SECOND = 250
-"""The minimum pause between two folds of a comment, in seconds, is the number of its votes divided
-by this number: 4 seconds for 1,000 votes. A fold counts the votes twice. At this rate, the folds of
-a comment in one process consume at most about 15 RCU per second."""
 
 _AT_ONCE = 16
 """Number of votes that are moved in parallel."""

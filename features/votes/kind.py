@@ -11,7 +11,15 @@ from dal.kinds.item_kind import Field, FileKind, ItemKind
 from dal.model import Comment
 from dal.table.items import Item
 from dal.table.key_parts import escape
-from features.votes.entity import decode_vote, is_counted, is_vote, vote_position, voted_id
+from features.votes.entity import (
+    decode_recent,
+    decode_vote,
+    is_counted,
+    is_recent_vote,
+    is_vote,
+    vote_position,
+    voted_id,
+)
 from features.votes.folds import HelpfulFolds
 from features.votes.model import Vote
 from features.votes.repository import VoteRepository
@@ -43,6 +51,10 @@ KIND = ItemKind(
     erased=lambda table: VoteRepository(table, HelpfulFolds(table)).erased,
     file=FILE,
     labels={"VOTES": "votes"},
+)
+
+RECENT = ItemKind(
+    name="recentVotes", noun="recent helpful vote", holds=is_recent_vote, decode=decode_recent
 )
 
 

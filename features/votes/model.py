@@ -13,6 +13,21 @@ class Vote(NamedTuple):
     username: str
 
 
+class RecentVote(NamedTuple):
+    """A user's change of a vote that the comment's number of votes may not include yet."""
+
+    comment_id: str
+    helpful: bool
+    """Whether the comment has the user's vote."""
+    others: int
+    """The number of the comment's other votes, when the user changed this vote."""
+
+    @property
+    def votes(self) -> int:
+        """The comment's number of votes for the user."""
+        return self.others + self.helpful
+
+
 class Highlights(NamedTuple):
     """The positive and the critical comment of a product that have the most helpful votes.
 

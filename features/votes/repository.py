@@ -2,7 +2,8 @@
 
 Each vote is a separate item. The comment's item contains the number of its votes, and a background
 task updates this number some seconds after a vote (see ``features.votes.folds``). So a vote never
-conflicts with another user's vote or with an edit of the comment.
+conflicts with another user's vote or with an edit of the comment. Until then, only the voter's own
+reads count the votes (see ``VoteRepository.recent``).
 """
 
 from collections.abc import Callable, Sequence
@@ -20,16 +21,27 @@ from dal.table.errors import DalError, InvalidArgumentError
 from dal.table.index import QueryRequest, query_all
 from dal.table.items import Item, replacement
 from dal.writes.overwrite import Outcome, overwrite
-from features.votes.entity import encode_vote, is_counted, vote_key, voted_id, votes_of_user
+from features.votes.entity import (
+    encode_recent,
+    encode_vote,
+    is_counted,
+    is_vote,
+    recent_in,
+    recent_key,
+    recent_votes,
+    vote_key,
+    voted_id,
+    votes_of_user,
+)
 from features.votes.folds import HelpfulFolds, read_votes
-from features.votes.model import Highlights, Vote
+from features.votes.model import Highlights, RecentVote, Vote
 
 _FIRST_ROWS, _FURTHER_ROWS = 12, 28
 """Maximum rows of the first and of the second Query for the highlights of a product."""
 
 MOST_EXACT = 250
-"""Maximum votes of a comment that a vote counts for its answer. If the comment has more votes, the
-answer is the stored number of votes, plus or minus the user's vote."""
+"""Maximum votes of a comment that are counted for the voter. If the comment has more votes, the
+voter sees the number of other votes that was stored before the voter's change, and the vote."""
 
 _HIGHLIGHTS = dict.fromkeys(POSITIVE, "most_helpful_positive") | dict.fromkeys(
     NEGATIVE, "most_helpful_critical"
@@ -62,6 +74,27 @@ class VoteRepository:
             async for response in query_all(self._table.query, votes_of_user(username, product_id)):
                 found.update(map(voted_id, filter(is_counted, response.items)))
         return found & ids
+
+    async def recent(self, username: str) -> dict[str, RecentVote]:
+        """Return a user's recent votes, by comment id, by one consistent Query.
+
+        Other comments already count the user's votes.
+        """
+        found: dict[str, RecentVote] = {}
+        async for response in query_all(self._table.query, recent_votes(username)):
+            for one in filter(None, map(recent_in, response.items)):
+                found[one.comment_id] = one
+        return found
+
+    def shown(self, comment: Comment, recent: RecentVote) -> int:
+        """Return the number of a comment's votes for the user with this recent vote.
+
+        If the comment has another number, fold its votes, because the process that stored the vote
+        may have been killed before its fold.
+        """
+        if recent.votes != comment.votes:
+            self._folds.note(comment.comment_id)
+        return recent.votes
 
     async def highlights(self, product_id: str) -> Highlights:
         """Return a product's most helpful positive comment and its most helpful critical comment.
@@ -116,9 +149,9 @@ class VoteRepository:
         """
         again = False
 
-        async def attempt() -> tuple[Comment, int]:
+        async def attempt() -> Comment:
             nonlocal again
-            keys = [vote_key(comment_id, username)]
+            keys = [vote_key(comment_id, username), recent_key(comment_id, username)]
             found = published(self._table, comment_id, username, check, keys, consistent=again)
             comment, own = await found
             again = True
@@ -126,16 +159,27 @@ class VoteRepository:
                 raise InvalidArgumentError(
                     "id", "This is your own comment: only others can find it helpful."
                 )
+            held = next(filter(is_vote, own), None)
+            touched = next((item for item in own if not is_vote(item)), None)
             vote = Vote(comment_id, comment.product_id, username)
-            new = encode_vote(vote, withdrawn=not helpful)
             try:
-                await self._table.write([replacement(next(iter(own), None), new)])
+                new = encode_vote(vote, withdrawn=not helpful)
+                await self._table.write([replacement(held, new)])
             finally:  # after an error too, because the vote may have been written
                 self._folds.note(comment_id)
-            return comment, comment.votes + helpful - any(map(is_counted, own))
+            recent = None if touched is None else recent_in(touched)
+            if recent is not None:  # the comment's number may or may not include the earlier vote
+                others = recent.others
+            else:
+                others = comment.votes - (held is not None and is_counted(held))
+            with suppress(DalError):  # the vote is stored, so the answer must not be an error
+                counted, _, complete = await read_votes(self._table, comment, MOST_EXACT)
+                others = counted - helpful if complete else others
+            recent = RecentVote(comment_id, helpful, max(0, others))
+            # Not in one transaction with the vote, because its condition would not cover the count,
+            # and a transaction costs twice the WCU.
+            item = encode_recent(recent, username, comment.votes)
+            await self._table.write([replacement(touched, item)])
+            return comment._replace(votes=recent.votes)
 
-        comment, votes = await retry_on_change(attempt, "your vote")
-        with suppress(DalError):  # the vote is stored, so the answer must not be an error
-            counted, _, complete = await read_votes(self._table, comment, MOST_EXACT)
-            votes = counted if complete else votes
-        return comment._replace(votes=max(0, votes))
+        return await retry_on_change(attempt, "your vote")

@@ -1,6 +1,8 @@
 """Helpful votes: users mark the comments of other users as helpful."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import strawberry
@@ -8,9 +10,10 @@ from strawberry.dataloader import DataLoader
 
 from dal.model import Comment, Product
 from dal.model.standings import Permission
+from dal.table.errors import DalError
 from features.votes.model import Highlights
 from resolvers.authorization import ForbiddenError, may_write, require_viewer
-from resolvers.context import Context
+from resolvers.context import Context, RequestCache
 from resolvers.mutations import UserError, checked, reported
 from resolvers.node_ids import own_id_of
 from resolvers.selection import Info, Input
@@ -23,20 +26,30 @@ class ViewerVotes:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self.changed: dict[str, bool] = {}
-        """The votes that this request's mutations have changed, by comment id: True for a vote,
-        False for a withdrawn vote. Reads of votes may not return these changes yet."""
-        self.loader: DataLoader[Comment, bool] = DataLoader(self._load, cache=False)
+        self.changed: dict[str, tuple[bool, int]] = {}
+        """The results of this request's mutations, by comment id: whether the comment has the
+        viewer's vote, and its number of votes."""
+        self.marked: DataLoader[Comment, bool] = DataLoader(self._load_marked, cache=False)
 
-    async def _load(self, comments: Sequence[Comment]) -> list[bool]:
+    @property
+    def _user_id(self) -> str:
         viewer = self._context.viewer
-        assert viewer is not None  # noqa: S101 - the field is null without a viewer
-        unknown = {one.comment_id: one for one in comments if one.comment_id not in self.changed}
-        marked: set[str] = set()
-        if unknown:
-            votes = self._context.stores.votes
-            marked = await votes.marked(viewer.user_id, list(unknown.values()))
-        return [self.changed.get(one.comment_id, one.comment_id in marked) for one in comments]
+        assert viewer is not None  # noqa: S101 - without a viewer, no field reads votes
+        return viewer.user_id
+
+    async def present(self, comment: Comment) -> tuple[bool, int] | None:
+        """Return a changed vote and the comment's number of votes; None without a recent change."""
+        if comment.comment_id in self.changed:
+            return self.changed[comment.comment_id]
+        votes = self._context.stores.votes
+        recent = await self._context.part(RequestCache).read(votes.recent, self._user_id)
+        one = recent.get(comment.comment_id)
+        return None if one is None else (one.helpful, votes.shown(comment, one))
+
+    async def _load_marked(self, comments: Sequence[Comment]) -> list[bool]:
+        unique = {one.comment_id: one for one in comments}
+        marked = await self._context.stores.votes.marked(self._user_id, [*unique.values()])
+        return [one.comment_id in marked for one in comments]
 
 
 @strawberry.input(description="The comment that you find helpful.")
@@ -82,7 +95,7 @@ async def _set_vote(info: Info, given: MarkHelpfulInput, *, helpful: bool) -> Vo
     viewer, comment_id = require_viewer(info.context), checked(given, _WHICH)["id"]
     votes = info.context.stores.votes
     comment = await votes.mark(comment_id, viewer.user_id, _may_vote, helpful=helpful)
-    info.context.part(ViewerVotes).changed[comment_id] = helpful
+    info.context.part(ViewerVotes).changed[comment_id] = helpful, comment.votes
     return VotePayload(comment)
 
 
@@ -90,7 +103,24 @@ async def viewer_found_helpful(root: strawberry.Parent[Comment], info: Info) -> 
     """Return whether the viewer has marked a comment as helpful; None without a viewer."""
     if info.context.viewer is None:
         return None
-    return await info.context.part(ViewerVotes).loader.load(root)
+    votes = info.context.part(ViewerVotes)
+    present, marked = await asyncio.gather(votes.present(root), votes.marked.load(root))
+    return marked if present is None else present[0]
+
+
+def helpful_count(root: strawberry.Parent[Comment], info: Info) -> Awaitable[int] | int:
+    """Return a comment's number of votes, which includes each acknowledged vote of the viewer."""
+    if info.context.viewer is None:
+        return root.helpful_count
+    return _present_count(root, info.context.part(ViewerVotes))
+
+
+async def _present_count(comment: Comment, votes: ViewerVotes) -> int:
+    with suppress(DalError):  # an error would remove the whole comment from the answer
+        present = await votes.present(comment)
+        if present is not None:
+            return comment._replace(votes=present[1]).helpful_count
+    return comment.helpful_count
 
 
 async def highlights(root: strawberry.Parent[Product], info: Info) -> Highlights:

@@ -236,12 +236,13 @@ class _Prediction:
         self._fragments = fragments_of(document)
         self._facts = facts
         self._variables = dict(variables)
+        self._read_once = False
 
     def add(
         self, parent: GraphQLNamedType, selections: Iterable[SelectionNode], within: _Within
     ) -> None:
         """Add the cost of the fields that ``selections`` select from the type ``parent``."""
-        read_together = False
+        read_together, nothing = False, _Arguments({}, {}, self._facts.limits)
         for named, selected in fields_of(selections, self._fragments):
             owner = (self._schema.get_type(named) if named else None) or parent
             declared = self._schema.get_field(owner, selected.name.value)  # type: ignore[arg-type]
@@ -252,8 +253,10 @@ class _Prediction:
             reads = overridden or self._facts.reads.get(name)
             if reads is not None and reads.together and not read_together:
                 read_together = True
-                nothing = _Arguments({}, {}, self._facts.limits)
                 self._read(Reads(), nothing, within.times, within.most)
+            if reads is not None and reads.once and not self._read_once:
+                self._read_once = True
+                self._read(Reads(), nothing, 1, 1)
             self._add(name, reads, selected, declared.type, within)
 
     def _add(

@@ -118,6 +118,7 @@ class Reads:
     - ``further``: number of extra requests for a page with the argument ``after`` or ``last``.
     - ``questions``: number of questions to another store.
     - ``together``: whether one request reads all fields of the object that have this mark.
+    - ``once``: whether one further request is for all fields of the operation with this mark.
     - ``rows``: usual length of a list that no argument limits.
     - ``most``: maximum length of this list, if it is longer than ``rows``.
     - ``looks_up``: value of an argument, such as REPORTED. With this value, the field looks up a
@@ -130,6 +131,7 @@ class Reads:
     further: int = 0
     questions: int = 0
     together: bool = False
+    once: bool = False
     rows: float | None = None
     most: float = 0
     looks_up: str | None = None

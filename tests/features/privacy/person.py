@@ -41,6 +41,7 @@ COUNTS = {
     "comments": 5,
     "reports": 1,
     "votes": 1,
+    "recentVotes": 1,
     "decisions": 1,
     "blocks": 1,
     "tickets": 2,

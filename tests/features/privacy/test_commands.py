@@ -28,7 +28,7 @@ async def test_a_user_is_exported_and_erased_completely(
     counts = (
         "5 comments, 1 order, 1 purchase, 1 membership, 2 tickets, 1 profile, 1 report, "
         "1 moderation decision, 1 moderation block, 1 write restriction, 1 helpful vote, "
-        "1 commented-product record"
+        "1 recent helpful vote, 1 commented-product record"
     )
     file = tmp_path / "user.json"
     assert run("export", NAME, "--output", file) == f"{file}: {counts}.\n"

@@ -23,8 +23,8 @@ SENTENCES: dict[str, list[str]] = {
         (
             f"{NAME} is erased: 5 comments deleted, 1 purchase deleted, 1 membership deleted, "
             "2 tickets renamed, 1 profile deleted, 1 report deleted, 1 moderation decision "
-            "renamed, 1 moderation block renamed, 1 helpful vote deleted, 1 commented-product "
-            "record deleted."
+            "renamed, 1 moderation block renamed, 1 helpful vote deleted, 1 recent helpful vote "
+            "deleted, 1 commented-product record deleted."
         ),
         "As you chose, the name stays in 1 order.",
         "A scan of the table found the name nowhere else.",

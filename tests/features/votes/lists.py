@@ -13,6 +13,9 @@ MUTATIONS = dict.fromkeys(("markHelpful", "unmarkHelpful"), 'id: "$COMMENT_ID"')
 INPUTS = dict.fromkeys(MUTATIONS, "")
 """The mutations by id, with the rest of their input."""
 
+NEVER_FAILING = ("Comment.helpfulCount",)
+"""Fields that read, and return a stored value if the read fails."""
+
 OF_COMMENTS = tuple(MUTATIONS)
 """These mutations accept the id of a ``Comment`` only."""
 

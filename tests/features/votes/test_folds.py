@@ -19,8 +19,8 @@ from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
 from dal.table.index import EXPIRES
 from features.live.changes import version
-from features.votes.entity import is_counted, is_vote, vote_key
-from features.votes.folds import VOTES_A_SECOND, HelpfulFolds
+from features.votes.entity import VOTES_A_SECOND, is_counted, is_vote, vote_key
+from features.votes.folds import HelpfulFolds
 from features.votes.kind import VoteCorrection
 from features.votes.model import Vote
 from tests.dal.repositories.test_observer import Recorder
@@ -162,8 +162,10 @@ async def test_many_votes_are_not_counted_for_an_answer(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stores = await added(table)
-    for name in ("eve", "max"):
-        await stores.votes.mark("1", name)
+    with monkeypatch.context() as patch:
+        patch.setattr("features.votes.entity.RECENT_SECONDS", -1)
+        for name in ("eve", "max"):
+            await stores.votes.mark("1", name)
     await stores.folds.finish()
     monkeypatch.setattr("features.votes.repository.MOST_EXACT", 2)
     for helpful, name, shown_votes in ((True, "bob", 3), (True, "eve", 2), (False, "max", 1)):
