@@ -13,6 +13,7 @@ from dal import model
 from dal.model.rules import MAX_PHOTOS
 from dal.query import pagination
 from features.live import resolvers as live
+from features.moderation import resolvers as moderation
 from features.votes import resolvers as votes
 from resolvers import comments, json_ld, products, users
 from resolvers.selection import CommentOrder
@@ -262,7 +263,7 @@ class AddCommentPayload:
     submission: object = strawberry.field(
         graphql_type=Annotated["Submission", strawberry.lazy("features.moderation.types")] | None,
         description="The comment, if it waits for a moderator; otherwise null. Lists do not "
-        "show a waiting comment, so after an edit remove the comment from cached lists.",
+        "show a waiting comment.",
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
@@ -270,6 +271,12 @@ class AddCommentPayload:
 @strawberry.type(description="Result of `updateComment`.")
 class UpdateCommentPayload(AddCommentPayload):
     """The GraphQL type of ``resolvers.comments.CommentPayload``."""
+
+    unpublished_id: strawberry.ID | None = strawberry.field(
+        resolver=moderation.unpublished_id,
+        description="Global `id` of the `Comment`, if the edit waits for a moderator; otherwise "
+        "null. Remove the comment from cached lists.",
+    )
 
 
 @strawberry.type(description="Result of `deleteComment`.")

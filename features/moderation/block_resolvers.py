@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import strawberry
+from strawberry.relay.utils import to_base64
 
 from dal.model import rules
 from dal.model.standings import Block
@@ -49,6 +50,20 @@ class UnblockPayload:
 
     username: str | None = None
     user_errors: list[UserError] = field(default_factory=list)
+
+    @property
+    def unblocked_id(self) -> strawberry.ID | None:
+        """The id of the user in the list of blocked users; None on errors."""
+        return None if self.username is None else _block_id(self.username)
+
+
+def _block_id(username: str) -> strawberry.ID:
+    return strawberry.ID(to_base64("BlockedUser", username))
+
+
+def block_id(root: strawberry.Parent[Block]) -> strawberry.ID:
+    """Return the id of a blocked user."""
+    return _block_id(root.username)
 
 
 @reported(BlockPayload)

@@ -17,6 +17,11 @@ from schema.types import USER_ERRORS, Connection, UserError
 class BlockedUser:
     """The GraphQL type of ``dal.model.standings.Block``."""
 
+    id: strawberry.ID = strawberry.field(
+        resolver=blocks.block_id,
+        description="Id of the blocked user, for caches. `unblockUser` returns it as "
+        "`unblockedId`. It is not an id for `node`.",
+    )
     username: str = strawberry.field(description="User name, which is the user's id.")
     reason: str = strawberry.field(description="The moderator's reason. Maximum 200 characters.")
     at: datetime = strawberry.field(name="blockedAt", description="Time of the block.")
@@ -58,6 +63,10 @@ class UnblockUserPayload:
 
     username: str | None = strawberry.field(
         description="User name of the unblocked user; null on errors."
+    )
+    unblocked_id: strawberry.ID | None = strawberry.field(
+        description="`id` of the `BlockedUser`. Remove the user from cached lists of blocked "
+        "users. Null on errors."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 

@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Protocol
 
 import strawberry
+from strawberry.relay.utils import to_base64
 
 from dal.model import Comment, User, rules
 from dal.model.submissions import ReviewCause, Submission
@@ -113,6 +114,8 @@ class DecisionsPayload:
     """Result of ``decideComments``: the ids of the decided comments, as in the input."""
 
     ids: list[strawberry.ID] = field(default_factory=list)
+    queue_entry_ids: list[strawberry.ID] = field(default_factory=list)
+    unpublished_ids: list[strawberry.ID] = field(default_factory=list)
     user_errors: list[UserError] = field(default_factory=list)
 
 
@@ -128,6 +131,32 @@ class DecisionPayload:
     def comment(self) -> Comment | None:
         """The comment of ``comment_edge``; None without an edge."""
         return self.comment_edge.node if self.comment_edge else None
+
+    @property
+    def queue_entry_id(self) -> strawberry.ID | None:
+        """The id of the decided comment's row in the queues; None on errors."""
+        one = self.submission or self.comment
+        return None if one is None else _entry_id(one.comment_id)
+
+
+def _entry_id(comment_id: str) -> strawberry.ID:
+    return strawberry.ID(to_base64("ModerationQueueEntry", comment_id))
+
+
+def entry_id(root: strawberry.Parent[QueueEntry]) -> strawberry.ID:
+    """Return the id of a row in the queues. A comment has the same id in both queues."""
+    return _entry_id(root.comment_id)
+
+
+class _Unpublishing(Protocol):
+    @property
+    def submission(self) -> Submission | None: ...
+
+
+def unpublished_id(root: strawberry.Parent[_Unpublishing]) -> strawberry.ID | None:
+    """Return the id that a comment has in the public lists, if a mutation has unpublished it."""
+    held = root.submission
+    return None if held is None else strawberry.ID(to_base64("Comment", held.comment_id))
 
 
 @strawberry.input(description="A report of a comment.")
@@ -202,9 +231,15 @@ async def decide_comments(info: Info, input: Input[DecideCommentsInput]) -> Deci
         ),
         return_exceptions=True,
     )
-    done = zip(input.decisions, outcomes, strict=True)
-    ids = [one.id for one, outcome in done if not isinstance(outcome, BaseException)]
-    return DecisionsPayload(ids, _errors_of(outcomes))
+    payload = DecisionsPayload(user_errors=_errors_of(outcomes))
+    for given, one, outcome in zip(input.decisions, decisions, outcomes, strict=True):
+        if isinstance(outcome, BaseException):
+            continue
+        payload.ids.append(given.id)
+        payload.queue_entry_ids.append(_entry_id(one["id"]))
+        if isinstance(outcome, Submission):
+            payload.unpublished_ids.append(strawberry.ID(to_base64("Comment", one["id"])))
+    return payload
 
 
 def _errors_of(outcomes: Iterable[object]) -> list[UserError]:

@@ -220,6 +220,11 @@ class CommentReports:
 class ModerationQueueEntry:
     """The GraphQL type of ``features.moderation.model.QueueEntry``."""
 
+    id: strawberry.ID = strawberry.field(
+        resolver=moderation.entry_id,
+        description="Id of the row, for caches. Payloads return it as `queueEntryId`. It is not an "
+        "id for `node`.",
+    )
     waiting_since: datetime = strawberry.field(
         description="Time at which the comment began to wait for a moderator. In the queue "
         "REPORTED, the time of the first report on which no moderator has decided. The queue is "
@@ -262,6 +267,12 @@ QUEUE: Any = strawberry.field(
 """The field ``Query.moderationQueue``."""
 
 
+_QUEUE_ENTRY_ID = (
+    "`id` of the comment's row in `moderationQueue`. Remove the row from cached queues. Null on "
+    "errors."
+)
+
+
 @strawberry.type(description="Result of `approveComment`.")
 class ApproveCommentPayload:
     """The GraphQL type of ``features.moderation.resolvers.DecisionPayload``."""
@@ -271,6 +282,7 @@ class ApproveCommentPayload:
         description="The comment's edge. Insert the edge into cached lists. In lists in date "
         "order, its place depends on `createdAt`. Null on errors."
     )
+    queue_entry_id: strawberry.ID | None = strawberry.field(description=_QUEUE_ENTRY_ID)
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
@@ -279,9 +291,14 @@ class RejectCommentPayload:
     """The GraphQL type of ``features.moderation.resolvers.DecisionPayload``."""
 
     submission: Submission | None = strawberry.field(
-        description="The rejected comment as a submission; null on errors. Remove the comment "
-        "from cached lists."
+        description="The rejected comment as a submission; null on errors."
     )
+    unpublished_id: strawberry.ID | None = strawberry.field(
+        resolver=moderation.unpublished_id,
+        description="Global `id` of the `Comment`. Remove the comment from cached lists of "
+        "published comments. Null on errors.",
+    )
+    queue_entry_id: strawberry.ID | None = strawberry.field(description=_QUEUE_ENTRY_ID)
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
@@ -292,6 +309,14 @@ class DecideCommentsPayload:
     ids: list[strawberry.ID] = strawberry.field(
         description="Global `id`s, as in the input, of the comments for which the decision took "
         "effect. Each decision that failed has an error in `userErrors`."
+    )
+    unpublished_ids: list[strawberry.ID] = strawberry.field(
+        description="Global `id`s of the rejected `Comment`s. Remove them from cached lists of "
+        "published comments."
+    )
+    queue_entry_ids: list[strawberry.ID] = strawberry.field(
+        description="`id`s of the decided comments' rows in `moderationQueue`. Remove the rows "
+        "from cached queues."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 

@@ -113,6 +113,9 @@ INPUTS = {
 OF_PUBLISHED = ("reportComment",)
 """These mutations need a published comment."""
 
+NO_TEXT = {"id", "queueEntryId", "unpublishedId"}
+"""Fields that do not show a comment."""
+
 HIDDEN_WRITES = {
     "report": 'reportComment(input: {id: "$ID", reason: SPAM}) { userErrors { code } }',
 }
@@ -134,7 +137,9 @@ COUNTED_LISTS = ("Query.moderationQueue",)
 LOOK_UP_ARGUMENTS = ("kind",)
 """Arguments that decide whether the rows of a list are read by id."""
 
-LISTS_BY_INPUT = ("DecideCommentsPayload.ids",)
+LISTS_BY_INPUT = tuple(
+    f"DecideCommentsPayload.{name}" for name in ("ids", "queueEntryIds", "unpublishedIds")
+)
 """Lists with an item for each value of the input."""
 
 READ_WITH_PARENT = ("ModerationQueueConnection.totalCount",)
