@@ -23,7 +23,15 @@ from resolvers.authorization import (
     require_viewer,
 )
 from resolvers.context import NO_DETAILS, CommentReads, Context, ProductReads, Viewer
-from resolvers.mutations import Rule, UserError, changed, checked, checked_each, reported
+from resolvers.mutations import (
+    NullIsDefault,
+    Rule,
+    UserError,
+    changed,
+    checked,
+    checked_each,
+    reported,
+)
 from resolvers.node_ids import own_id_of, plain_id
 from resolvers.photo_files import PhotoFiles
 from resolvers.selection import Info, Input
@@ -51,18 +59,19 @@ _REPLIED = {**_WHICH, "text": rules.stated_reply}
 
 
 @strawberry.input(description="A photo of a comment.")
-class PhotoInput:
+class PhotoInput(NullIsDefault):
     """A photo of a comment: its URL and its description."""
 
     url: str = strawberry.field(description="HTTPS URL of the photo. Maximum 2,048 characters.")
     alt: str = strawberry.field(
         default="",
+        graphql_type=str | None,
         description="Description of the photo for users who cannot see it. Maximum 200 characters.",
     )
 
 
 @strawberry.input(description="A new comment. Its author is the signed-in user.")
-class AddCommentInput:
+class AddCommentInput(NullIsDefault):
     """Input of ``addComment``."""
 
     product_id: strawberry.ID = strawberry.field(description="The shop's product id.")
@@ -71,7 +80,9 @@ class AddCommentInput:
         description="Language, as a BCP 47 tag such as `en` or `pt-BR`. Stored in canonical form: "
         "`EN-us` as `en-US`, `iw` as `he`."
     )
-    title: str = strawberry.field(default="", description="Title. Maximum 200 characters.")
+    title: str = strawberry.field(
+        default="", graphql_type=str | None, description="Title. Maximum 200 characters."
+    )
     text: str = strawberry.field(
         description="Plain text. Maximum 10,000 characters. May be empty if the shop allows "
         "ratings without text."
@@ -105,8 +116,8 @@ class UpdateCommentInput:
     )
     text: str | None = strawberry.field(
         default=strawberry.UNSET,
-        description="Plain text. Maximum 10,000 characters. Must not be null. If the shop "
-        "allows ratings without text, an empty string removes the text.",
+        description="Plain text. Maximum 10,000 characters. If the shop allows ratings without "
+        "text, null or an empty string removes the text. Otherwise both are errors.",
     )
     photos: list[PhotoInput] | None = strawberry.field(
         default=strawberry.UNSET,
@@ -272,7 +283,7 @@ async def _require_known(info: Info, product_id: str) -> None:
 async def update_comment(info: Info, input: Input[UpdateCommentInput]) -> CommentPayload:  # noqa: A002
     """Edit a comment: the viewer's own, or any comment if the viewer is a moderator."""
     viewer = require_viewer(info.context)
-    changes = changed(input, _CHANGES | _text_rule(info.context), {"title", "photos"})
+    changes = changed(input, _CHANGES | _text_rule(info.context), {"title", "text", "photos"})
     permission = await info.context.stores.standings.permission(viewer.user_id)
     may_write(permission)
     edited = info.context.publication.edited

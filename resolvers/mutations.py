@@ -3,7 +3,7 @@
 import hashlib
 import uuid
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from enum import Enum
 from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
@@ -150,6 +150,22 @@ def reported(
         return reporting  # type: ignore[return-value]
 
     return decorated
+
+
+class NullIsDefault:
+    """An input of a new object: null has the same meaning as an absent field.
+
+    A field with a default has a nullable GraphQL type. Its Python type excludes None.
+    """
+
+    def __post_init__(self) -> None:
+        """Replace None by the default of the field."""
+        for one in fields(self):  # type: ignore[arg-type]
+            if getattr(self, one.name) is None:
+                default = one.default
+                if one.default_factory is not MISSING:
+                    default = one.default_factory()
+                setattr(self, one.name, default)
 
 
 def checked(given: object, rules: Mapping[str, Rule], within: str = "") -> dict[str, Any]:

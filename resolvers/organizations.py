@@ -21,7 +21,7 @@ from resolvers.authorization import (
     sees_tickets,
 )
 from resolvers.context import PrefetchedPages, RequestCache
-from resolvers.mutations import Rule, UserError, checked, checked_each, reported
+from resolvers.mutations import NullIsDefault, Rule, UserError, checked, checked_each, reported
 from resolvers.node_ids import node_id, plain_account, plain_id, user_names
 from resolvers.selection import (
     After,
@@ -41,12 +41,13 @@ user in one transaction, and DynamoDB allows 100 items in a transaction."""
 
 
 @strawberry.input(description="A user to add to a new organisation.")
-class OrganizationUserInput:
+class OrganizationUserInput(NullIsDefault):
     """A user to add to a new organisation."""
 
     username: str = strawberry.field(description="User name, as used to sign in.")
     type: UserType = strawberry.field(
         default=UserType.MEMBER,
+        graphql_type=UserType | None,
         description="The user's rights in the organisation. Default MEMBER.",
     )
 
@@ -55,7 +56,7 @@ class OrganizationUserInput:
     description="A new organisation. The signed-in user becomes an admin of the organisation, "
     "unless the user is staff."
 )
-class CreateOrganizationInput:
+class CreateOrganizationInput(NullIsDefault):
     """An organisation and its first users."""
 
     name: str = strawberry.field(description="Unique name.")
@@ -63,12 +64,14 @@ class CreateOrganizationInput:
         description="Subscription plan, as free text. Maximum 200 characters."
     )
     users: list[OrganizationUserInput] = strawberry.field(
-        default_factory=list, description="Other users of the organisation. Maximum 90."
+        default_factory=list,
+        graphql_type=list[OrganizationUserInput] | None,
+        description="Other users of the organisation. Maximum 90.",
     )
 
 
 @strawberry.input(description="A user to add to an organisation.")
-class AddOrganizationUserInput:
+class AddOrganizationUserInput(NullIsDefault):
     """A new user of an organisation."""
 
     organization_name: str = strawberry.field(
@@ -77,6 +80,7 @@ class AddOrganizationUserInput:
     username: str = strawberry.field(description="User name, as used to sign in.")
     type: UserType = strawberry.field(
         default=UserType.MEMBER,
+        graphql_type=UserType | None,
         description="The user's rights in the organisation. Default MEMBER.",
     )
 

@@ -49,6 +49,10 @@ from resolvers.selection import (
 )
 from schema.execution.facts import Effect, argument_fact
 
+_FOR_AUTHORS = frozenset({ReviewCause.SETTING, ReviewCause.EDIT})
+"""The causes that authors see. The others would tell them about listed words, or about reports and
+decisions of other users."""
+
 MOST_DECISIONS = 25
 """Maximum decisions of one mutation."""
 
@@ -291,14 +295,15 @@ async def submissions(  # noqa: PLR0913, PLR0917 - the field's arguments
 
 
 def cause(root: strawberry.Parent[Submission], info: Info) -> ReviewCause | None:
-    """Return why a submission waits for a moderator; None if the viewer is not a moderator."""
-    return root.cause if is_moderator(require_viewer(info.context)) else None
+    """Return why a submission waits for a moderator; None if only moderators may know."""
+    viewer = require_viewer(info.context)
+    return root.cause if is_moderator(viewer) or root.cause in _FOR_AUTHORS else None
 
 
 async def queue(
     info: Info,
     kind: Annotated[
-        QueueKind,
+        QueueKind | None,
         strawberry.argument(
             description="Queue to return. Default PENDING.", metadata=argument_fact(Effect.LOOKS_UP)
         ),
@@ -315,6 +320,7 @@ async def queue(
     require_moderator(require_viewer(info.context), "see what waits for review")
     cut = slice_of(info, first, after, last, before)
     stores = info.context.stores
+    kind = kind or QueueKind.PENDING
     store = stores.reports if kind is QueueKind.REPORTED else stores.moderation
     if not selects(info, "totalCount"):
         return await store.queue(cut)

@@ -135,8 +135,9 @@ class Submission(Node):
     )
     cause: ReviewCause | None = strawberry.field(
         resolver=moderation.cause,
-        description="Why the comment waits, or waited, for a moderator. Null for users who are "
-        "not moderators, and if a published comment was rejected.",
+        description="Why the comment waits, or waited, for a moderator. Null if a published "
+        "comment was rejected. Users who are not moderators see only SETTING and EDIT; other "
+        "causes are null.",
     )
     queued_at: datetime = strawberry.field(
         description="Time at which the comment began to wait for a moderator. If a published "

@@ -113,6 +113,14 @@ INPUTS = {
 OF_PUBLISHED = ("reportComment",)
 """These mutations need a published comment."""
 
+NESTED_INPUTS = {
+    "CommentDecisionInput": (
+        "decideComments",
+        f"decisions: [{{ {_DECIDED}, verdict: APPROVE, $FIELD: null }}]",
+    )
+}
+"""Inputs inside other inputs: a mutation, and its input."""
+
 NO_TEXT = {"id", "queueEntryId", "unpublishedId"}
 """Fields that do not show a comment."""
 

@@ -39,8 +39,8 @@ def of(comment_id: str, **more: object) -> dict[str, object]:
     return {"id": to_base64("Comment", comment_id), "seen": SEEN, **more}
 
 
-async def payload(run: Run, operation: str, viewer: Viewer = MODERATOR, **given: object) -> Any:
-    answer = await run(operation, viewer, input=given)
+async def payload(run: Run, operation: str, **given: object) -> Any:
+    answer = await run(operation, MODERATOR, input=given)
     assert not answer["errors"]
     (found,) = answer["data"].values()
     assert found.pop("userErrors", []) == []
