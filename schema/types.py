@@ -35,13 +35,17 @@ _CODE = re.compile(r"[A-Z]{3}")
 
 
 def shown_instant(instant: datetime) -> str:
-    """Return a datetime as text, as ``instant.isoformat()`` does.
+    """Return an aware datetime as text, for example ``2024-12-01T00:00:00.000000Z``.
 
-    For UTC, orjson returns the same text twice as fast.
+    All these texts have the same length, so clients can parse them with one pattern, and their
+    order is that of the instants.
     """
-    if type(instant) is datetime and instant.tzinfo is UTC:
-        return orjson.dumps(instant)[1:-1].decode()
-    return instant.isoformat()
+    if instant.tzinfo is None:
+        raise ValueError(instant)
+    if instant.tzinfo is not UTC:
+        instant = instant.astimezone(UTC)
+    # orjson takes half the time of ``isoformat``.
+    return f"{orjson.dumps(instant)[1:20].decode()}.{instant.microsecond:06}Z"
 
 
 def _instant(text: str) -> datetime:
@@ -66,8 +70,9 @@ def _code(text: str) -> str:
 SCALARS: Mapping[object, ScalarDefinition] = {
     datetime: replace(
         DateTimeDefinition,
-        description="A time such as `2024-12-01T00:00:00Z`. In an argument, the offset from UTC "
-        "is required. Results are in UTC and precise to the microsecond.",
+        description="A time. Results are in UTC and have six digits after the second, such as "
+        "`2024-12-01T00:00:00.000000Z`. Arguments may have any offset from UTC, such as `+01:00`, "
+        "which is required, and fewer digits.",
         specified_by_url="https://www.rfc-editor.org/rfc/rfc3339",
         serialize=shown_instant,
         parse_value=wrap_parser(_instant, "DateTime"),

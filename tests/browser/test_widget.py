@@ -65,10 +65,10 @@ ROW = {
     "title": None,
     "text": "Good.",
     "language": "en",
-    "createdAt": "2026-01-02T00:00:00+00:00",
+    "createdAt": "2026-01-02T00:00:00.000000Z",
     "authorName": "Ann",
     "verifiedPurchase": False,
-    "reply": {"text": "Thank <b>you</b>.", "createdAt": "2026-01-03T00:00:00+00:00"},
+    "reply": {"text": "Thank <b>you</b>.", "createdAt": "2026-01-03T00:00:00.000000Z"},
 }
 
 

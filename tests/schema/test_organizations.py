@@ -12,6 +12,7 @@ from dal.entities.ticket import ticket_position
 from dal.model import Organization, OrganizationUser, Roster
 from dal.query.plan import MAX_SEGMENTS
 from dal.stores import Stores
+from dal.table.key_parts import format_instant
 from resolvers.context import Viewer
 from resolvers.tickets import TICKET_ORGANIZATIONS
 from tests.calls import Calls, calls_of
@@ -121,7 +122,7 @@ async def test_a_user_with_the_newest_tickets_is_one_query(run_each: Run, calls:
         "subject": newest.subject,
         "text": newest.text,
         "status": "OPEN",
-        "createdAt": newest.created_at.isoformat(),
+        "createdAt": format_instant(newest.created_at),
         "username": MEMBER,
         "organizationName": ACME.name,
     }

@@ -9,6 +9,7 @@ import pytest
 from dal.catalogue import Order
 from dal.model import Comment
 from dal.repositories.comments import CommentRepository, Selection
+from dal.table.key_parts import format_instant
 from resolvers.context import Viewer
 from resolvers.selection import CommentOrder
 from tests import oracle
@@ -216,7 +217,7 @@ async def test_the_newest_positive_and_critical_comments_are_found(run: Run) -> 
     )
     newest = oracle.newest_first(DATA)
     assert answer["data"]["product"] == {
-        "lastCommentedAt": newest[0].created_at.isoformat(),
+        "lastCommentedAt": format_instant(newest[0].created_at),
         "mostRecentPositive": {"commentId": next(c.comment_id for c in newest if c.rating > 3)},
         "mostRecentNegative": {"commentId": next(c.comment_id for c in newest if c.rating < 3)},
     }
@@ -239,7 +240,7 @@ async def test_a_comment_by_its_id_and_as_a_node(run: Run) -> None:
         "author": {"username": one.username},
         "rating": one.rating,
         "language": one.language,
-        "createdAt": one.created_at.isoformat(),
+        "createdAt": format_instant(one.created_at),
         "updatedAt": None,
         "verifiedPurchase": False,
         "product": {"id": shown["product"]["id"], "productId": PRODUCT},
