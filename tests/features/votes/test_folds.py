@@ -146,6 +146,7 @@ async def test_each_answer_has_the_present_number_of_votes(table: Table, seed: i
     voted: set[str] = set()
     for _ in range(25):
         stores, name = rng.choice(processes), rng.choice(["bob", "eve", "max"])
+        before = len(voted), name in voted
         match rng.randrange(4):
             case 0:
                 await stores.folds.work("1")
@@ -156,6 +157,9 @@ async def test_each_answer_has_the_present_number_of_votes(table: Table, seed: i
             case _:
                 voted.add(name)
                 assert (await stores.votes.mark("1", name)).helpful_count == 50 + len(voted)
+        if before != (len(voted), name in voted):
+            recent = (await rng.choice(processes).votes.recent(name))["1"]
+            assert (recent.helpful, recent.votes) == (name in voted, len(voted))
 
 
 async def test_many_votes_are_not_counted_for_an_answer(
