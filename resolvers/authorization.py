@@ -58,11 +58,11 @@ def sees_costs(context: Context, *, impersonal: bool) -> bool:
     """Return whether the viewer may see the cost of an operation.
 
     ``impersonal`` is whether the operation reads no private object. The cost can reveal whether a
-    private object exists. So users who are not staff see it only on a server with ``--explain``,
-    and only for impersonal operations.
+    private object exists. So users who are not staff see it only on a server with ``--show-cost``
+    or ``--explain``, and only for impersonal operations.
     """
     staff = context.viewer is not None and is_staff(context.viewer)
-    return staff or (context.explain and impersonal)
+    return staff or (impersonal and (context.show_cost or context.explain))
 
 
 def require_staff(viewer: Viewer, to: str) -> None:

@@ -217,6 +217,8 @@ class Context:
     viewer: Viewer | None
     stores: Stores
     explain: bool = False
+    show_cost: bool = False
+    """Whether every client may see the cost of operations on public data."""
     site: str | None = None
     """The public URL of the HTML pages, without a slash at its end; None if the URL is unknown."""
     known_products_only: bool = False

@@ -6,7 +6,7 @@ import logging
 import math
 from collections.abc import Awaitable, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from starlette.applications import Starlette
@@ -41,7 +41,8 @@ from server.http.middleware import (
     HostMiddleware,
     RequestIdMiddleware,
 )
-from server.services import Services
+from server.http.schema_file import schema_route
+from server.services import Services, printed_schema
 from server.settings import NO_RATE_LIMIT, Settings
 
 PROTOCOLS: Mapping[str, Any] = {"http": Connection, "ws": "none", **websocket.PROTOCOLS}
@@ -79,11 +80,15 @@ def create_app(settings: Settings, services: Services) -> ASGIApp:
         documents=PersistedDocuments(settings, services.documents, services.stores.documents),
     )
 
+    routes = [
+        Route(_GRAPHQL, view, methods=["GET", "POST"]),
+        *health_routes(services.table, services.directory),
+    ]
+    # With --documents-only, clients cannot query the schema either.
+    if settings.serve_schema or (settings.introspection and not settings.documents_only):
+        routes.append(schema_route(partial(printed_schema, settings)))
     others = Starlette(
-        routes=[
-            Route(_GRAPHQL, view, methods=["GET", "POST"]),
-            *health_routes(services.table, services.directory),
-        ],
+        routes=routes,
         exception_handlers={HTTPException: http_failure},
     )
     # Do not let Starlette redirect /graphql/ to /graphql. The redirect would go to the host in the

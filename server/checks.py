@@ -170,19 +170,24 @@ def _is_open(path: Path) -> bool:
 
 
 def exposure(settings: Settings) -> Iterator[Finding]:
-    """Check the demo, query plans and introspection, which may be dangerous on a public server."""
+    """Check the demo, plans, costs and introspection, which may be dangerous on a public server."""
     public = is_public(settings)
     if public and settings.demo:
         yield danger("demo", "every visitor may write as the user demo: add --no-demo.")
     else:
         yield ok("demo", "on, only for this machine." if settings.demo else "off.")
     yield plans.checked(settings, demo=settings.demo, public=public)
+    shown = settings.show_cost or plans.has_plans(settings, demo=settings.demo)
+    who = "every client sees those of operations on public data" if shown else "only staff see them"
+    yield ok("costs", f"{who}.")
     if public and settings.introspection:
         yield warning(
             "introspection",
             "every client can query the schema: add --no-introspection if only your front ends use "
             "the API.",
         )
+    elif public and settings.serve_schema:
+        yield warning("introspection", "off, but every client can read /schema.graphql.")
     else:
         yield ok("introspection", "on." if settings.introspection else "off.")
 

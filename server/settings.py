@@ -104,7 +104,9 @@ ORDER = (
     "allowed_hosts",
     "demo",
     "explain",
+    "show_cost",
     "introspection",
+    "serve_schema",
     "federation",
     "known_products_only",
     "buyers_only",
@@ -198,10 +200,23 @@ class Settings(
         "Load demo data once, and let every visitor write as the user demo. Visitors use the JWT "
         "that the server prints, or sign in on the pages with one click.",
     )
+    show_cost: bool = setting(
+        False,
+        "Let every client request the cost of queries of public data. Only staff see the cost of "
+        "other operations, because it could reveal that an object exists: mutations, and queries "
+        "of users, orders, tickets, organisations, moderation, node and nodes.",
+        off="hide-cost",
+    )
     introspection: bool = setting(
         True,
         "Let clients query the schema. If off, error messages contain no names of the schema "
         "either.",
+    )
+    serve_schema: bool = setting(
+        False,
+        "Serve the schema at /schema.graphql, even with --no-introspection or --documents-only. "
+        "Otherwise the server serves it only if clients can query the schema.",
+        off="hide-schema",
     )
     known_products_only: bool = setting(
         False,

@@ -16,7 +16,7 @@ import math
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from schema.execution.documents import charging
 from server.http.errors import refusal
+from server.http.request import is_shared
 from server.http.uvicorn_door import HTTPScope, TrustedHosts
 
 if TYPE_CHECKING:
@@ -332,6 +333,11 @@ class RateLimitMiddleware:
     A client may send a limited number of requests without a pause: its burst. The limiter allows
     twice this number. The second half is only for additional requests, so that they count even if
     the client has used up its burst. If the second half is used up, too, they do not count.
+
+    Each response has the headers ``RateLimit-Policy``, with the burst and the seconds after which
+    it is complete again, and ``RateLimit``, with the rest of the client's burst. Only responses for
+    shared caches lack them, because a cache would send them to other clients.
+    https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/10/
     """
 
     def __init__(self, app: ASGIApp, rate: str, trusted_proxies: Sequence[str]) -> None:
@@ -341,6 +347,7 @@ class RateLimitMiddleware:
         self._burst, self._interval = 0, 0.0
         """The number of requests that a client may send without a pause, and the seconds after
         which it may send one more."""
+        self._policy = b""
 
     @cached_property
     def _limiter(self) -> "Throttled":
@@ -352,6 +359,8 @@ class RateLimitMiddleware:
 
         (quota,) = parse(self._rate)
         self._burst, self._interval = quota.burst, quota.emission_interval
+        window = int(self._burst * self._interval + 0.999)
+        self._policy = b'"default";q=%d;w=%d' % (self._burst, window)
         return Throttled(
             using=RateLimiterType.GCRA.value,
             quota=per_duration(quota.rate.period, quota.rate.limit, 2 * quota.burst),
@@ -375,38 +384,60 @@ class RateLimitMiddleware:
                 "the server has not seen may count as several requests: send values as variables, "
                 "so that the document stays the same."
             )
-            await refusal(429, message, seconds)(scope, receive, send)
+            response = refusal(429, message, seconds)
+            response.raw_headers += self._headers(0, seconds)
+            await response(scope, receive, send)
             return
+
+        state = self._limiter.limit(client).state
+
+        def charge(seconds: float) -> None:
+            """Count the CPU time of a document, in ``seconds``, as a number of requests."""
+            nonlocal state
+            requests = int(seconds / SECONDS_OF_REQUEST)
+            if requests:
+                owed = min(requests, self._limiter.peek(client).remaining)
+                state = self._limiter.limit(client, owed).state
+
+        def limited_send(message: Message) -> Awaitable[None]:
+            """Send a message with the rest of the client's burst."""
+            if message["type"] == "http.response.start" and not is_shared(message["headers"]):
+                rest = max(0, state.remaining - self._burst)
+                limits = self._headers(rest, int(state.reset_after + 0.999))
+                message["headers"] = [*message["headers"], *limits]
+            return send(message)
 
         async def limited_receive() -> Message:
             """Receive a message. If there are too many messages, close the WebSocket."""
             message = await receive()
-            if message["type"] != "websocket.receive" or self._wait(client) is None:
+            if message["type"] != "websocket.receive":
+                return message
+            if self._wait(client) is None:
+                self._limiter.limit(client)
                 return message
             reason = f"{client} sends more than {self._rate}."
             close = {"type": "websocket.close", "code": TOO_MANY_MESSAGES, "reason": reason}
             await send(close)
             return {"type": "websocket.disconnect", "code": TOO_MANY_MESSAGES}
 
-        with charging(partial(self._charge, client)):
+        with charging(charge):
             counted = limited_receive if scope["type"] == "websocket" else receive
-            await self._app(scope, counted, send)
+            await self._app(scope, counted, limited_send)
 
     def _wait(self, client: str) -> float | None:
-        """Count a request and return None.
+        """Return the seconds after which a client may send its next request.
 
-        If the request exceeds the rate, do not count it, and return the seconds after which the
-        client may try again.
+        Return None if it may send the request now.
         """
         state = self._limiter.peek(client)
         if state.remaining <= self._burst:
             return state.reset_after - (self._burst - 1) * self._interval
-        self._limiter.limit(client)
         return None
 
-    def _charge(self, client: str, seconds: float) -> None:
-        """Count the CPU time of a document, in ``seconds``, as a number of requests."""
-        requests = int(seconds / SECONDS_OF_REQUEST)
-        if requests:
-            owed = min(requests, self._limiter.peek(client).remaining)
-            self._limiter.limit(client, owed)
+    def _headers(self, rest: int, seconds: int) -> tuple[tuple[bytes, bytes], ...]:
+        """Return the headers for a client that may send ``rest`` requests.
+
+        After ``seconds``, it may send its whole burst, or after a refused request, one request.
+        """
+        rate = b'"default";r=%d;t=%d' % (rest, seconds)
+        return (b"ratelimit-policy", self._policy), (b"ratelimit", rate)

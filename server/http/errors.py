@@ -18,6 +18,9 @@ _CODES = {
     503: "UNAVAILABLE",
 }
 
+EXPOSED = ("X-Request-ID", "Retry-After", "RateLimit", "RateLimit-Policy")
+"""The headers that scripts of other origins may read."""
+
 _MAX_PATH = 300
 """Maximum characters of a request's path in a message."""
 
@@ -41,7 +44,7 @@ def refusal(status: int, message: str, retry_after: int) -> Response:
     headers = {
         "Retry-After": str(retry_after),
         "Access-Control-Allow-Origin": "*",
-        "Access-Control-Expose-Headers": "Retry-After",
+        "Access-Control-Expose-Headers": ", ".join(EXPOSED),
     }
     return failure(status, message, headers)
 

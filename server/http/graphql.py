@@ -172,6 +172,7 @@ class GraphQLView:
             Context,
             stores=stores,
             explain=schema.explain,
+            show_cost=settings.show_cost,
             known_products_only=settings.known_products_only,
             buyers_only=settings.buyers_only,
             allow_empty_text=settings.allow_empty_text,

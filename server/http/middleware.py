@@ -21,8 +21,8 @@ from starlette_compress import CompressMiddleware, add_compress_type
 
 from dal.dynamodb.deadline import Deadline, deadline
 from server.http.admission import is_health
-from server.http.errors import failure
-from server.http.request import GRAPHQL, header
+from server.http.errors import EXPOSED, failure
+from server.http.request import GRAPHQL, header, is_shared
 from server.logs import FirstValues
 from server.settings import Settings
 
@@ -90,7 +90,7 @@ class RequestIdMiddleware:
         def send_with_id(message: Message) -> Awaitable[None]:
             if message["type"] == "http.response.start":
                 headers = message["headers"]
-                if not dict(headers).get(b"cache-control", b"").startswith(b"public"):
+                if not is_shared(headers):
                     message["headers"] = [*headers, (_REQUEST_ID, request_id)]
             return send(message)
 
@@ -247,7 +247,7 @@ class CrossOriginMiddleware:
                 allow_origin_regex=_LOCAL_ORIGIN.pattern if local else None,
                 allow_methods=["GET", "POST"],
                 allow_headers=["*"],
-                expose_headers=["X-Request-ID", "Retry-After"],
+                expose_headers=EXPOSED,
                 max_age=_PREFLIGHT_SECONDS,
             )
 

@@ -50,6 +50,11 @@ def header(scope: Scope, name: bytes) -> str | None:
     return None
 
 
+def is_shared(headers: Sequence[tuple[bytes, bytes]]) -> bool:
+    """Return whether shared caches may store a response with ``headers`` for other clients."""
+    return any(name == b"cache-control" and of.startswith(b"public") for name, of in headers)
+
+
 def preferred(accept: str | None, offered: Sequence[str]) -> str | None:
     """Return the offered media type that an Accept header prefers, or None if it accepts none.
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # extras
     from server.observability.metrics import Load, Metrics
     from server.observability.tracing import TracedObservation, Tracing
 
-_PATHS = re.compile(r"(?P<graphql>/graphql)|(?P<health>/health(/.*)?)")
+_PATHS = re.compile(r"(?P<graphql>/graphql)|(?P<static>/schema\.graphql)|(?P<health>/health(/.*)?)")
 """Matches paths. The name of the outermost group that matches is the route, which is used as a
 label."""
 

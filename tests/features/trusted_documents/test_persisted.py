@@ -312,3 +312,12 @@ async def test_plain_execution_has_equal_results(
     monkeypatch.setattr(_Compiler, "root", refuse)
     async with serving(table, {"view": VIEW}, compiles=False) as client:
         assert (await by_post(client, documentId="view", variables=VARIABLES)).json() == SEEN
+
+
+@pytest.mark.parametrize("shown", [True, False])
+async def test_with_trusted_documents_only_the_schema_is_hidden_unless_it_is_served(
+    table: Table, shown: bool
+) -> None:
+    async with serving(table, documents_only=True, serve_schema=shown) as client:
+        answer = await client.get("/schema.graphql")
+    assert answer.status_code == (200 if shown else 404)

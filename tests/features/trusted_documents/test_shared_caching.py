@@ -48,6 +48,14 @@ async def test_a_public_read_by_get_is_cached_for_all_clients(table: Table) -> N
     assert answers[0].headers["etag"][0] == '"', "strong"
 
 
+async def test_responses_for_all_clients_do_not_have_the_rate_of_one(table: Table) -> None:
+    limits: dict[str, Any] = {"rate_limit": "100/hour", "trusted_proxies": ["10.0.0.1"]}
+    async with serving(table, TEXTS, **limits) as client:
+        shared = await by_get(client, **ASKED)
+        private = await by_get(client, documentId="schema")
+    assert ("ratelimit" in shared.headers, "ratelimit" in private.headers) == (False, True)
+
+
 async def test_etags_differ_by_data_and_by_media_type(table: Table) -> None:
     async with serving(table, TEXTS) as client:
         tags = {

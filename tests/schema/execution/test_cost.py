@@ -570,6 +570,7 @@ IMPERSONAL = [
     "{ leaderboard { nodes { rank } } __schema { queryType { name } } }",
 ]
 PERSONAL = [
+    "{ moderationQueue { nodes { comment { id } } } }",
     '{ order(orderId: "1") { id } }',
     '{ ticket(ticketId: "1") { id } }',
     '{ user(username: "ann") { id } }',
@@ -583,17 +584,17 @@ PERSONAL = [
 
 
 @pytest.mark.parametrize("text", [*IMPERSONAL, *PERSONAL])
-async def test_staff_see_all_costs_and_other_clients_only_costs_of_impersonal_reads_with_explain(
+async def test_staff_see_all_costs_and_other_clients_only_costs_of_impersonal_reads_if_shown(
     table: Table, text: str
 ) -> None:
     for viewer in (None, ANN, MODERATOR, STAFF):
-        for explain in (True, False):
-            context = Context(viewer, Stores(table), explain)
+        for explain, show_cost in ((True, False), (False, True), (False, False)):
+            context = Context(viewer, Stores(table), explain, show_cost)
             answer = await SCHEMA.execute(
                 text, context_value=context, operation_extensions={"cost": True}
             )
-            seen = viewer is STAFF or (explain and text in IMPERSONAL)
-            assert bool(answer.extensions) is seen, (viewer, explain)
+            seen = viewer is STAFF or ((explain or show_cost) and text in IMPERSONAL)
+            assert bool(answer.extensions) is seen, (viewer, explain, show_cost)
 
 
 def test_operations_whose_cost_every_client_sees_read_no_private_object() -> None:

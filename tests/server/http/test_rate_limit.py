@@ -1,5 +1,6 @@
 """Clients that exceed their request rate."""
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import count
 
@@ -9,6 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from throttled.store import MemoryStore
 
 from dal.dynamodb.table import Table
+from pages.static_files import DIGEST
 from schema.execution import documents
 from schema.execution.documents import charged
 from server.app import create_app
@@ -48,6 +50,70 @@ async def test_a_client_above_its_rate_receives_retry_after() -> None:
     (error,) = answer.json()["errors"]
     assert error["extensions"] == {"code": "THROTTLED"}
     assert error["message"].startswith("203.0.113.9 sends more than 2/min: try again in")
+
+
+@pytest.mark.parametrize(
+    ("rate", "policy", "rates"),
+    [
+        ("2/min", "q=2;w=60", ["r=1;t=30", "r=0;t=60", "r=0;t=30", "r=0;t=30"]),
+        ("100/s", "q=100;w=1", ["r=99;t=1", "r=98;t=1", "r=97;t=1", "r=96;t=1"]),
+        ("1/min burst 3", "q=3;w=180", ["r=2;t=60", "r=1;t=120", "r=0;t=180", "r=0;t=60"]),
+    ],
+)
+async def test_each_response_has_the_rest_of_the_rate(
+    monkeypatch: pytest.MonkeyPatch, rate: str, policy: str, rates: list[str]
+) -> None:
+    """https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/10/"""
+    monkeypatch.setattr("throttled.utils.now_mono_f", lambda: 1_000.0)
+    async with client_of(limited(rate), "203.0.113.9") as client:
+        answers = [await client.get("/page") for _ in range(4)]
+    assert {one.headers["ratelimit-policy"] for one in answers} == {f'"default";{policy}'}
+    assert [one.headers["ratelimit"] for one in answers] == [f'"default";{one}' for one in rates]
+    for answer in answers:
+        if answer.status_code == 429:
+            assert answer.headers["ratelimit"].endswith(f"t={answer.headers['retry-after']}")
+            assert "RateLimit, RateLimit-Policy" in answer.headers["access-control-expose-headers"]
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "203.0.113.9"])
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/products/1", "/widget/1", "/nowhere", "/schema.graphql", "/graphql?query={__typename}"],
+)
+async def test_all_responses_to_limited_clients_have_the_rest_of_the_rate(
+    table: Table, path: str, address: str
+) -> None:
+    async with stranger(whole(table), address) as client:
+        answers = [await client.get(path) for _ in range(2)]
+    seen = [one.headers.get("ratelimit", "") for one in answers]
+    if address == "127.0.0.1":
+        assert seen == ["", ""]
+        return
+    rests = [
+        int(one) for one in re.findall(r'^"default";r=(\d+);t=\d+$', "\n".join(seen), re.MULTILINE)
+    ]
+    assert len(rests) == 2
+    assert 99 >= rests[0] > rests[1] >= 0  # the documents of a page may count as several requests
+
+
+async def test_files_for_shared_caches_do_not_have_the_rate_of_a_client(table: Table) -> None:
+    async with stranger(whole(table), "203.0.113.9") as client:
+        answer = await client.get(f"/static/pages/{DIGEST}/page.css")
+    assert (answer.status_code, "ratelimit" in answer.headers) == (200, False)
+    assert answer.headers["cache-control"].startswith("public")
+
+
+async def test_scripts_of_allowed_origins_can_read_the_rest_of_the_rate(table: Table) -> None:
+    settings = Settings(rate_limit="100/hour", cors_origins=["https://shop.example"])
+    app = create_app(settings, services_of(settings, table, Authenticator(secret=lambda: SECRET)))
+    async with stranger(app, "203.0.113.9") as client:
+        answer = await client.post(
+            "/graphql",
+            json={"query": "{ __typename }"},
+            headers={"Origin": "https://shop.example"},
+        )
+    exposed = answer.headers["access-control-expose-headers"]
+    assert exposed == "X-Request-ID, Retry-After, RateLimit, RateLimit-Policy"
 
 
 async def test_each_client_has_its_own_limit() -> None:
@@ -126,6 +192,14 @@ def clock(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     """Make each read of the documents' clock return ``seconds`` more."""
     times: Iterator[float] = count(0.0, seconds)
     monkeypatch.setattr(documents, "thread_time", times.__next__)
+
+
+async def test_the_rest_of_the_rate_contains_the_time_of_the_document(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock(monkeypatch, 0.021)  # counts as 10 further requests
+    async with client_of(RateLimitMiddleware(Costly(), "100/min", PROXIES), "203.0.113.9") as one:
+        assert (await one.get("/page")).headers["ratelimit"].startswith('"default";r=89;')
 
 
 @pytest.mark.parametrize(
