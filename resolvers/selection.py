@@ -312,12 +312,13 @@ class _Selected:
     fragments: dict[str, FragmentDefinitionNode]
 
     def wanted(self, observed: ObservedPages | None) -> dict[str, Any]:
-        """Return arguments of ``Slice``: which page flags to compute, and the instruments."""
+        """Return arguments of ``Slice``: what to compute besides the rows, and the instruments."""
         paths = () if observed is None else observed.paths
         seen = any(_reaches(self.nodes, path, self.fragments) for path in paths)
         return {
             "next_page": _reaches(self.nodes, ("pageInfo", "hasNextPage"), self.fragments),
             "previous_page": _reaches(self.nodes, ("pageInfo", "hasPreviousPage"), self.fragments),
+            "total": _reaches(self.nodes, ("totalCount",), self.fragments),
             "instruments": observed.instruments if observed is not None and seen else None,
         }
 

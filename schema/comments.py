@@ -232,9 +232,10 @@ class CommentConnection(Connection[Comment]):
     )
 
     total_count: int | None = strawberry.field(
-        description="Exact number of comments on all pages together. Null while the server has no "
-        "exact counts. With `createdFrom` or `createdBefore`, the number is 0 if the server knows "
-        "that no comment matches the filters; otherwise it is null.",
+        description="Number of comments on all pages together, exact and up to date with every "
+        "filter except `createdFrom` and `createdBefore`. With these, and while the server has no "
+        "exact counts, the number is known only if the query has neither `after` nor `before`, and "
+        "this page contains all comments of the list; otherwise it is null.",
         metadata=facts(reads=COUNTS, public=True),
     )
 

@@ -192,6 +192,12 @@ class Connection(Generic[Row]):
         "selects it.",
         metadata=PUBLIC,
     )
+    total_count: int | None = strawberry.field(
+        description="Number of rows on all pages together. Known if the query has neither `after` "
+        "nor `before`, and this page contains all rows; otherwise null, because the server would "
+        "have to read the whole list.",
+        metadata=PUBLIC,
+    )
     stats: ExecutionStatistics = strawberry.field(
         name="plan",
         graphql_type=Annotated["QueryPlan", strawberry.lazy("features.plans.types")],

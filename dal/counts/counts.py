@@ -98,7 +98,10 @@ class RatingCounts:
 
 COUNTED_FIELDS = frozenset({"product", "rating", *LANGUAGE_FIELDS})
 """The fields, besides flags, by which comments are counted. Only filters by these fields have exact
-counts in plans. Totals of lists also use the counts of flags."""
+counts in plans."""
+
+TOTAL_FIELDS = COUNTED_FIELDS | FLAGS.keys()
+"""The fields with filters that can have an exact total."""
 
 
 class StatisticsKey(NamedTuple):

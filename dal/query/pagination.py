@@ -25,7 +25,9 @@ class Slice:
 
     ``after`` and ``before`` are the two positions. Their own rows are excluded. None means the
     start or the end of the list. ``next_page`` and ``previous_page`` request the pagination flags.
-    Each flag may cost one more row or one more Query.
+    Each flag may cost one more row or one more Query. ``total`` requests the length of the list, if
+    the page contains the whole list. Between ``after`` or ``before`` this costs nothing; otherwise
+    the page's Queries read at most one more row.
     """
 
     limit: int
@@ -41,6 +43,7 @@ class Slice:
     """Creates the object that observes how the page is read. None if the read is not observed."""
     plan_by: PlanBasis | None = None
     """The statistics that the optimizer may use; None for all."""
+    total: bool = False
 
 
 Node = TypeVar("Node")
@@ -89,7 +92,7 @@ class Page(Generic[Node]):
     stats: ExecutionStatistics
     total_count: int | DalError | None = None
     """The number of rows of the whole list. If counting them failed, the error. None if the number
-    is unknown or was not requested."""
+    is unknown or was not requested. A page knows the number only if it contains the whole list."""
     since: Hashable = None
     """The position of the latest change in a log of changes, just before the rows were read. None
     if it was not requested."""
@@ -147,6 +150,9 @@ class PageReader(Generic[Node]):
         descending = listed_descending is not cut.backward
         if cut.backward:
             start, end, ahead, behind = end, start, behind, ahead
+        # A page without ends that no row follows is the whole list.
+        whole = cut.total and start is None and end is None
+        ahead = ahead or whole
         # If the row at ``start`` still exists, it precedes the page, and the flag that ``behind``
         # requests is true. So the page's Queries read this row too, which saves another Query for
         # the flag.
@@ -183,6 +189,7 @@ class PageReader(Generic[Node]):
             rest = UNBOUNDED.until(start, descending=descending)
             preceded = bool(await flag(rest, descending=not descending))
         shown = rows[: cut.limit]
+        total = len(shown) if whole and not followed else None
         if cut.backward:
             shown.reverse()
             followed, preceded = preceded, followed
@@ -196,4 +203,4 @@ class PageReader(Generic[Node]):
             end=shown[-1].position if shown else None,
         )
         edges = [Edge(self.decode(row), row.position) for row in shown]
-        return Page(edges, info, stats, head=head)
+        return Page(edges, info, stats, total, head=head)

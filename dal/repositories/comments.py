@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import lru_cache, partial
 
 from dal.catalogue import Order, query_of
-from dal.counts.counts import CommentStatistics
+from dal.counts.counts import TOTAL_FIELDS, CommentStatistics
 from dal.counts.mode import MaintenanceStore
 from dal.counts.reader import ProductStatisticsProvider, StatisticsReader
 from dal.dynamodb.account import note_hidden
@@ -22,7 +22,7 @@ from dal.sorted_lists import StageReader, by_date
 from dal.table.errors import DalError
 from dal.table.index import Spend
 from dal.table.items import Item, further_units
-from dal.table.ranges import between
+from dal.table.ranges import UNBOUNDED, between
 from dal.writes.comments import CommentWriter
 
 
@@ -165,8 +165,14 @@ class CommentRepository:
     ) -> Page[Comment]:
         """Return one page with the ``total_count`` of the selection.
 
-        If the count fails, ``total_count`` is the error, and the page is still returned.
+        The number comes from the counters. If they do not contain the number, a page with all
+        comments of the selection does, if the slice requests it. If the count fails,
+        ``total_count`` is the error, and the page is still returned.
         """
+        latest, query = self._maintenance.latest, _query_of(selection)
+        counted = query.within == UNBOUNDED and query.filters.keys() <= TOTAL_FIELDS
+        if counted and latest is not None and latest.exact:
+            cut = replace(cut, total=False)  # the counters have the number
         spent: list[float] = []
 
         async def total_or_error() -> int | DalError | None:
@@ -181,7 +187,7 @@ class CommentRepository:
         stats = replace(page.stats)
         for capacity in spent:
             stats.spend(capacity)
-        return replace(page, stats=stats, total_count=total)
+        return replace(page, stats=stats, total_count=page.total_count if total is None else total)
 
     async def newest(self, selection: Selection) -> Comment | None:
         """Return the newest comment of a selection; None if it selects no comment."""
@@ -191,12 +197,15 @@ class CommentRepository:
     async def total(self, selection: Selection, spend: Spend | None = None) -> int | None:
         """Return the number of comments of a selection. It includes every acknowledged write.
 
-        Return None if the counters may be out of date, or if the selection has dates and comments
-        of other dates pass its filters. ``spend`` receives the RCU of each Query.
+        Return None if the counters may be out of date, or do not contain the number, because the
+        selection has dates or a filter by a field that is not counted. ``spend`` receives the RCU
+        of each Query.
         """
         query = _query_of(selection)
         if query.within.empty:
             return 0
+        if not query.filters.keys() <= TOTAL_FIELDS:
+            return None
         if not (await self._maintenance.current()).exact:
             return None
         reads = [

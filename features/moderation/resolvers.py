@@ -324,7 +324,8 @@ async def queue(
     store = stores.reports if kind is QueueKind.REPORTED else stores.moderation
     if not selects(info, "totalCount"):
         return await store.queue(cut)
-    page, total = await asyncio.gather(store.queue(cut), stores.moderation.queue_length(kind))
+    rows = store.queue(replace(cut, total=False))
+    page, total = await asyncio.gather(rows, stores.moderation.queue_length(kind))
     return replace(page, total_count=total)
 
 

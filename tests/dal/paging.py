@@ -48,7 +48,9 @@ selections = st.builds(
 )
 # The position of a row or of a deleted row, or one between rows.
 ends = st.none() | rows.map(comment_position)
-cuts = st.builds(Slice, st.integers(0, 8), st.booleans(), ends, ends, *[st.booleans()] * 3)
+cuts = st.builds(
+    Slice, st.integers(0, 8), st.booleans(), ends, ends, *[st.booleans()] * 3, total=st.booleans()
+)
 
 
 def placed(cut: Slice, selection: Selection) -> Slice:

@@ -151,14 +151,20 @@ async def test_a_cursor_is_valid_in_the_reverse_order_and_with_other_dates(run: 
     assert page["pageInfo"]["hasPreviousPage"]
 
 
-async def test_a_total_with_dates_is_known_only_if_it_is_zero(run: Run) -> None:
+async def test_a_total_with_dates_is_known_if_the_page_has_all_rows(run: Run) -> None:
+    """No comment of any date passes some filters: the counters then know the total of any page."""
     start = oracle.START.isoformat()
     assert (await dated(run, **{"from": start}))[1]["totalCount"] is None
-    assert (await dated(run, end=start))[1]["totalCount"] is None
+    assert (await dated(run, **{"from": start}, first=100))[1]["totalCount"] == len(DATA)
+    assert (await dated(run, **{"from": start}, last=100))[1]["totalCount"] == len(DATA)
+    cursor = (await dated(run, **{"from": start}, first=1))[1]["pageInfo"]["endCursor"]
+    assert (await dated(run, **{"from": start}, after=cursor))[1]["totalCount"] is None
+    assert (await dated(run, end=start, first=0))[1]["totalCount"] == 0
     assert (await dated(run, order="OLDEST"))[1]["totalCount"] == len(DATA)
     assert (await dated(run, **{"from": start, "end": start}))[1]["totalCount"] == 0
-    assert (await dated(run, **{"from": start, "rating": []}))[1]["totalCount"] == 0
-    answer = await run(DATED, product="unheard of", **{"from": start})
+    none = {"from": start, "rating": [], "after": cursor}
+    assert (await dated(run, **none))[1]["totalCount"] == 0
+    answer = await run(DATED, product="unheard of", **{"from": start, "after": cursor})
     assert answer["data"]["product"]["comments"]["totalCount"] == 0
 
 

@@ -36,8 +36,10 @@ async def test_every_slice_of_a_short_list_equals_the_oracles(limit: int, backwa
     engine = engine_of(SHORT)
     for after, before in product(SHORT_ENDS, SHORT_ENDS):
         for reverse in (False, True):
-            cut = Slice(limit, backward, after, before, True, True, reverse)
+            cut = Slice(limit, backward, after, before, True, True, reverse, total=True)
             page = await read(engine, ANY, cut)
+            whole = after is None and before is None and limit >= len(SHORT)
+            assert page.total_count == (len(SHORT) if whole else None)
             info = page.page_info
             assert (
                 [edge.position for edge in page.edges],
@@ -60,6 +62,8 @@ async def test_a_page_is_the_slice_of_the_sorted_list(
     assert [position_in(selection.order, node) for node in page.nodes] == positions
     assert page.page_info.has_next_page == (follows if cut.next_page else None)
     assert page.page_info.has_previous_page == (precedes if cut.previous_page else None)
+    whole = cut.after is None and cut.before is None and not (follows or precedes)
+    assert page.total_count == (len(positions) if cut.total and whole else None)
     assert page.page_info.start_cursor == (page.edges[0].cursor if positions else None)
     assert page.page_info.end_cursor == (page.edges[-1].cursor if positions else None)
     kind = CursorKind.INSTANT if selection.order is None else selection.order.kind

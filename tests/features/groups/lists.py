@@ -30,8 +30,5 @@ PARTS = {
 }
 """Parts of random operations: fields without selections, and other fields with their parts."""
 
-COUNTED_LISTS = ("ProductGroup.comments",)
-"""Lists with a total."""
-
 FILTERED_LISTS = ("ProductGroup.comments",)
 """Lists with all filters of comments."""

@@ -138,10 +138,6 @@ OF_USERS = (
 ROOTS = {"moderationQueue": "(first: 2)", "blockedUsers": "(first: 2)"}
 """The root fields with arguments."""
 
-CONNECTIONS_THAT_COUNT = ("ModerationQueueConnection",)
-COUNTED_LISTS = ("Query.moderationQueue",)
-"""Lists with a total."""
-
 LOOK_UP_ARGUMENTS = ("kind",)
 """Arguments that decide whether the rows of a list are read by id."""
 
