@@ -14,7 +14,7 @@ from dal.errors import NotBoughtError
 from dal.model import Comment, Photo, Product, rules
 from dal.query.pagination import Edge
 from dal.table.errors import InvalidArgumentError
-from dal.writes.comments import Written
+from dal.writes.comments import Stored, Written
 from resolvers.authorization import (
     is_moderator,
     may_change,
@@ -150,6 +150,11 @@ class RemoveReplyInput:
     id: strawberry.ID = strawberry.field(description="Global `id` of the comment.")
 
 
+def product_of(one: Stored | None) -> Product | None:
+    """Return the product of a comment or a submission. Its statistics are read when selected."""
+    return None if one is None else Product(one.product_id)
+
+
 @dataclass(frozen=True, slots=True)
 class CommentPayload:
     """Result of ``addComment`` or ``updateComment``: the published comment, or the submission."""
@@ -172,6 +177,11 @@ class CommentPayload:
         """The submission, if the comment is stored but not published; otherwise None."""
         return None if isinstance(self.written, Edge) else self.written
 
+    @property
+    def product(self) -> Product | None:
+        """The product of the comment or submission."""
+        return product_of(self.written.node if isinstance(self.written, Edge) else self.written)
+
 
 @dataclass(frozen=True, slots=True)
 class DeletePayload:
@@ -188,6 +198,11 @@ class ReplyPayload:
 
     comment: Comment | None = None
     user_errors: list[UserError] = field(default_factory=list)
+
+    @property
+    def product(self) -> Product | None:
+        """The product of the comment."""
+        return product_of(self.comment)
 
 
 async def comment(

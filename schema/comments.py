@@ -249,6 +249,13 @@ class CommentConnection(Connection[Comment]):
     )
 
 
+CHANGED_PRODUCT = (
+    "The comment's product. Its `statistics` are read after the write, so they include the write, "
+    "except on servers whose counts lag. Select them to update displayed counts. Null on errors."
+)
+"""The description of ``product`` in the payloads of writes of comments."""
+
+
 @strawberry.type(description="Result of `addComment`.")
 class AddCommentPayload:
     """The GraphQL type of ``resolvers.comments.CommentPayload``."""
@@ -265,6 +272,10 @@ class AddCommentPayload:
         graphql_type=Annotated["Submission", strawberry.lazy("features.moderation.types")] | None,
         description="The comment, if it waits for a moderator; otherwise null. Lists do not "
         "show a waiting comment.",
+    )
+    product: model.Product | None = strawberry.field(
+        graphql_type=Annotated["Product", strawberry.lazy("schema.products")] | None,
+        description=CHANGED_PRODUCT,
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
@@ -289,8 +300,7 @@ class DeleteCommentPayload:
     )
     product: model.Product | None = strawberry.field(
         graphql_type=Annotated["Product", strawberry.lazy("schema.products")] | None,
-        description="The product that the comment was about. To update displayed counts, select "
-        "the product's `statistics`. Null on errors.",
+        description=CHANGED_PRODUCT,
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
@@ -302,6 +312,10 @@ class ReplyToCommentPayload:
     comment: Comment | None = strawberry.field(
         description="The comment with its reply; null on errors."
     )
+    product: model.Product | None = strawberry.field(
+        graphql_type=Annotated["Product", strawberry.lazy("schema.products")] | None,
+        description=CHANGED_PRODUCT,
+    )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
@@ -311,6 +325,10 @@ class RemoveReplyPayload:
 
     comment: Comment | None = strawberry.field(
         description="The comment without a reply; null on errors."
+    )
+    product: model.Product | None = strawberry.field(
+        graphql_type=Annotated["Product", strawberry.lazy("schema.products")] | None,
+        description=CHANGED_PRODUCT,
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 

@@ -9,7 +9,7 @@ from typing import Annotated, Protocol
 import strawberry
 from strawberry.relay.utils import to_base64
 
-from dal.model import Comment, User, rules
+from dal.model import Comment, Product, User, rules
 from dal.model.submissions import ReviewCause, Submission
 from dal.query.pagination import Edge, Page
 from dal.table.errors import DalError, InvalidArgumentError
@@ -23,6 +23,7 @@ from resolvers.authorization import (
     require_moderator,
     require_viewer,
 )
+from resolvers.comments import product_of
 from resolvers.mutations import (
     CODES,
     INPUT,
@@ -115,11 +116,15 @@ class DecideCommentsInput:
 
 @dataclass(frozen=True, slots=True)
 class DecisionsPayload:
-    """Result of ``decideComments``: the ids of the decided comments, as in the input."""
+    """Result of ``decideComments``: the ids of the decided comments, as in the input.
+
+    ``products`` are the products of these comments, without repetitions.
+    """
 
     ids: list[strawberry.ID] = field(default_factory=list)
     queue_entry_ids: list[strawberry.ID] = field(default_factory=list)
     unpublished_ids: list[strawberry.ID] = field(default_factory=list)
+    products: list[Product] = field(default_factory=list)
     user_errors: list[UserError] = field(default_factory=list)
 
 
@@ -135,6 +140,11 @@ class DecisionPayload:
     def comment(self) -> Comment | None:
         """The comment of ``comment_edge``; None without an edge."""
         return self.comment_edge.node if self.comment_edge else None
+
+    @property
+    def product(self) -> Product | None:
+        """The product of the comment or submission."""
+        return product_of(self.submission or self.comment)
 
     @property
     def queue_entry_id(self) -> strawberry.ID | None:
@@ -235,7 +245,7 @@ async def decide_comments(info: Info, input: Input[DecideCommentsInput]) -> Deci
         ),
         return_exceptions=True,
     )
-    payload = DecisionsPayload(user_errors=_errors_of(outcomes))
+    payload, products = DecisionsPayload(user_errors=_errors_of(outcomes)), dict[str, None]()
     for given, one, outcome in zip(input.decisions, decisions, outcomes, strict=True):
         if isinstance(outcome, BaseException):
             continue
@@ -243,6 +253,10 @@ async def decide_comments(info: Info, input: Input[DecideCommentsInput]) -> Deci
         payload.queue_entry_ids.append(_entry_id(one["id"]))
         if isinstance(outcome, Submission):
             payload.unpublished_ids.append(strawberry.ID(to_base64("Comment", one["id"])))
+            products[outcome.product_id] = None
+        else:
+            products[outcome.node.product_id] = None
+    payload.products.extend(map(Product, products))
     return payload
 
 

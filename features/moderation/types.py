@@ -18,7 +18,7 @@ from features.moderation.model import MOST_READ, QueueKind, ReportReason, Verdic
 from features.moderation.repository import MOST_COUNTED, QUEUE_REQUESTS
 from features.moderation.resolvers import MOST_DECISIONS
 from resolvers import products, users
-from schema.comments import Author, Comment, Photo, Reply
+from schema.comments import CHANGED_PRODUCT, Author, Comment, Photo, Reply
 from schema.costs import PAGE, WRITE, listed
 from schema.execution.cost import ROW_BYTES, UNIT_BYTES
 from schema.execution.facts import Reads, facts
@@ -284,6 +284,9 @@ class ApproveCommentPayload:
         "order, its place depends on `createdAt`. Null on errors."
     )
     queue_entry_id: strawberry.ID | None = strawberry.field(description=_QUEUE_ENTRY_ID)
+    product: model.Product | None = strawberry.field(
+        graphql_type=Product | None, description=CHANGED_PRODUCT
+    )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
@@ -300,6 +303,9 @@ class RejectCommentPayload:
         "published comments. Null on errors.",
     )
     queue_entry_id: strawberry.ID | None = strawberry.field(description=_QUEUE_ENTRY_ID)
+    product: model.Product | None = strawberry.field(
+        graphql_type=Product | None, description=CHANGED_PRODUCT
+    )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
@@ -318,6 +324,12 @@ class DecideCommentsPayload:
     queue_entry_ids: list[strawberry.ID] = strawberry.field(
         description="`id`s of the decided comments' rows in `moderationQueue`. Remove the rows "
         "from cached queues."
+    )
+    products: list[model.Product] = strawberry.field(
+        graphql_type=list[Product],
+        description="Products of these comments, each once. Their `statistics` are read after the "
+        "decisions, so they include the decisions, except on servers whose counts lag.",
+        metadata=facts(reads=listed(5, MOST_DECISIONS)),
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
