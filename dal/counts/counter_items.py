@@ -155,10 +155,8 @@ def decode(item: Item) -> tuple[StatisticsKey, RatingCounts]:
     first, in_language, rest = item["SK"]["S"].partition("#")
     if "#" in rest:  # this program escapes languages, so another program wrote this item
         raise ValueError(f"{rest!r} is not a language.")
-    counts = RatingCounts(
-        tuple([_number(item, name) for name in _BY_RATING]),
-        tuple([_number(item, name) for name in _FLAGGED]),
-    )
+    numbers = [int(item[name]["N"]) if name in item else 0 for name in COUNTS]
+    counts = RatingCounts(tuple(numbers[: len(RATINGS)]), tuple(numbers[len(RATINGS) :]))
     language = unescape(rest) if in_language else None
     if item["PK"]["S"].startswith(_REBUILD):
         generation = int(item["PK"]["S"].split("#")[1])

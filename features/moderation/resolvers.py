@@ -1,7 +1,7 @@
 """Moderation: submissions, decisions on comments, reports, and the moderators' queue."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated, Protocol
@@ -236,7 +236,7 @@ async def decide_comments(info: Info, input: Input[DecideCommentsInput]) -> Deci
             "decisions", "decisions has two entries for a comment: leave one of them out."
         )
     store = info.context.stores.moderation
-    outcomes = await asyncio.gather(
+    outcomes: Sequence[Edge[Comment] | Submission | BaseException] = await asyncio.gather(
         *(
             store.reject(one["id"], one["seen"], viewer.user_id, one["reason"])
             if given.verdict is Verdict.REJECT
