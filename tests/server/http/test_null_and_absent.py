@@ -135,6 +135,5 @@ async def test_null_clears_a_field_or_is_refused(
             refused, (fault,) = found
             assert refused is None
             assert (fault["field"], fault["code"]) == (["input", name], "BAD_ARGUMENT")
-            assert "null" in fault["message"]
             unchanged = await updated(client, of, whole(of), {"input": {**of.which}})
             assert unchanged == ({**of.full}, [])
