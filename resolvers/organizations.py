@@ -7,6 +7,7 @@ from typing import Annotated
 import strawberry
 
 from dal.model import Organization, OrganizationUser, Roster, Ticket, User, UserType, rules
+from dal.model.own_ids import user_names
 from dal.query.cursors import CursorKind
 from dal.query.pagination import Edge, Page
 from dal.table.errors import InvalidArgumentError
@@ -22,7 +23,7 @@ from resolvers.authorization import (
 )
 from resolvers.context import PrefetchedPages, RequestCache
 from resolvers.mutations import NullIsDefault, Rule, UserError, checked, checked_each, reported
-from resolvers.node_ids import node_id, plain_account, plain_id, user_names
+from resolvers.node_ids import node_id, plain_account, plain_id
 from resolvers.selection import (
     After,
     Before,

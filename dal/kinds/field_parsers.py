@@ -13,7 +13,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Literal, TypeAlias, TypeVar
 
-from dal.model import rules
+from dal.model import own_ids, rules
 from dal.table.errors import InvalidArgumentError
 
 _SHOWN = 40
@@ -67,12 +67,12 @@ def identifier(field: str, cell: object) -> str:
     A cell with a whole number is converted to text.
     """
     digits = isinstance(cell, int) and not isinstance(cell, bool)
-    return rules.identifier(field, str(cell) if digits else one_line(field, cell))
+    return own_ids.own_id(field, str(cell) if digits else one_line(field, cell))
 
 
 def account(field: str, cell: object) -> str:
     """Return the id of a user who signs in, from a cell like those of ``identifier``."""
-    return rules.account(field, identifier(field, cell))
+    return own_ids.account(field, identifier(field, cell))
 
 
 def choice(choices: type[Choice]) -> Callable[[str, object], Choice]:

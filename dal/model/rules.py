@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 
 from dal.model import RATINGS, Money, OrderLine
 from dal.model.folding import INVISIBLE
-from dal.model.owners import has_account
 from dal.table.errors import InvalidArgumentError
 from dal.table.key_parts import (
     MAX_IDENTIFIER_BYTES,
@@ -134,15 +133,6 @@ def identifier(argument: str, value: str) -> str:
     if (visible := trimmed(value)) != value:
         fault = f"{value[:40]!r} begins or ends with a blank: remove the blank"
         raise _invalid(argument, f"{fault if visible else f'{value[:40]!a} is blank'}.")
-    return value
-
-
-def account(argument: str, value: str) -> str:
-    """Return ``value`` if it is valid as the id of a user who signs in."""
-    if not has_account(identifier(argument, value)):
-        raise _invalid(
-            argument, f"{value!r} is the id of an imported or erased author, who has no account."
-        )
     return value
 
 

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table as Grid
 
 from dal.kinds.item_kind import ItemKind
-from dal.model import rules
+from dal.model import own_ids, rules
 from features.analytics.exporting import analytics_of
 from features.analytics.exporting import refresh as fill
 from features.analytics.questions import (
@@ -92,7 +92,7 @@ async def trend(
     Without --to, they end with the period of the last comment.
     """
     question = TrendQuestion(
-        rules.identifier("product", product),
+        own_ids.own_id("product", product),
         Span.of(interval, *rules.period(from_, to, ("from", "to"))),
         rules.languages("language", language) if language else None,
     )

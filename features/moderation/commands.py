@@ -7,7 +7,7 @@ import typer
 from rich.table import Table as Grid
 
 from dal.dynamodb.table import Table
-from dal.model import rules
+from dal.model import own_ids, rules
 from dal.model.standings import Block
 from dal.query.pagination import Slice
 from dal.repositories.standings import StandingRepository
@@ -37,7 +37,7 @@ async def block(
 
     Published comments stay. The block also works on a server with --moderation off.
     """
-    name, reason = rules.account("NAME", name), rules.stated_title("--reason", reason)
+    name, reason = own_ids.account("NAME", name), rules.stated_title("--reason", reason)
     async with open_table(settings, share=True) as table:
         await _blocks(table).block(name, reason, by=None)
     typer.echo(f"User {name} is blocked: new comments and edits wait for a moderator.")
@@ -46,7 +46,7 @@ async def block(
 @takes(*STORE)
 async def unblock(name: Name, *, settings: Settings) -> None:
     """Unblock a user. Comments that already wait for a moderator stay in the queue."""
-    name = rules.account("NAME", name)
+    name = own_ids.account("NAME", name)
     async with open_table(settings, share=True) as table:
         await _blocks(table).unblock(name)
     typer.echo(f"User {name} is not blocked.")

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table as Grid
 
 from dal.kinds.field_parsers import instant
-from dal.model import Comment, rules
+from dal.model import Comment, own_ids, rules
 from dal.query.pagination import Page
 from dal.query.statistics import ExecutionStatistics
 from dal.repositories.comments import Selection
@@ -66,7 +66,7 @@ async def explain(
 ) -> None:
     """Read a page of comments as the API does. Print the read's index, key ranges and cost."""
     selection = Selection(
-        rules.identifier("PRODUCT", product),
+        own_ids.own_id("PRODUCT", product),
         rules.ratings("--rating", rating) if rating else None,
         rules.languages("--language", language) if language else None,
         *_period(created_from, created_before),

@@ -15,7 +15,7 @@ import typer
 from dal.dynamodb import admin
 from dal.dynamodb.concurrency import Pace
 from dal.kinds.item_kind import ItemKind
-from dal.model import rules
+from dal.model import own_ids
 from dal.table.items import Item
 from dal.table.key_parts import format_instant
 from features.privacy.erasure import Choices, CommentFate, Erased, Erasure, Fate
@@ -82,7 +82,7 @@ async def export(
     Servers may write meanwhile. If an item changes meanwhile, the object contains one of its
     versions.
     """
-    name = rules.identifier("NAME", name)
+    name = own_ids.own_id("NAME", name)
     if output is not None and output.exists():
         raise CommandError(f"{output} exists: name a new file.")
     with ExitStack() as undo:
@@ -164,7 +164,7 @@ async def erase(
     passes over the indexes, finds the name nowhere else. If the command is interrupted, run it
     again.
     """
-    name, choices = rules.identifier("NAME", name), Choices(comments, orders, tickets)
+    name, choices = own_ids.own_id("NAME", name), Choices(comments, orders, tickets)
     async with open_store(settings, share=True) as store:
         store.table.pace = Pace(write_units)
         store.table.read_pace = Pace(read_units, reads=True)

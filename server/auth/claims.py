@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
 
-from dal.model import rules
+from dal.model import own_ids, rules
 from dal.table.errors import InvalidArgumentError
 from resolvers.context import Viewer
 
@@ -78,7 +78,7 @@ class ClaimRules:
             )
         rules_in_force._check_audience(claims)
         return Viewer(
-            user_id=_valid(rules.account, "sub", claims["sub"]),
+            user_id=_valid(own_ids.account, "sub", claims["sub"]),
             name=rules_in_force._name(claims, by_secret=by_secret),
             roles=rules_in_force._roles(claims),
         )

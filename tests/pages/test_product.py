@@ -8,6 +8,7 @@ import pytest
 
 from dal.dynamodb.table import Table
 from dal.model import Reply
+from dal.model.own_ids import global_id
 from dal.stores import Stores
 from pages.faults import _ARGUMENTS, _CODES
 from tests.fakes import FaultyClient
@@ -65,6 +66,12 @@ async def test_the_list_shows_the_filtered_comments(
         assert answer.status_code == 400
     else:
         assert len(Parsed(answer.text).headings) == count
+
+
+@pytest.mark.parametrize("path", ["products", "comments", "authors", "widget"])
+async def test_a_global_id_in_an_address_is_refused(client: httpx.AsyncClient, path: str) -> None:
+    answer = await client.get(f"/{path}/{global_id('Product', 'kettle')}")
+    assert (answer.status_code, "is not valid" in answer.text) == (400, True)
 
 
 async def test_each_chosen_filter_can_be_removed(client: httpx.AsyncClient) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dal.model import rules
+from dal.model import own_ids, rules
 from server.auth.authenticator import make_token
 from server.auth.secret import ensure_secret, secret_source
 from server.cli.options import takes
@@ -58,7 +58,7 @@ def token(
     The secret of --jwt-secret signs the JWT. Without this option, the secret in the server's data
     directory signs it. If the directory has data but no secret, the command creates a secret.
     """
-    user_id = rules.account("user", user)
+    user_id = own_ids.account("user", user)
     shown = None if name is None else rules.name("name", name)
     secret = secret_source(settings.jwt_secret, settings.data_dir)()
     # A directory without data is not the server's directory. The server has another secret, and

@@ -104,6 +104,8 @@ REFUSED: list[tuple[Parser, str, list[object]]] = [
     (DateReader("s"), "the years 1 to 9999", [10**14]),
     (instant, "out of range", ["9999-12-31T23:00:00-05:00"]),
     (parsers.identifier, "field is 'a\\nb'", ["a\nb"]),
+    (parsers.identifier, "the base64 of 'Product:72'", ["UHJvZHVjdDo3Mg==", " UHJvZHVjdDo3Mg==\n"]),
+    (parsers.account, "the base64 of 'User:ana'", ["VXNlcjphbmE="]),
 ]
 
 

@@ -1,11 +1,11 @@
-"""The sentences of ``dal/model/rules.py``, which GraphQL inputs and loaded files share."""
+"""The sentences of ``rules`` and ``own_ids``, which GraphQL inputs and loaded files share."""
 
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from dal.model import rules
+from dal.model import own_ids, rules
 from dal.table.errors import InvalidArgumentError
 
 OWNER = f"imported-{'0' * 32}"
@@ -22,9 +22,17 @@ SENTENCES: list[tuple[Callable[[str, Any], object], object, str]] = [
     (rules.identifier, " a", "it ' a' begins or ends with a blank: remove the blank."),
     (rules.identifier, " ", "it ' ' is blank."),
     (
-        rules.account,
+        own_ids.account,
         OWNER,
         f"it {OWNER!r} is the id of an imported or erased author, who has no account.",
+    ),
+    (
+        own_ids.own_id,
+        "UHJvZHVjdDo0Mg==",
+        (
+            "it 'UHJvZHVjdDo0Mg==' is the base64 of 'Product:42', which is a global id of the API: "
+            "use the shop's own id, such as '42'."
+        ),
     ),
     (rules.rating, 6, "it is 6; it must be from 1 to 5."),
     (rules.ratings, [5] * 101, "it has 101 entries; the maximum is 100."),

@@ -80,13 +80,6 @@ def test_malformed_identifiers_are_refused(value: str, why: str) -> None:
     assert why in complaint(rules.identifier, value)
 
 
-def test_an_imported_author_has_no_account() -> None:
-    assert rules.account("username", "John") == "John"
-    owner = f"imported-{'0' * 32}"
-    assert repr(owner) in complaint(rules.account, owner)
-    assert rules.identifier("username", owner) == owner
-
-
 @MORE
 @given(st.text())
 def test_an_accepted_identifier_fits_a_key(value: str) -> None:

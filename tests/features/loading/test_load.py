@@ -12,6 +12,7 @@ import subprocess
 import tomllib
 import uuid
 from asyncio import sleep, timeout
+from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -88,6 +89,29 @@ async def test_a_csv_with_other_column_names_is_loaded(
     assert alone is not None
     assert alone.text == ""
     assert comment.created_at.isoformat() == "2011-04-27T00:00:00+00:00"
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv"])
+@pytest.mark.parametrize("column", ["id", "product_id", "username"])
+async def test_a_row_with_a_global_id_is_rejected_until_it_has_the_decoded_id(
+    tmp_path: Path, store: list[str], comments: CommentRepository, column: str, suffix: str
+) -> None:
+    """The API could never return the comment: it refuses global ids in the place of own ids."""
+    other = {"id": "Comment:1", "product_id": "Product:1", "username": "User:1"}[column]
+    given = {**row("1"), column: b64encode(other.encode()).decode()}
+    lines = [",".join(given), ",".join(map(str, given.values()))]
+    path = put(tmp_path, f"c.{suffix}", jsonl([given]) if suffix == "jsonl" else "\n".join(lines))
+    code, output, _ = load(path, store)
+    assert code == 1
+    assert output.startswith(f"{path}: 0 new, 0 changed, 0 unchanged, 1 rejected")
+    rejects = tmp_path / f"c.{suffix}.rejects.jsonl"
+    assert json.loads(rejects.read_text())["reason"] == (
+        f"{column} {given[column]!r} is the base64 of {other!r}, which is a global id of the API: "
+        "use the shop's own id, such as '1'."
+    )
+    rejects.write_text(rejects.read_text().replace(f'"{given[column]}"', '"1"'))
+    assert load(rejects, store)[0] == 0
+    assert await comments.get("1") is not None
 
 
 async def test_invalid_rows_are_written_to_a_file_fixed_and_loaded(

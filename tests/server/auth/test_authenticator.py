@@ -165,6 +165,7 @@ async def test_a_jwt_for_another_audience_is_refused(
         ("sub", "a\nb", InvalidArgumentError),
         ("sub", "erased-1a2b3c4d", InvalidArgumentError),
         ("sub", "a" * 513, InvalidArgumentError),
+        ("sub", "VXNlcjphbmE=", InvalidArgumentError),  # User:ana
         ("name", " ", None),
         ("name", "\u200b", InvalidArgumentError),
         ("name", ["Ada"], None),

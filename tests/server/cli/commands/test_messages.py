@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from dal.dynamodb.table import Table
+from dal.model.own_ids import global_id
 from dal.stores import Stores
 from tests.putting import put_comments
 from tests.server.cli.commands.saying import sentences_of
-from tests.server.serving import called
+from tests.server.serving import AWS, called
 from tests.strategies import comment
 
 REFUSED: list[tuple[str, str]] = [
@@ -66,6 +67,29 @@ def test_a_command_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert refusal_of(command, tmp_path) == sentence
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "analytics trend {}",
+        "explain {}",
+        "token --user {}",
+        "user block {} --reason Spam",
+        "user erase {} --yes",
+        "user export {}",
+        "user unblock {}",
+    ],
+)
+async def test_a_command_refuses_a_global_id(command: str, table: Table, store: list[str]) -> None:
+    product = global_id("Product", "42")
+    options = ["--data-dir", "data"] if command.startswith(("analytics", "token")) else store
+    ended = called(*command.format(product).split(), *options, **AWS)
+    assert ended.returncode == 2
+    assert ended.stderr.endswith(
+        f"{product!r} is the base64 of 'Product:42', which is a global id of the API: use the "
+        "shop's own id, such as '42'.\n"
+    )
 
 
 SENTENCES: dict[str, list[str]] = {
