@@ -5,6 +5,7 @@ from functools import cache
 
 from strawberry.schema.config import StrawberryConfig
 
+from dal.counts.mode import COLD_RCU, COLD_REQUESTS
 from dal.dynamodb.account import MAX_REQUESTS, Limit, opened
 from dal.dynamodb.deadline import deadline_in
 from dal.dynamodb.errors import QueryTooCostlyError
@@ -73,6 +74,8 @@ HOST = Host(
         most_dropped=MAX_DROPPED,
         most_requests=MAX_REQUESTS,
         questions="queries to the analytics store",
+        cold_requests=COLD_REQUESTS,
+        cold_rcu=COLD_RCU,
     ),
     known_errors=KNOWN_ERRORS,
     too_costly=QueryTooCostlyError,

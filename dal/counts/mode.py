@@ -23,7 +23,7 @@ from time import monotonic, time
 from typing import Any, TypeAlias
 
 from dal.counts.counts import FLAGS
-from dal.dynamodb.account import opened
+from dal.dynamodb.concurrency import SharedReads
 from dal.dynamodb.errors import ConditionFailedError, ConflictError, StoreUnavailableError
 from dal.dynamodb.retries import retry, waits
 from dal.dynamodb.table import Table
@@ -38,6 +38,10 @@ SETTLE_SECONDS = 20.0
 
 READERS_KEEP_SECONDS = 30.0
 """Seconds for which ``counted`` uses the cached item."""
+
+COLD_REQUESTS, COLD_RCU = 4, 3.0
+"""Maximum requests of an operation of 10 seconds for this item, and their RCU. The operation reads
+the item at most once in 5 seconds, and the table's id once."""
 
 WaitForWriters: TypeAlias = Callable[[], Awaitable[None]]
 """Waits for SETTLE_SECONDS. After this wait, every writer obeys the latest announcement."""
@@ -152,6 +156,8 @@ class MaintenanceStore:
         self.table = table
         self._runs = (*RUNS, *runs)
         self._kept: tuple[float, Maintenance] | None = None
+        self._shared = SharedReads[tuple[float, Maintenance]]()
+        self._forgotten = 0
 
     async def read(self) -> Maintenance:
         """Read the item, and return its contents."""
@@ -184,20 +190,28 @@ class MaintenanceStore:
         return replace(read, complete=same and not read.lacks_flags)
 
     async def current(self) -> Maintenance:
-        """Return the item's contents, read at most 5 seconds ago."""
+        """Return the item's contents, read at most 5 seconds ago.
+
+        Simultaneous calls share one read. A call after ``forget`` does not share a read from
+        before.
+        """
         kept = self._kept
         if kept is None or monotonic() - kept[0] >= KEPT_SECONDS:
-            kept = self._kept = await retry(self._read_in_time, "get_item")
+            forgotten = self._forgotten
+            kept = await self._shared.read(forgotten, self._retried)
+            if forgotten == self._forgotten:
+                self._kept = kept
         return kept[1]
+
+    async def _retried(self) -> tuple[float, Maintenance]:
+        return await retry(self._read_in_time, "get_item")
 
     async def counted(self) -> bool:
         """Return whether the table had counters when the item was read, at most 30 seconds ago."""
         kept = self._kept
         if kept is not None and monotonic() - kept[0] < READERS_KEEP_SECONDS:
             return kept[1].counted
-        # Several requests share this read, so its cost is not added to the current request.
-        with opened():
-            return (await self.current()).counted
+        return (await self.current()).counted
 
     async def _read_in_time(self) -> tuple[float, Maintenance]:
         """Read the item.
@@ -226,6 +240,7 @@ class MaintenanceStore:
     def forget(self) -> None:
         """Remove the cached contents, so that the next call of ``current`` reads the item again."""
         self._kept = None
+        self._forgotten += 1
 
     async def announce(self, read: Maintenance, **changes: Any) -> Maintenance:
         """Store ``read``, changed by ``changes``, in the item, and return the new contents.

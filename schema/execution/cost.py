@@ -24,6 +24,7 @@ from graphql import (
     GraphQLSchema,
     ListValueNode,
     OperationDefinitionNode,
+    OperationType,
     SelectionNode,
     Undefined,
     VariableNode,
@@ -85,9 +86,14 @@ _FURTHER = 4
 """Maximum requests that a page usually sends in addition to one for each partition of its plans,
 because its filter drops more rows than expected."""
 
-_PLANNING = 8
-"""Maximum requests for the statistics that plan a page: the counts, three samples of rows, the mode
-of the counters, the table's id, and the counts again for a proof."""
+_PROOF = 3
+"""Maximum requests for the counts that prove that a part of a page is empty. Each response has the
+counts in 1,000 languages."""
+
+_PLANNING = 5
+"""Maximum requests for the statistics that plan a page, in addition to one for each list: further
+responses with counts, and three samples of rows. The process caches these statistics for some
+seconds, until it writes."""
 
 _MAX_KEPT = 50
 
@@ -97,9 +103,11 @@ class Cost:
     """The expected cost of an operation.
 
     ``requests`` is the maximum number of requests to DynamoDB, and ``rcu`` the maximum of the read
-    capacity units that they consume, if no request is retried. ``usual_requests`` is the usual
-    number of requests. ``values`` is the maximum number of values in the result, and
-    ``usual_values`` the usual number. ``questions`` is the number of questions to another store.
+    capacity units that they consume, if the process has the operation's statistics in its caches,
+    and no request is retried. ``cold_requests`` and ``cold_rcu`` are the maximum of the requests
+    that fill these caches. ``usual_requests`` is the usual number of requests. ``values`` is the
+    maximum number of values in the result, and ``usual_values`` the usual number. ``questions`` is
+    the number of questions to another store.
     """
 
     requests: float = 0
@@ -108,14 +116,18 @@ class Cost:
     usual_values: float = 0
     usual_requests: float = 0
     questions: float = 0
+    cold_requests: float = 0
+    cold_rcu: float = 0
 
-    def rounded(self) -> dict[str, float]:
-        """Return the cost in the form that clients see."""
-        shown = {
-            "requests": ceil(self.requests),
-            "rcu": round(self.rcu, 1),
-            "values": round(self.values),
-        }
+    def rounded(self) -> dict[str, dict[str, float]]:
+        """Return the maxima in the form that clients see: with filled caches, and in any state."""
+        requests, rcu = self.limit()
+        warm = self._shown(ceil(self.requests), self.rcu)
+        # An operation that ends has consumed at most twice the limit: see ``dal.dynamodb.account``.
+        return {"predicted": warm, "predictedCold": self._shown(requests, 2 * rcu)}
+
+    def _shown(self, requests: float, rcu: float) -> dict[str, float]:
+        shown = {"requests": requests, "rcu": round(rcu, 1), "values": round(self.values)}
         return shown | {"questions": round(self.questions)} if self.questions else shown
 
     def fault(self, limits: ReadLimits) -> str | None:
@@ -137,8 +149,13 @@ class Cost:
         return None
 
     def limit(self) -> tuple[float, float]:
-        """Return the maximum reads and RCU. Reads are below twice the predicted ones."""
-        return 2 * ceil(self.requests) - 1, self.rcu
+        """Return the maximum reads, and the RCU at which an operation ends.
+
+        Without the reads that fill caches, the reads are below twice the predicted ones, because
+        data can be worse than predicted: for example, a filter may drop almost all rows.
+        """
+        reads = max(0, 2 * ceil(self.requests) - 1)
+        return reads + ceil(self.cold_requests), self.rcu + self.cold_rcu
 
 
 class PredictedCosts:
@@ -202,6 +219,13 @@ def predicted(
         prediction.add(root, operation.selection_set.selections, _Within())
     cost = prediction.cost
     cost.values = max(cost.usual_values, min(cost.values, MAX_ANSWER_VALUES))
+    if operation.operation is OperationType.MUTATION:
+        # A write removes the statistics of its products from the caches.
+        cost.requests += cost.cold_requests
+        cost.rcu += cost.cold_rcu
+    if cost.requests:
+        cost.cold_requests += facts.limits.cold_requests
+        cost.cold_rcu += facts.limits.cold_rcu
     return cost
 
 
@@ -301,6 +325,10 @@ class _Prediction:
         self.cost.requests += most * requests
         self.cost.rcu += most * units * reads.unit
         self.cost.questions += times * reads.questions
+        if reads.planned and arguments.filtered:
+            cold = most * (_most_lists(reads) + _PLANNING)
+            self.cost.cold_requests += cold
+            self.cost.cold_rcu += cold * _MAX_ROW_RCU * reads.unit
 
     def _rows(
         self, name: str, given: Mapping[str, Any], within: _Within, of: GraphQLOutputType
@@ -404,17 +432,17 @@ class _Arguments:
 
     def most_requests(self, reads: Reads) -> float:
         """Return the maximum number of requests of a page, if one response has all its rows."""
-        lists, requests = _most_lists(reads), self._most_planned(reads)
+        requests = self._most_planned(reads)
         if self.filtered:
             # The rest of the page may need a new plan. A list with an order may then be read as a
             # whole, and sorted in memory.
             ordered = self._in_stages or self._by_filter is not None
-            whole = self._at_most(lists, self._most_values())
+            whole = self._at_most(_most_lists(reads), self._most_values())
             requests += (1 + ordered) * whole + _FURTHER
         if cursors := self.paging.keys() & {Effect.AFTER, Effect.BEFORE, Effect.LAST}:
             # Each pagination flag may need as many requests as the page.
             requests = (1 + min(2, len(cursors))) * requests + reads.further
-        return requests + (lists + _PLANNING) * (reads.planned and self.filtered)
+        return requests + _PROOF * (reads.planned and self.filtered)
 
     def _most_planned(self, reads: Reads) -> float:
         """Return the maximum number of partitions in all plans of a page together."""

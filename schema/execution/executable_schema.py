@@ -390,4 +390,4 @@ class _Execution:
         if self._account is not None and self._answer is not None:  # the operation was executed
             actual |= {name: getattr(self._account, name) for name in ("requests", "rcu", "wcu")}
             actual["values"] = self._answer.values
-        return {"cost": {"predicted": self._cost.rounded(), "actual": actual}}
+        return {"cost": {**self._cost.rounded(), "actual": actual}}

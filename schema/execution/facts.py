@@ -89,6 +89,8 @@ class ReadLimits:
     - ``most_dropped``: maximum rows that a page reads and drops, because its filter excludes them.
     - ``most_requests``: maximum requests to DynamoDB that an operation usually sends.
     - ``questions``: what messages call questions to another store.
+    - ``cold_requests`` and ``cold_rcu``: maximum requests, and their RCU, that fill the process's
+      own caches during an operation.
     """
 
     default_rows: int
@@ -97,6 +99,8 @@ class ReadLimits:
     most_dropped: int
     most_requests: int
     questions: str = "questions"
+    cold_requests: int = 0
+    cold_rcu: float = 0.0
 
 
 REQUESTED = "requested rows"

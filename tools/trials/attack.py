@@ -48,9 +48,6 @@ QUIET = 3
 The median of the slices' percentiles counts, because a busy machine sometimes stalls.
 """
 
-MARGIN = 5
-"""The number of requests to DynamoDB that may exceed the prediction, for retries and statistics."""
-
 SERVER_FAULTS = ("500", "502", "504")
 """Status codes that are faults of the server.
 
@@ -121,9 +118,8 @@ def _reads_more(answer: bytes) -> bool:
     """Return whether the cost in a response exceeds the prediction."""
     try:
         cost = json.loads(answer.partition(b"\r\n\r\n")[2])["extensions"]["cost"]
-        predicted, actual = cost["predicted"], cost["actual"]
-        margins = {"requests": MARGIN, "rcu": 0, "values": 0}
-        return any(actual[name] > predicted[name] + more for name, more in margins.items())
+        predicted, actual = cost["predictedCold"], cost["actual"]
+        return any(actual[name] > predicted[name] for name in ("requests", "rcu", "values"))
     except (ValueError, KeyError, TypeError):
         return False
 
