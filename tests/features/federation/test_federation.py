@@ -9,6 +9,7 @@ from strawberry.relay.utils import to_base64
 
 from dal.dynamodb.table import Table
 from dal.stores import Stores
+from resolvers.context import Context
 from schema.build import build_schema
 from tests import oracle
 from tests.calls import calls_of
@@ -51,6 +52,30 @@ async def asked(table: Table, text: str, of: object) -> tuple[Answer, dict[str, 
     await run('{ product(productId: "p0") { statistics { total } } }')
     calls.clear()
     return await run(text, of=of), calls.operations
+
+
+async def test_entities_cost_at_most_what_is_predicted(table: Table) -> None:
+    """First the process has read nothing; then its caches are warm."""
+    await put_comments(Stores(table).comments, COMMENTS)
+    keys = [product(f"p{n}") for n in range(COUNT)]
+    keys += [node("Comment", one.comment_id) for one in COMMENTS[::3]]
+    keys += [node("Author", COMMENTS[0].username)]
+    stores, seen = Stores(Table(table.service, table.name)), []
+    for basis in ("predictedCold", "predicted"):
+        found = await SUBGRAPH.execute(
+            ENTITIES.replace(
+                "title comments(first: 2)", "title comments(first: 2, rating: [1, 2])"
+            ),
+            {"of": [of for of, _ in keys]},
+            context_value=Context(STAFF, stores),
+            operation_extensions={"cost": True},
+        )
+        assert found.errors is None
+        cost = (found.extensions or {})["cost"]
+        assert cost["actual"]["requests"] <= cost[basis]["requests"]
+        assert cost["actual"]["rcu"] <= cost[basis]["rcu"]
+        seen.append(cost["actual"]["requests"])
+    assert seen[0] > seen[1] > 0
 
 
 async def test_entities_equal_nodes_and_cost_as_many_reads(table: Table) -> None:

@@ -288,6 +288,24 @@ async def test_rare_operations_cost_at_most_what_is_predicted(world: World, rare
     costs_at_most_what_is_predicted(await executed(0, table, None, viewer, text))
 
 
+async def test_a_process_reads_the_maintenance_item_again_after_five_seconds(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, _ = world
+    now, seen = 1_000.0, []
+    monkeypatch.setattr("dal.counts.mode.monotonic", lambda: now)
+    text = '{ product(productId: "p1") { statistics { total } comments { totalCount } } }'
+    stores = Stores(Table(table.service, table.name))
+    calls = calls_of(stores.table)
+    for now in (1_000.0, 1_001.0, 1_007.0):  # noqa: B007 - the clock
+        calls.clear()
+        answer = await executed(0, table, stores, OWN, text)
+        costs_at_most_what_is_predicted(answer)
+        assert answer.extensions["cost"]["actual"]["requests"] == len(calls)
+        seen.append((calls.operations.get("GetItem", 0), calls.operations.get("DescribeTable", 0)))
+    assert seen == [(1, 1), (0, 0), (1, 0)]
+
+
 async def test_the_search_for_another_admin_ends(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
