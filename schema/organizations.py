@@ -40,7 +40,7 @@ class OrganizationUser(Node):
         resolver=organizations.organization_of,
         name="organization",
         graphql_type=Annotated["Organization", strawberry.lazy(__name__)] | None,
-        description="The organisation.",
+        description="The organisation; null if it is not visible to the user.",
         metadata=facts(reads=TWO_KEYS),
     )
     username: str = strawberry.field(description="User name, as used to sign in.")

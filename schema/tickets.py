@@ -37,7 +37,8 @@ class Ticket(Node):
         resolver=organizations.organization_of,
         name="organization",
         graphql_type=Annotated["Organization", strawberry.lazy("schema.organizations")] | None,
-        description="The organisation in which the ticket was opened.",
+        description="The organisation in which the ticket was opened; null if it is not visible to "
+        "the user.",
         metadata=facts(reads=TWO_KEYS),
     )
     username: str = strawberry.field(description="User name of the user who opened the ticket.")

@@ -62,7 +62,7 @@ def full_pages(root: strawberry.Parent[ExecutionStatistics]) -> ReadFigures | No
     return _trace(root).full_pages()
 
 
-def ideal(root: strawberry.Parent[ExecutionStatistics]) -> ReadFigures | None:
+def ideal(root: strawberry.Parent[ExecutionStatistics]) -> ReadFigures:
     """Return the cost of one Query that would read exactly the page's rows."""
     return _trace(root).ideal()
 

@@ -39,6 +39,7 @@ from schema.execution.documents import (
 from schema.execution.errors import client_errors, log_faults
 from schema.execution.facts import SchemaFacts
 from schema.execution.host import Account, Context, Event, Events, Host
+from schema.execution.semantic_nulls import mark_semantic_non_null
 from schema.execution.strawberry_door import core_schema
 
 MAX_EVENT_REQUESTS = 5
@@ -137,7 +138,11 @@ class ExecutableSchema(Schema):
                         _remove_nulls(field.args)
 
     def as_str(self) -> str:
-        """Return the SDL with the schema's description, which Strawberry omits."""
+        """Return the SDL with the schema's description, and with ``@semanticNonNull``.
+
+        Strawberry omits the description.
+        """
+        mark_semantic_non_null(core_schema(self))
         return f"{print_schema_definition(core_schema(self))}\n\n{super().as_str()}"
 
     async def execute(

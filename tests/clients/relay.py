@@ -24,7 +24,10 @@ _CONFIG = {
 
 
 def compiled(
-    sources: Path, place: Path, schema: Path = ROOT / "schema.graphql"
+    sources: Path,
+    place: Path,
+    schema: Path = ROOT / "schema.graphql",
+    language: str = "javascript",
 ) -> subprocess.CompletedProcess[str]:
     """Compile the documents in a directory into ``place``.
 
@@ -36,7 +39,7 @@ def compiled(
     (place / PERSISTED).write_text("{}")
     # Without this file, Node.js would load the modules as CommonJS.
     (place / "package.json").write_text("{}")
-    (place / "relay.config.json").write_text(json.dumps(_CONFIG))
+    (place / "relay.config.json").write_text(json.dumps(_CONFIG | {"language": language}))
     return subprocess.run(
         [_COMPILER, "relay.config.json"],
         cwd=place,

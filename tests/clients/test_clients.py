@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -131,6 +132,26 @@ def test_urql_reads_pages_inserts_comments_and_invalidates_lists(url: str) -> No
     assert answer["evicted"] == NEWEST_FIRST[:SIZE]
     assert_names(answer)
     assert answer["errors"] == ["BAD_CURSOR", "BAD_REQUEST"]
+
+
+@pytest.mark.parametrize(
+    ("throwing", "nullable"), [(" @throwOnFieldError", {"title"}), ("", {"title", "isKnown"})]
+)
+def test_relay_types_only_the_data_nulls_of_a_query_that_throws_errors(
+    tmp_path: Path, throwing: str, nullable: set[str]
+) -> None:
+    """The fields ``product`` and ``isKnown`` have ``@semanticNonNull``, ``title`` has not."""
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    document = f'query AQuery{throwing} {{ product(productId: "1") {{ title isKnown }} }}'
+    (sources / "A.ts").write_text(f"graphql`{document}`")
+    (tmp_path / "place").mkdir()
+    done = compiled(sources, tmp_path / "place", language="typescript")
+    assert done.returncode == 0, done.stdout
+    typed = (tmp_path / "place" / ARTIFACTS / "AQuery.graphql.ts").read_text("utf-8")
+    found = re.findall(r"readonly (\w+): (?:\w+) \| null \| undefined;", typed)
+    assert {*found} == nullable
+    assert ("} | null | undefined;" in typed) == (throwing == "")
 
 
 def test_relay_reads_pages_and_inserts_and_deletes_comments(url: str, relay: Path) -> None:

@@ -16,6 +16,7 @@ from schema.build import build_schema
 from tests.calls import calls_of
 from tests.dal.read_pages import ReadPages
 from tests.feature_lists import merged
+from tests.schema.unexplained_nulls import unexplained_nulls
 
 Answer = dict[str, Any]
 Run = Callable[..., Awaitable[Answer]]
@@ -100,6 +101,8 @@ def runner(schema: Schema, stores: Stores) -> Run:
         context = Context(viewer, stores, services=services)
         result = await schema.execute(operation, variables, context_value=context)
         errors = [error.formatted for error in result.errors or []]
-        return {"data": result.data, "errors": errors}
+        answer = {"data": result.data, "errors": errors}
+        assert unexplained_nulls(schema._schema, operation, answer) == []
+        return answer
 
     return run

@@ -5,7 +5,8 @@ each document at once, the other has ``--no-compile``. The documents are queries
 the schema with ``--explain``. Arguments, ``@skip`` and ``@include`` have variables. Responses must
 have the same status, headers and bytes. Fields that wait concurrently fail in the order in which
 the engine responds. So errors are sorted before they are compared, and the table shows how often
-their order differed. Exits with 1 at the first difference.
+their order differed. Exits with 1 at the first difference, and if a field with ``@semanticNonNull``
+is null without an error.
 """
 
 import argparse
@@ -43,6 +44,7 @@ from server.settings import NO_RATE_LIMIT, Settings
 from tests.engines import dynoxide
 from tests.features.analytics.exported import movers
 from tests.schema.execution.filled import counts_kept, fill
+from tests.schema.unexplained_nulls import unexplained_nulls
 from tests.server.http.listening import listening
 from tests.server.serving import SECRET, bearer
 from tools.trials.fuzz.documents import document
@@ -137,6 +139,11 @@ async def compared(count: int, directory: Path, *tables: Table) -> tuple[Counter
                 shown = "\n".join(answer.text for answer in answers)
                 return counts, f"Document {number} differs: {text}\n{content}\n{shown}"
             answer = answers[1].json()
+            if unexplained := unexplained_nulls(schema, text, answer):
+                return (
+                    counts,
+                    f"Document {number} has nulls without an error: {text}\n{unexplained}",
+                )
             counts["documents"] += 1
             counts["executed compiled"] += len(compiled) > executed
             counts["mutations"] += text.startswith("mutation")

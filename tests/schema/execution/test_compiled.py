@@ -24,6 +24,7 @@ from tests.feature_lists import added, merged
 from tests.schema.conftest import MODERATOR, STAFF, explaining
 from tests.schema.execution.filled import counts_kept, fill
 from tests.schema.paths import asked_by
+from tests.schema.unexplained_nulls import unexplained_nulls
 
 IDS = orjson.dumps(
     [
@@ -185,6 +186,8 @@ async def test_all_fields_have_equal_results_compiled_and_by_graphql_core(
             await told(compiled, context())
         expected = await told(operation(schema, text, plainly=1), context())
         assert_same(await told(compiled, context()), expected, text)
+        answer = {"data": json.loads(expected[0]), "errors": expected[1]}
+        assert unexplained_nulls(schema._schema, text, answer) == []
 
 
 def test_the_tests_documents_select_every_field(schema: Schema) -> None:
