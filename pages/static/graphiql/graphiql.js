@@ -51,6 +51,7 @@ query NewestComments(
   $after: String
 ) {
   product(productId: $productId) {
+    id
     comments(
       rating: $rating
       language: $language
@@ -60,6 +61,7 @@ query NewestComments(
       edges {
         cursor
         node {
+          id
           rating
           title
           text
@@ -80,7 +82,7 @@ query NewestComments(
   variables: `{
   "productId": "1",
   "rating": [1, 2],
-  "language": "en",
+  "language": ["en"],
   "first": 10,
   "after": null
 }`,
@@ -94,7 +96,7 @@ const addComment = {
 mutation AddComment($input: AddCommentInput!) {
   addComment(input: $input) {
     comment {
-      commentId
+      id
       authorName
       createdAt
     }
