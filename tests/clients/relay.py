@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from tests.clients.setup_page import blocks
 from tests.engines import ROOT
 
 ARTIFACTS = "out"
@@ -13,9 +14,7 @@ PERSISTED = "persisted.json"
 """The compiler's output: a directory of modules for Relay's runtime, and a file of texts by id."""
 
 _COMPILER = Path(__file__).parent / "node_modules/relay-compiler/linux-x64/relay"
-_CONFIG = {
-    "src": "src",
-    "schema": "schema.graphql",
+_CONFIG = json.loads(blocks()["relay.config.json"]) | {
     "language": "javascript",
     "eagerEsModules": False,
     "artifactDirectory": ARTIFACTS,

@@ -92,11 +92,11 @@ def serving(directory: Path, *options: str, count: int = COUNT) -> Iterator[str]
         yield f"{server.url}/graphql"
 
 
-def ran(script: str, url: str, *arguments: str | Path) -> Any:
+def ran(script: str, url: str, *arguments: str | Path, headers: dict[str, str] = ANA[0]) -> Any:
     """Run a script of this directory. Return the JSON that it prints."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
-        ["node", HERE / script, url, ANA[0]["Authorization"], PRODUCT, *arguments],
+        ["node", HERE / script, url, headers["Authorization"], PRODUCT, *arguments],
         env=os.environ | {"PATH": path},
         capture_output=True,
         text=True,

@@ -124,8 +124,8 @@ class Reader:
         compile(fence.text, "snippet", "exec")
 
     def _js(self, fence: Fence) -> None:
-        """Check the syntax of JavaScript with Node.js."""
-        checked = self.shell.run(f"node --check - <<'END'\n{fence.text}\nEND")
+        """Check the syntax of a JavaScript module with Node.js."""
+        checked = self.shell.run(f"node --input-type=module --check - <<'END'\n{fence.text}\nEND")
         assert checked.returncode == 0, checked.stderr
 
     def _html(self, fence: Fence) -> None:
