@@ -27,6 +27,8 @@ Scope = tuple[GraphQLNamedType, SelectionSetNode]
 
 def unexplained_nulls(schema: GraphQLSchema, text: str, answer: Mapping[str, Any]) -> list[Path]:
     """Return the paths of nulls in the answer to a document with one operation."""
+    if answer.get("data") is None:  # the document may be invalid
+        return []
     document = parse(text)
     (operation,) = operations_of(document)
     root = cast("GraphQLNamedType", schema.get_root_type(operation.operation))
