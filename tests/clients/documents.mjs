@@ -16,8 +16,6 @@ export const ADD = /* GraphQL */ `
       userErrors { message code }
     }
   }`
-export const DELETE = /* GraphQL */ `
-  mutation Delete($id: ID!) { deleteComment(input: {id: $id}) { deletedId userErrors { message code } } }`
 export const AUTHOR = /* GraphQL */ `query Author($id: ID!) { node(id: $id) { id ... on Author { name } } }`
 export const UNKNOWN_FIELD = 'query Unknown { nothing }'
 

@@ -12,7 +12,6 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.clients import setup_page
 from tests.clients.relay import ARTIFACTS, compiled
 from tests.clients.test_clients import HERE, PRODUCT, ran
 from tests.server.serving import bearer, served
@@ -22,14 +21,6 @@ MODERATOR = bearer("ana", "merchant", "moderator")
 ADD = """mutation ($input: AddCommentInput!) {
   addComment(input: $input) { userErrors { message } }
 }"""
-
-
-@pytest.fixture(scope="module")
-def blocks(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the blocks of the page as files."""
-    directory = tmp_path_factory.mktemp("blocks")
-    setup_page.write_blocks(directory)
-    return directory
 
 
 @pytest.fixture(scope="module")

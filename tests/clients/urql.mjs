@@ -1,29 +1,16 @@
-// Reads pages, inserts, invalidates and fails with urql's normalized cache. Prints it. Usage: URL AUTHORIZATION PRODUCT
+// Reads pages and fails with urql's normalized cache. Prints it.
+// Usage: URL AUTHORIZATION PRODUCT, and the directory of the blocks of docs/client-setup.md
 import { Client, fetchExchange } from '@urql/core'
-import { cacheExchange } from '@urql/exchange-graphcache'
-import { relayPagination } from '@urql/exchange-graphcache/extras'
-import { ADD, AUTHOR, DELETE, PAGE, SIZE, UNKNOWN_FIELD, authors, names, walk } from './documents.mjs'
+import { AUTHOR, PAGE, SIZE, UNKNOWN_FIELD, authors, names, walk } from './documents.mjs'
 
-const [url, authorization, productId] = process.argv.slice(2)
-const FIRST = { productId, first: SIZE }
+const [url, authorization, productId, blocks] = process.argv.slice(2)
+const { makeCache } = await import(`${blocks}/graphcache.js`)
 
 const made = () => new Client({
   url,
   fetchOptions: { headers: { authorization } },
   exchanges: [
-    cacheExchange({
-      resolvers: { Product: { comments: relayPagination() } },
-      updates: {
-        Mutation: {
-          addComment: ({ addComment }, _, cache) => cache.updateQuery({ query: PAGE, variables: FIRST }, data => {
-            data.product.comments.edges.unshift(addComment.commentEdge)
-            return data
-          }),
-          deleteComment: ({ deleteComment }, _, cache) =>
-            cache.invalidate({ __typename: 'Comment', id: deleteComment.deletedId })
-        }
-      }
-    }),
+    makeCache(),
     fetchExchange
   ]
 })
@@ -55,9 +42,5 @@ answer.names = names(edges)
 const [id] = authors(edges)
 const named = await client.query(AUTHOR, { id }).toPromise()
 answer.author = [named.data.node.name, edges[0].node.author.username]
-const { data } = await client.mutation(ADD, { productId, text: 'By urql' }).toPromise()
-answer.inserted = texts(await ask(client)({ first: SIZE }))
-await client.mutation(DELETE, { id: data.addComment.commentEdge.node.id }).toPromise()
-answer.evicted = texts(await ask(client)({ first: SIZE }))
 answer.errors = [await failed(PAGE, { productId, after: 'no cursor' }), await failed(UNKNOWN_FIELD, {})]
 console.log(JSON.stringify(answer))
