@@ -34,7 +34,7 @@ setup: ## Install what the server needs
 	@$(MAKE) --no-print-directory --jobs=2 .venv/installed node_modules/installed
 	@$(BIN)/python -m server.local_engine.program
 
-setup-dev: setup .venv/installed-dev .venv/installed-cfn-lint node_modules/installed-dev $(LINTERS)/node_modules/installed $(CLIENTS)/node_modules/installed $(GATEWAY:%=%/node_modules/installed) ## Install what tests and checks need too
+setup-dev: setup .venv/installed-dev .venv/installed-cfn-lint node_modules/installed-dev $(LINTERS)/node_modules/installed $(CLIENTS)/node_modules/installed $(GATEWAY:%=%/node_modules/installed) $(EXAMPLES)/node_modules/installed ## Install what tests and checks need too
 
 run: setup ## Serve demo data at http://127.0.0.1:8000 (ARGS="--port 8001")
 	@echo "Starting the server"

@@ -22,7 +22,7 @@ from tests.engines import ROOT
 from tools.bench.coverage import documents_in
 
 OPERATIONS = {
-    "apollo": {"Viewer", "Statistics", "Comments", "AddComment", "DeleteComment", "CommentEvents"},
+    "apollo": {"Product", "Statistics", "Comments", "AddComment", "DeleteComment", "CommentEvents"},
     "storefront": {
         "StorefrontQuery",
         "AddCommentMutation",
@@ -30,7 +30,7 @@ OPERATIONS = {
         "LiveCommentsSubscription",
         "LiveCommentsStatisticsQuery",
     },
-    "urql": {"Viewer", "Statistics", "Comments", "AddComment", "DeleteComment", "CommentEvents"},
+    "urql": {"Product", "Statistics", "Comments", "AddComment", "DeleteComment", "CommentEvents"},
 }
 
 OF_COMPILED = {NoUndefinedVariablesRule, NoUnusedVariablesRule}

@@ -1,5 +1,5 @@
 import type { ApolloCache } from "@apollo/client";
-import { useMutation, useQuery, useSubscription } from "@apollo/client/react";
+import { useMutation, useSubscription } from "@apollo/client/react";
 import {
   CommentCard,
   CommentForm,
@@ -14,28 +14,25 @@ import {
   withEdge,
 } from "common";
 import { useFirstCursor } from "common/live";
-import { useCallback, useState } from "react";
+import { useState } from "react";
 import { reason } from "./client";
 import { ADD, COMMENTS, DELETE, EVENTS, STATISTICS } from "./documents";
-import type { AddCommentMutation, EdgeFragment } from "./gql/graphql";
+import type { AddCommentMutation, EdgeFragment, PageFragment } from "./gql/graphql";
 
 /** The form for a comment, and the list, which loads more comments while the user scrolls. */
-export function Comments({ filter, viewer }: { filter: Filter; viewer: Viewer | null }) {
+export function Comments(props: {
+  filter: Filter;
+  viewer: Viewer | null;
+  list: PageFragment | null | undefined;
+  isLoaded: boolean; // otherwise `list` belongs to an earlier filter
+  onMore: () => Promise<string | undefined>;
+  onReload: () => void;
+}) {
+  const { filter, viewer, list, isLoaded, onMore, onReload } = props;
   const [faults, setFaults] = useState<readonly Fault[]>([]);
   const variables = { productId: PRODUCT_ID, ...filter };
-  const { data, previousData, error, loading, fetchMore, refetch } = useQuery(COMMENTS, {
-    variables,
-    fetchPolicy: "cache-and-network",
-    nextFetchPolicy: "cache-first",
-  });
-  const list = (data ?? previousData)?.product?.comments;
-  const endCursor = list?.pageInfo.endCursor;
-  const after = useFirstCursor(filter, data?.product?.comments?.eventCursor);
+  const after = useFirstCursor(filter, isLoaded ? list?.eventCursor : null);
   const { rating, language } = filter;
-  const loadMore = useCallback(
-    () => void fetchMore({ variables: { after: endCursor, first: 50 } }),
-    [fetchMore, endCursor],
-  );
 
   function insert(cache: ApolloCache, edge: EdgeFragment | null | undefined) {
     if (!edge || !passes(filter, edge.node)) return;
@@ -61,14 +58,15 @@ export function Comments({ filter, viewer }: { filter: Filter; viewer: Viewer | 
       const event = data?.commentEvents;
       switch (event?.kind) {
         case "RELOAD": // earlier events may be missing
-          return void refetch();
+          return onReload();
         case "ADDED":
           insert(client.cache, event.commentEdge);
           break;
         case "DELETED":
           evict(client.cache, event.deletedId);
       }
-      void client.refetchQueries({ include: [STATISTICS] });
+      const counts = { query: STATISTICS, variables: { productId: PRODUCT_ID, rating, language } };
+      client.query({ ...counts, fetchPolicy: "network-only" }).catch(() => {}); // keep the old counts
     },
   });
 
@@ -106,8 +104,8 @@ export function Comments({ filter, viewer }: { filter: Filter; viewer: Viewer | 
   return (
     <>
       <CommentForm onSend={send} />
-      <Faults faults={error ? [{ message: reason(error) }] : faults} />
-      <ol className="comments" aria-busy={!data}>
+      <Faults faults={faults} />
+      <ol className="comments" aria-busy={!isLoaded}>
         {list?.edges.map(({ node }) => (
           <li key={node.id}>
             <CommentCard
@@ -118,11 +116,14 @@ export function Comments({ filter, viewer }: { filter: Filter; viewer: Viewer | 
           </li>
         ))}
       </ol>
-      <EndOfList
-        hasMore={list?.pageInfo.hasNextPage ?? true}
-        isLoading={loading}
-        onMore={loadMore}
-      />
+      {list && (
+        <EndOfList
+          key={JSON.stringify(filter)}
+          isLoaded={isLoaded}
+          hasMore={list.pageInfo.hasNextPage}
+          onMore={onMore}
+        />
+      )}
     </>
   );
 }

@@ -12,6 +12,9 @@ import { API, authorization, sentence } from "common";
 import { liveClient } from "common/live";
 import { OperationTypeNode } from "graphql";
 
+// One cached list for each combination of these arguments, with all its pages.
+const pages = relayStylePagination(["rating", "language", "orderBy"]);
+
 /** Return a client for the signed-in user. Each user gets a new cache. */
 export function makeClient(): ApolloClient {
   const live = new GraphQLWsLink(liveClient());
@@ -28,8 +31,16 @@ export function makeClient(): ApolloClient {
     cache: new InMemoryCache({
       typePolicies: {
         Product: {
-          // One cached list for each combination of these arguments, with all its pages.
-          fields: { comments: relayStylePagination(["rating", "language", "orderBy"]) },
+          fields: {
+            comments: {
+              ...pages,
+              merge(existing, incoming, options) {
+                // A failed list is null. For null, `pages` would store an empty list.
+                if (incoming === null || typeof pages.merge !== "function") return existing ?? null;
+                return pages.merge(existing, incoming, options);
+              },
+            },
+          },
         },
         CommentStatistics: { merge: true }, // keep the facets of earlier filters
       },

@@ -1,11 +1,24 @@
 import { graphql } from "./gql";
 
-export const VIEWER = graphql(`
-  query Viewer {
+export const PRODUCT = graphql(`
+  query Product(
+    $productId: ID!
+    $rating: [Int!]
+    $language: [String!]
+    $orderBy: CommentOrder
+  ) {
     viewer {
       id
       username
       name
+    }
+    product(productId: $productId) {
+      title
+      pictureUrl
+      ...Statistics
+      comments(rating: $rating, language: $language, orderBy: $orderBy, first: 20) {
+        ...Page
+      }
     }
   }
 `);
@@ -13,8 +26,6 @@ export const VIEWER = graphql(`
 export const STATISTICS = graphql(`
   query Statistics($productId: ID!, $rating: [Int!], $language: [String!]) {
     product(productId: $productId) {
-      title
-      pictureUrl
       ...Statistics
     }
   }
@@ -44,7 +55,7 @@ export const COMMENTS = graphql(`
     $rating: [Int!]
     $language: [String!]
     $orderBy: CommentOrder
-    $first: Int = 20
+    $first: Int
     $after: String
   ) {
     product(productId: $productId) {
@@ -56,15 +67,19 @@ export const COMMENTS = graphql(`
         first: $first
         after: $after
       ) {
-        eventCursor
-        edges {
-          ...Edge
-        }
-        pageInfo {
-          hasNextPage
-          endCursor
-        }
+        ...Page
       }
+    }
+  }
+
+  fragment Page on CommentConnection {
+    eventCursor
+    edges {
+      ...Edge
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
     }
   }
 

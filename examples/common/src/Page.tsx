@@ -1,17 +1,15 @@
 import type { ReactNode } from "react";
-import { Faults } from "./CommentForm";
 import { API, PRODUCT_ID, type Viewer } from "./session";
 import { SignIn } from "./SignIn";
 
 /** The shop's details of a product. A picture's URL may be a path on the API's server. */
 type Product = { title?: string | null; pictureUrl?: string | null };
 
-/** The frame of a page: the GraphQL client's name, the product, the signed-in user, and an error. */
+/** The frame of a page: the GraphQL client's name, the product, and the signed-in user. */
 export function Page(props: {
   client: string;
   viewer: Viewer | null;
   product?: Product | null | undefined;
-  error?: string | undefined;
   children?: ReactNode;
 }) {
   const picture = props.product?.pictureUrl;
@@ -24,7 +22,6 @@ export function Page(props: {
       <main>
         {picture && <img className="picture" src={new URL(picture, API).href} alt="" />}
         <h1>{props.product?.title ?? `Product ${PRODUCT_ID}`}</h1>
-        {props.error && <Faults faults={[{ message: props.error }]} />}
         {props.children}
       </main>
     </>

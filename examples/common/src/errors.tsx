@@ -1,24 +1,20 @@
-import { Component, type ReactNode } from "react";
+import { API } from "./session";
 
 /** Return a message for an exception. `fetch` throws a TypeError if the server does not answer. */
 export function sentence(error: unknown): string {
-  if (error instanceof TypeError) return "The server does not answer. Is `make run` running?";
-  return error instanceof Error ? error.message : String(error);
+  if (error instanceof TypeError) return `No server answers at ${API}: start it with \`make run\`.`;
+  const message = error instanceof Error ? error.message : String(error);
+  return message || "The server's answer is an error without a message.";
 }
 
-/** Shows its children. If one of them throws an error, shows `render(message)` instead. */
-export class ErrorBoundary extends Component<
-  { render: (sentence: string) => ReactNode; children: ReactNode },
-  { error: unknown }
-> {
-  override state = { error: null };
-
-  static getDerivedStateFromError(error: unknown) {
-    return { error };
-  }
-
-  override render() {
-    const { error } = this.state;
-    return error === null ? this.props.children : this.props.render(sentence(error));
-  }
+/** The message of a failed request, and a button that sends the request again. */
+export function Failed({ message, onRetry }: { message: string; onRetry: () => void }) {
+  return (
+    <p className="failed" role="alert">
+      {message}{" "}
+      <button type="button" onClick={onRetry}>
+        Try again
+      </button>
+    </p>
+  );
 }

@@ -1,3 +1,4 @@
+import { useRef } from "react";
 import { type Filter, placeOf } from "./filter";
 
 type Comment = { id: string; createdAt: string };
@@ -19,4 +20,11 @@ export function withEdge<E extends { node: Comment }, L extends List<E>>(
   const place = placeOf(edge.node.createdAt, dates, filter);
   if (place === list.edges.length && list.pageInfo.hasNextPage) return list;
   return { ...list, edges: list.edges.toSpliced(place, 0, edge) };
+}
+
+/** Return the value. If a failed request has no value, return the last value that was not null. */
+export function useLast<T>(value: T | null | undefined): T | null | undefined {
+  const last = useRef(value);
+  if (value != null) last.current = value;
+  return last.current;
 }

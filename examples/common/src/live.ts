@@ -12,11 +12,15 @@ import { API, authorization } from "./session";
  * after the last event.
  */
 export function liveClient(): Client {
+  // The connections that were lost since the last event. graphql-ws has its own number, but starts
+  // again from 0 when a connection opens, although the server may close the connection immediately.
+  let lost = 0;
   const client = createClient({
     url: API.replace(/^http/, "ws"),
     connectionParams: authorization,
     retryAttempts: Infinity,
     shouldRetry: () => true,
+    retryWait: () => pause(lost++),
   });
   return {
     ...client,
@@ -25,6 +29,7 @@ export function liveClient(): Client {
       return client.subscribe<any, any>(sent, {
         ...sink,
         next(result) {
+          lost = 0;
           const after = result.data?.commentEvents?.cursor;
           if (after) sent.variables = { ...sent.variables, after };
           sink.next(result);
@@ -32,6 +37,29 @@ export function liveClient(): Client {
       });
     },
   };
+}
+
+/**
+ * Wait before the client connects again: 1, 2, 4, 8, 16, 32 seconds, and then until the user returns.
+ *
+ * A random part of each pause prevents that all pages connect to a restarted server at once.
+ */
+function pause(lost: number): Promise<void> {
+  if (lost >= ATTEMPTS) return userReturns();
+  const milliseconds = 1000 * 2 ** lost * (0.5 + Math.random() / 2);
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+const ATTEMPTS = 6;
+
+/** Wait until the network is back, the tab gets the focus, or the user presses something. */
+function userReturns(): Promise<void> {
+  return new Promise((resolve) => {
+    const done = new AbortController();
+    for (const type of ["online", "focus", "pointerdown", "keydown"]) {
+      addEventListener(type, () => (done.abort(), resolve()), { signal: done.signal });
+    }
+  });
 }
 
 /**

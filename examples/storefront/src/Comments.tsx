@@ -1,6 +1,6 @@
-import { EndOfList, Faults, type Filter, type Viewer } from "common";
+import { EndOfList, type Filter, sentence, type Viewer } from "common";
 import { useFirstCursor } from "common/live";
-import { useCallback, useTransition } from "react";
+import { useCallback } from "react";
 import { graphql, usePaginationFragment } from "react-relay";
 import type { Comments_product$key } from "./__generated__/Comments_product.graphql";
 import type { CommentsPaginationQuery } from "./__generated__/CommentsPaginationQuery.graphql";
@@ -14,10 +14,10 @@ export function Comments(props: {
   filter: Filter;
   viewer: Viewer | null;
   isPending: boolean;
+  onReload: () => void;
 }) {
   const { filter, viewer } = props;
-  const [isReloading, startTransition] = useTransition();
-  const { data, loadNext, hasNext, isLoadingNext, refetch } = usePaginationFragment<
+  const { data, loadNext, hasNext } = usePaginationFragment<
     CommentsPaginationQuery,
     Comments_product$key
   >(
@@ -52,29 +52,34 @@ export function Comments(props: {
     props.product,
   );
   const connection = data.comments?.__id ?? "";
-  const loadMore = useCallback(() => void loadNext(50), [loadNext]);
-  const reload = useCallback(
-    () => startTransition(() => void refetch({}, { fetchPolicy: "network-only" })),
-    [refetch],
+  const loadMore = useCallback(
+    () =>
+      new Promise<string | undefined>((resolve) =>
+        loadNext(50, { onComplete: (error) => resolve(error ? sentence(error) : undefined) }),
+      ),
+    [loadNext],
   );
   const after = useFirstCursor(filter, data.comments?.eventCursor);
-  useLiveComments(connection, filter, after, reload);
+  useLiveComments(connection, filter, after, props.onReload);
 
-  if (!data.comments) {
-    return <Faults faults={[{ message: "The comments are not available now: reload the page." }]} />;
-  }
+  if (!data.comments) return null;
 
   return (
     <>
       <AddComment connection={connection} filter={filter} viewer={viewer} />
-      <ol className="comments" aria-busy={props.isPending || isReloading}>
+      <ol className="comments" aria-busy={props.isPending}>
         {data.comments.edges.map(({ node }) => (
           <li key={node.id}>
             <CommentItem comment={node} connection={connection} filter={filter} viewer={viewer} />
           </li>
         ))}
       </ol>
-      <EndOfList hasMore={hasNext} isLoading={isLoadingNext} onMore={loadMore} />
+      <EndOfList
+        key={connection}
+        isLoaded={!props.isPending}
+        hasMore={hasNext}
+        onMore={loadMore}
+      />
     </>
   );
 }

@@ -60,7 +60,9 @@ export function useLiveComments(
           reload(); // earlier events may be missing
         } else {
           const variables = { productId: PRODUCT_ID, rating, language };
-          fetchQuery<LiveCommentsStatisticsQuery>(environment, statistics, variables).subscribe({});
+          fetchQuery<LiveCommentsStatisticsQuery>(environment, statistics, variables).subscribe({
+            error: () => {}, // keep the old counts
+          });
         }
       },
     }),

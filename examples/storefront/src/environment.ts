@@ -6,6 +6,7 @@ import {
   type GraphQLResponse,
   Network,
   Observable,
+  type PayloadError,
   RecordSource,
   Store,
   type SubscribeFunction,
@@ -43,11 +44,16 @@ const fetchGraphQL: FetchFunction = async (request, variables) => {
     },
     body: JSON.stringify({ query: request.text, variables }),
   });
+  if (!response.headers.get("Content-Type")?.includes("json")) {
+    throw new Error(`The server answered with status ${response.status}.`);
+  }
   const answer = await response.json();
+  const errors: readonly PayloadError[] = answer.errors ?? [];
   // If only some fields failed, the page shows the other fields: a failed field is null, or an
-  // error object if the query has @catch. So throw only if the response has no data.
-  if (answer.errors && !answer.data) {
-    throw new Error(answer.errors.map((error: { message: string }) => error.message).join(" "));
+  // error object if the query has @catch. Throw for a failed list, too: Relay would replace the
+  // loaded pages of the list by null.
+  if (errors.length > 0 && (!answer.data || errors.some(({ path }) => path?.at(-1) === "comments"))) {
+    throw new Error(errors.map(({ message }) => message).join(" "));
   }
   return answer;
 };

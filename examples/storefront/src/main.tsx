@@ -1,6 +1,6 @@
 import "common/style.css";
-import { ErrorBoundary, Page, useJwt } from "common";
-import { StrictMode, Suspense, useMemo } from "react";
+import { useJwt } from "common";
+import { StrictMode, useMemo } from "react";
 import { createRoot } from "react-dom/client";
 import { RelayEnvironmentProvider } from "react-relay";
 import { makeEnvironment } from "./environment";
@@ -11,14 +11,7 @@ function Root() {
   const environment = useMemo(makeEnvironment, [jwt]);
   return (
     <RelayEnvironmentProvider environment={environment}>
-      <ErrorBoundary
-        key={jwt}
-        render={(error) => <Page client="Relay" viewer={null} error={error} />}
-      >
-        <Suspense fallback={<main>Loading …</main>}>
-          <Storefront />
-        </Suspense>
-      </ErrorBoundary>
+      <Storefront key={jwt} />
     </RelayEnvironmentProvider>
   );
 }

@@ -10,41 +10,38 @@ import {
   type Viewer,
 } from "common";
 import { useFirstCursor } from "common/live";
-import { useCallback, useEffect, useState } from "react";
-import { useMutation, useQuery, useSubscription } from "urql";
+import { useEffect, useState } from "react";
+import { useClient, useMutation, useSubscription } from "urql";
 import { reason } from "./client";
-import { ADD, COMMENTS, DELETE, EVENTS } from "./documents";
+import { ADD, DELETE, EVENTS, type PAGE, STATISTICS } from "./documents";
+import type { ResultOf } from "./graphql";
 
 /** The form for a comment, and the list, which loads more comments while the user scrolls. */
 export function Comments(props: {
   filter: Filter;
   viewer: Viewer | null;
+  list: ResultOf<typeof PAGE> | null | undefined;
+  isLoaded: boolean; // otherwise `list` belongs to an earlier filter
+  onMore: () => Promise<string | undefined>;
   onReload: () => void;
 }) {
-  const { filter, viewer, onReload } = props;
+  const { filter, viewer, list, isLoaded, onMore, onReload } = props;
+  const client = useClient();
   const [faults, setFaults] = useState<readonly Fault[]>([]);
-  const [page, setPage] = useState<{ filter: Filter; after: string | null }>({ filter, after: null });
-  const after = page.filter === filter ? page.after : null;
-  // The cache returns all loaded pages of the list, whichever page is requested.
-  const [{ data, error, fetching, stale }] = useQuery({
-    query: COMMENTS,
-    variables: { productId: PRODUCT_ID, ...filter, first: after === null ? 20 : 50, after },
-    requestPolicy: after === null ? "cache-and-network" : "cache-first",
-  });
-  const list = data?.product?.comments;
-  const endCursor = list?.pageInfo.endCursor ?? null;
-  const loadMore = useCallback(() => setPage({ filter, after: endCursor }), [filter, endCursor]);
 
   // cache.ts updates the lists after each event.
   const { rating, language } = filter;
-  const since = useFirstCursor(filter, list?.eventCursor);
+  const since = useFirstCursor(filter, isLoaded ? list?.eventCursor : null);
   const [{ data: received }] = useSubscription({
     query: EVENTS,
     variables: { productId: PRODUCT_ID, rating, language, after: since },
     pause: since === null,
   });
   useEffect(() => {
-    if (received?.commentEvents?.kind === "RELOAD") onReload(); // earlier events may be missing
+    if (!received) return;
+    if (received.commentEvents?.kind === "RELOAD") return onReload(); // earlier events may be missing
+    const counts = { productId: PRODUCT_ID, rating, language };
+    void client.query(STATISTICS, counts, { requestPolicy: "network-only" }).toPromise();
   }, [received]);
 
   const [, add] = useMutation(ADD);
@@ -63,8 +60,8 @@ export function Comments(props: {
   return (
     <>
       <CommentForm onSend={send} />
-      <Faults faults={error ? [{ message: reason(error) }] : faults} />
-      <ol className="comments" aria-busy={!list}>
+      <Faults faults={faults} />
+      <ol className="comments" aria-busy={!isLoaded}>
         {list?.edges.map(({ node }) => (
           <li key={node.id}>
             <CommentCard
@@ -75,11 +72,14 @@ export function Comments(props: {
           </li>
         ))}
       </ol>
-      <EndOfList
-        hasMore={list?.pageInfo.hasNextPage ?? true}
-        isLoading={fetching || stale}
-        onMore={loadMore}
-      />
+      {list && (
+        <EndOfList
+          key={JSON.stringify(filter)}
+          isLoaded={isLoaded}
+          hasMore={list.pageInfo.hasNextPage}
+          onMore={onMore}
+        />
+      )}
     </>
   );
 }

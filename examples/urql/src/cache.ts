@@ -6,10 +6,10 @@ import {
 } from "@urql/exchange-graphcache";
 import { relayPagination } from "@urql/exchange-graphcache/extras";
 import { type Filter, passes, PRODUCT_ID, withEdge } from "common";
-import { type ADD, COMMENTS, type DELETE, type EVENTS, VIEWER } from "./documents";
+import { type ADD, COMMENTS, type DELETE, type EVENTS, type PAGE } from "./documents";
 import type { ResultOf, VariablesOf } from "./graphql";
 
-type List = NonNullable<NonNullable<ResultOf<typeof COMMENTS>["product"]>["comments"]>;
+type List = ResultOf<typeof PAGE>;
 type Edge = List["edges"][number];
 
 const embedded = () => null;
@@ -45,7 +45,6 @@ const changed: UpdateResolver<ResultOf<typeof EVENTS>> = (
 ) => {
   if (event?.kind === "ADDED") insert(cache, event.commentEdge);
   if (event?.kind === "DELETED") remove(cache, event.deletedId);
-  cache.invalidate(product(cache), "statistics"); // urql then requests the statistics again
 };
 
 /** Insert an edge into each list whose filter it matches. */
@@ -91,7 +90,7 @@ const expectedAddition: OptimisticMutationResolver<VariablesOf<typeof ADD>, any>
   { input: { productId, idempotencyKey, ...written } },
   cache,
 ) => {
-  const viewer = cache.readQuery({ query: VIEWER })?.viewer;
+  const viewer = cache.resolve("Query", "viewer") as string | null;
   const edge = viewer && {
     __typename: "CommentEdge",
     cursor: "",
@@ -101,8 +100,8 @@ const expectedAddition: OptimisticMutationResolver<VariablesOf<typeof ADD>, any>
       id: `new:${idempotencyKey}`,
       createdAt: new Date().toISOString(),
       verifiedPurchase: false,
-      username: viewer.username,
-      authorName: viewer.name,
+      username: cache.resolve(viewer, "username"),
+      authorName: cache.resolve(viewer, "name"),
     },
   };
   return {

@@ -1,15 +1,5 @@
 import { graphql } from "./graphql";
 
-export const VIEWER = graphql(`
-  query Viewer {
-    viewer {
-      id
-      username
-      name
-    }
-  }
-`);
-
 const STATISTICS_FIELDS = graphql(`
   fragment Statistics on Product @_unmask {
     id
@@ -47,12 +37,52 @@ const EDGE_FIELDS = graphql(`
   }
 `);
 
+export const PAGE = graphql(
+  `
+    fragment Page on CommentConnection @_unmask {
+      eventCursor
+      edges {
+        ...Edge
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  `,
+  [EDGE_FIELDS],
+);
+
+export const PRODUCT = graphql(
+  `
+    query Product(
+      $productId: ID!
+      $rating: [Int!]
+      $language: [String!]
+      $orderBy: CommentOrder
+    ) {
+      viewer {
+        id
+        username
+        name
+      }
+      product(productId: $productId) {
+        title
+        pictureUrl
+        ...Statistics
+        comments(rating: $rating, language: $language, orderBy: $orderBy, first: 20) {
+          ...Page
+        }
+      }
+    }
+  `,
+  [STATISTICS_FIELDS, PAGE],
+);
+
 export const STATISTICS = graphql(
   `
     query Statistics($productId: ID!, $rating: [Int!], $language: [String!]) {
       product(productId: $productId) {
-        title
-        pictureUrl
         ...Statistics
       }
     }
@@ -79,19 +109,12 @@ export const COMMENTS = graphql(
           first: $first
           after: $after
         ) {
-          eventCursor
-          edges {
-            ...Edge
-          }
-          pageInfo {
-            hasNextPage
-            endCursor
-          }
+          ...Page
         }
       }
     }
   `,
-  [EDGE_FIELDS],
+  [PAGE],
 );
 
 export const ADD = graphql(

@@ -211,7 +211,7 @@ async def _sentences(trial: _Trial) -> None:
     await trial.context.route(f"{trial.api.url}/**", lambda route: route.abort())
     await shop.page.reload()
     said = await shop.alert()
-    trial.note("no server", holds="does not answer" in said, seen=said)
+    trial.note("no server", holds="No server answers" in said, seen=said)
 
 
 def _some(trial: _Trial) -> str:
