@@ -102,6 +102,30 @@ async def test_the_prepared_query_runs(page: Page, server: Server) -> None:
     }
 
 
+async def test_a_response_without_data_removes_the_drawing(
+    page: Page, server: Server, witness: Witness
+) -> None:
+    await open_graphiql(page, server)
+    await page.get_by_label("Show Plan").click()
+    drawing = page.locator(".lanes > svg")
+    for fail in (fail_with_a_message, no_connection):
+        await run(page)
+        await expect(drawing).to_have_count(1)
+        await page.route("**/graphql", fail)
+        await run(page)
+        await expect(drawing).to_have_count(0)
+        await page.unroute("**/graphql")
+    witness.complaints.clear()  # Chromium reports the aborted request
+
+
+async def no_connection(route: Route) -> None:
+    await route.abort()
+
+
+async def fail_with_a_message(route: Route) -> None:
+    await route.fulfill(json={"errors": [{"message": "Comments are temporarily unavailable."}]})
+
+
 async def test_a_server_without_plans_has_none_in_its_first_query(
     page: Page, server: Server
 ) -> None:

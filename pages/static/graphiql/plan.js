@@ -105,7 +105,7 @@ const planned = (() => {
     );
 
   function note(answer, variables) {
-    if (!answer?.data) return;
+    if (!answer?.data && !answer?.errors) return; // a later part of a response, without a plan
     last = { answer, variables };
     for (const listener of listeners) listener();
   }
@@ -119,9 +119,14 @@ const planned = (() => {
     }
     return {
       async next() {
-        const step = await iterator.next();
-        if (!step.done) note(step.value, variables);
-        return step;
+        try {
+          const step = await iterator.next();
+          if (!step.done) note(step.value, variables);
+          return step;
+        } catch (error) {
+          note({ errors: [error] }, variables); // otherwise the plan of an earlier response would stay
+          throw error;
+        }
       },
       return: (value) => iterator.return(value),
       [Symbol.asyncIterator]() {
