@@ -75,6 +75,8 @@ def _script() -> StaticFile:
                 "reply": gettext("Reply from the shop"),
                 "none": gettext("No comments yet."),
                 "more": gettext("More comments"),
+                "failed": gettext("Comments are temporarily unavailable. Please try again later."),
+                "again": gettext("Try again"),
                 "all": gettext("All comments"),
             }
     filled = orjson.dumps({"document": document, "messages": messages})

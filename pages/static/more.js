@@ -12,7 +12,7 @@ export function offerMore() {
   if (!pager?.querySelector("a.onward")) return;
   const button = document.createElement("button");
   Object.assign(button, { type: "button", className: "more", textContent: pager.dataset.more });
-  const added = document.createElement("p");
+  const added = document.createElement("p"); // for screen readers, except an error
   added.className = "unseen";
   added.setAttribute("role", "status");
   pager.before(button, added);
@@ -35,11 +35,14 @@ export function offerMore() {
       if (!pager.isConnected) return; // ``show`` in page.js has replaced the list
       const further = parsed.querySelector("#comments .pager");
       if (!answer.ok || !further) throw new Error(`The server answered ${answer.status}.`);
+      added.className = "unseen";
       append([...parsed.querySelectorAll("#comments > .comment")], onward, further, pressed);
       left -= 1;
     } catch (error) {
-      console.error(error);
-      location.assign(onward.href);
+      console.info(error);
+      left = 0; // otherwise each scroll would send the request again
+      added.textContent = pager.dataset.failed;
+      added.className = "error";
     } finally {
       button.ariaBusy = null;
     }

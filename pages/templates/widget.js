@@ -4,6 +4,7 @@
    (values to show, separated by spaces), lang (language of the labels; default: the language of the
    page, else the language of the browser). If the widget does not have the language, labels are in English.
    Until the comments arrive, and if they cannot be read, the element shows the content between its tags.
+   If further comments cannot be read, the element keeps its comments and offers to try again.
    The element neither sets nor sends cookies. It inserts comments as text, never as HTML. */
 (() => {
   "use strict";
@@ -100,6 +101,7 @@
       const speaks = MESSAGES[base] ? tag : "en";
       const said = element("section", { lang: speaks, dir: speaks.startsWith("ar") ? "rtl" : "ltr" });
       const list = element("ol", {});
+      const failed = element("p", { role: "alert" });
       const ways = element("p", { class: "ways" });
       const all = `${root}/products/${encodeURIComponent(this.getAttribute("product") || "")}`;
       const number = (value, digits = 0) =>
@@ -139,14 +141,17 @@
       };
       const add = ({ nodes, pageInfo }) => {
         list.append(...nodes.map(row));
+        failed.textContent = "";
         ways.replaceChildren(element("a", { href: all }, words.all));
         if (!pageInfo.hasNextPage) return;
         const more = element("button", { type: "button" }, words.more);
         more.addEventListener("click", async () => {
           more.disabled = true;
           const product = await this.#page(pageInfo.endCursor);
-          if (!product) more.disabled = false;
-          else add(product.comments);
+          if (product) return add(product.comments);
+          more.disabled = false;
+          more.textContent = words.again;
+          failed.textContent = words.failed;
         });
         ways.prepend(more);
       };
@@ -167,7 +172,7 @@
       }
       if (comments.nodes.length) add(comments);
       else ways.append(words.none);
-      said.append(list, ways);
+      said.append(list, failed, ways);
       return [said];
     }
   }

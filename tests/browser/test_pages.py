@@ -336,6 +336,38 @@ async def test_more_comments_follow_in_place(reader: Reader) -> None:
     assert not await reader.page.get_by_role("link", name="Older").count()
 
 
+async def test_more_comments_that_cannot_be_read_leave_the_list_as_it_is(
+    reader: Reader, witness: Witness
+) -> None:
+    asked: list[str] = []
+
+    async def fail(route: Route) -> None:
+        asked.append(route.request.url)
+        await route.abort()
+
+    await reader.open("/products/7?rating=5")
+    address, shown = reader.page.url, await reader.shown()
+    more = reader.page.get_by_role("button", name="Show more")
+    error = reader.page.locator("#comments .error")
+    await reader.page.route("**/products/7?**", fail)
+    for presses in (1, 2):
+        await more.click()
+        await expect(error).to_have_count(1)
+        await expect(more).not_to_have_attribute("aria-busy", "true")
+        for _ in range(3):
+            await reader.page.get_by_role("heading", level=1).scroll_into_view_if_needed()
+            await more.scroll_into_view_if_needed()
+        assert len(asked) == presses
+        assert await reader.shown() == shown
+    await reader.page.unroute("**/products/7?**")
+    await more.click()
+    await expect(reader.comments).to_have_count(40)
+    assert (await reader.shown())[:20] == shown
+    assert await error.count() == 0
+    assert reader.page.url == address
+    witness.complaints.clear()  # Chromium reports the failed requests
+
+
 async def test_a_comment_has_its_own_page(reader: Reader) -> None:
     await reader.open("/products/3")
     title = reader.comments.locator("h3 a").first

@@ -60,6 +60,33 @@ async def test_three_widgets_on_a_page(shop: Page, server: Server) -> None:
     await expect(critical.get_by_role("img", name="1 out of 5 stars")).to_have_count(0)
 
 
+async def test_further_comments_that_cannot_be_read_are_offered_again(
+    shop: Page, server: Server
+) -> None:
+    asked: list[str] = []
+
+    async def fail(route: Route) -> None:
+        asked.append(route.request.url)
+        await route.abort()
+
+    await shop.goto(f"{ALLOWED}/")
+    first = shop.locator("marginalia-comments").first
+    await expect(first.get_by_role("listitem")).to_have_count(3)
+    await expect(first.get_by_role("alert")).to_have_text("")
+    await shop.context.route(f"{server.url}/graphql?**", fail)
+    for name in ("More comments", "Try again"):
+        await first.get_by_role("button", name=name).click()
+        await expect(first.get_by_role("button", name="Try again")).to_be_enabled()
+        await expect(first.get_by_role("alert")).not_to_have_text("")
+        await expect(first.get_by_role("listitem")).to_have_count(3)
+    assert len(asked) == 2
+    await shop.context.unroute(f"{server.url}/graphql?**")
+    await first.get_by_role("button", name="Try again").click()
+    await expect(first.get_by_role("listitem")).to_have_count(6)
+    await expect(first.get_by_role("alert")).to_have_text("")
+    await expect(first.get_by_role("button", name="More comments")).to_be_enabled()
+
+
 ROW = {
     "rating": 5,
     "title": None,
