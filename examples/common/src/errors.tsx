@@ -11,7 +11,7 @@ export function sentence(error: unknown): string {
 export function Failed({ message, onRetry }: { message: string; onRetry: () => void }) {
   return (
     <p className="failed" role="alert">
-      {message}{" "}
+      {message}
       <button type="button" onClick={onRetry}>
         Try again
       </button>
