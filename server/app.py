@@ -84,8 +84,11 @@ def create_app(settings: Settings, services: Services) -> ASGIApp:
         Route(_GRAPHQL, view, methods=["GET", "POST"]),
         *health_routes(services.table, services.directory),
     ]
+    serves_schema = settings.introspection or settings.serve_schema
     # With --documents-only, clients cannot query the schema either.
-    if settings.serve_schema or (settings.introspection and not settings.documents_only):
+    if settings.documents_only:
+        serves_schema = settings.serve_schema
+    if serves_schema:
         routes.append(schema_route(partial(printed_schema, settings)))
     others = Starlette(
         routes=routes,

@@ -177,7 +177,9 @@ def exposure(settings: Settings) -> Iterator[Finding]:
     else:
         yield ok("demo", "on, only for this machine." if settings.demo else "off.")
     yield plans.checked(settings, demo=settings.demo, public=public)
-    shown = settings.show_cost or plans.has_plans(settings, demo=settings.demo)
+    shown = settings.show_cost
+    if plans.has_plans(settings, demo=settings.demo):
+        shown = True
     who = "every client sees those of operations on public data" if shown else "only staff see them"
     yield ok("costs", f"{who}.")
     if public and settings.introspection:

@@ -75,7 +75,6 @@ NOWHERE = "http://127.0.0.1:9"
             "/schema.graphql",
         ),
         ({}, "costs", Level.OK, "only staff"),
-        ({"explain": True}, "costs", Level.OK, "every client"),
         (PUBLIC | {"show_cost": True}, "costs", Level.OK, "every client"),
         ({}, "table", Level.OK, "the server"),
         ({}, "backup", Level.OK, "no data yet"),

@@ -18,6 +18,7 @@ from tests.putting import put_comments
 from tests.schema.conftest import STAFF, Answer, runner
 from tests.schema.paths import leading_to
 from tests.schema.test_access import PRIVATE
+from tests.server.applications import serving
 from tests.server.serving import called
 
 PUBLIC, SUBGRAPH = build_schema(), build_schema(federation=True)
@@ -236,3 +237,9 @@ def test_a_subgraph_has_the_same_facts() -> None:
 def test_the_schema_of_the_subgraph_is_printed() -> None:
     subgraph = called("schema", "--federation").stdout
     assert 'extend type Product @key(fields: "productId")' in subgraph
+
+
+async def test_a_subgraph_serves_its_schema_as_a_file(table: Table) -> None:
+    async with serving(table, federation=True) as client:
+        answer = await client.get("/schema.graphql")
+    assert "@key(fields:" in answer.text

@@ -178,3 +178,7 @@ async def restore_for_access(stores: Stores, table: Table) -> None:
     await stores.reports.report("reported", "cy", ReportReason.SPAM, "secret-report", 9)
     grievance = Report("held", "42", "cy", ReportReason.SPAM, "secret-grievance", TIES[0])
     await table.put_many([encode_report(grievance)])
+
+
+PERSONAL = ["{ moderationQueue { nodes { comment { id } } } }"]
+"""Queries of private objects. Only staff see their costs."""

@@ -37,3 +37,11 @@ async def test_plans_on_a_public_server_are_reported(
     found = await report(Settings(data_dir=tmp_path / "data", **given))
     assert found["plans"].level is level
     assert words in found["plans"].sentence
+
+
+async def test_every_client_sees_costs_with_plans(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "store", nothing)
+    found = await report(Settings(data_dir=tmp_path / "data", explain=True))
+    assert "every client" in found["costs"].sentence

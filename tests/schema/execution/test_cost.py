@@ -612,7 +612,6 @@ IMPERSONAL = [
     "{ leaderboard { nodes { rank } } __schema { queryType { name } } }",
 ]
 PERSONAL = [
-    "{ moderationQueue { nodes { comment { id } } } }",
     '{ order(orderId: "1") { id } }',
     '{ ticket(ticketId: "1") { id } }',
     '{ user(username: "ann") { id } }',
@@ -622,6 +621,7 @@ PERSONAL = [
     "{ viewer { id } }",
     '{ __typename ...q } fragment q on Query { one: order(orderId: "1") { id } }',
     'mutation { setOrderStatus(input: {id: "T3JkZXI6MQ==", status: CANCELLED}) { __typename } }',
+    *chain.from_iterable(added("PERSONAL")),
 ]
 
 

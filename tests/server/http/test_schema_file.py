@@ -13,7 +13,7 @@ PATH = "/schema.graphql"
 
 
 async def test_the_schema_is_the_file_of_the_repository(table: Table) -> None:
-    async with serving(table, explain=True) as client:
+    async with serving(table) as client:
         answer = await client.get(PATH)
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
@@ -68,9 +68,3 @@ async def test_the_schema_cannot_be_changed(table: Table) -> None:
     async with serving(table) as client:
         answer = await client.post(PATH)
     assert answer.status_code == 405
-
-
-async def test_a_subgraph_serves_its_schema(table: Table) -> None:
-    async with serving(table, federation=True) as client:
-        answer = await client.get(PATH)
-    assert "@key(fields:" in answer.text
