@@ -229,7 +229,7 @@ SCANNERS = {
         lambda text: parse_node_id("id", text, "Product"), "a = + / UHJvZHVjdDox -"
     ),
     "an own id": Scanner(partial(plain_id, "productId"), "a = + / UHJvZHVjdDox -"),
-    "a global id of two": Scanner(
+    "an id of two names": Scanner(
         lambda text: parse_node_id("id", to_base64("OrganizationUser", text), "OrganizationUser"),
         "# / % %23 a",
     ),

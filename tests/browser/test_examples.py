@@ -30,7 +30,7 @@ EXAMPLES = ROOT / "examples"
 SITE = "http://localhost:9"
 """An origin that the demo allows, like all origins of this machine. A route serves its pages."""
 
-FAULT = {"message": "Comments are temporarily unavailable.", "extensions": {"code": "UNAVAILABLE"}}
+FAULT = {"message": "The test fails this request.", "extensions": {"code": "UNAVAILABLE"}}
 
 PLAIN = {"Access-Control-Allow-Origin": "*"}
 

@@ -123,7 +123,7 @@ async def no_connection(route: Route) -> None:
 
 
 async def fail_with_a_message(route: Route) -> None:
-    await route.fulfill(json={"errors": [{"message": "Comments are temporarily unavailable."}]})
+    await route.fulfill(json={"errors": [{"message": "The test fails this request."}]})
 
 
 async def test_a_server_without_plans_has_none_in_its_first_query(

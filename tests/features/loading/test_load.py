@@ -105,10 +105,9 @@ async def test_a_row_with_a_global_id_is_rejected_until_it_has_the_decoded_id(
     assert code == 1
     assert output.startswith(f"{path}: 0 new, 0 changed, 0 unchanged, 1 rejected")
     rejects = tmp_path / f"c.{suffix}.rejects.jsonl"
-    assert json.loads(rejects.read_text())["reason"] == (
-        f"{column} {given[column]!r} is the base64 of {other!r}, which is a global id of the API: "
-        "use the shop's own id, such as '1'."
-    )
+    reason = json.loads(rejects.read_text())["reason"]
+    assert reason.startswith(f"{column} {given[column]!r} ")
+    assert repr(other) in reason
     rejects.write_text(rejects.read_text().replace(f'"{given[column]}"', '"1"'))
     assert load(rejects, store)[0] == 0
     assert await comments.get("1") is not None
