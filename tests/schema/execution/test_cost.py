@@ -402,10 +402,10 @@ def test_the_requests_that_fill_caches_are_predicted(text: str, requests: int, r
 def test_a_mutation_is_never_warm() -> None:
     """The write of a mutation removes the statistics that plan the lists of its payload."""
     lists = "comment { product { comments(rating: 1) { nodes { id } } } }"
-    write = f'mutation {{ markHelpful(input: {{id: "x"}}) {{ {lists} }} }}'
+    write = f'mutation {{ updateComment(input: {{id: "x"}}) {{ {lists} }} }}'
     planned = product("comments(rating: 1) { nodes { id } }")
     cold, _ = cold_of(planned)
-    alone, _ = maxima_of('mutation { markHelpful(input: {id: "x"}) { userErrors { code } } }')
+    alone, _ = maxima_of('mutation { updateComment(input: {id: "x"}) { userErrors { code } } }')
     warm, _ = maxima_of(planned)
     assert maxima_of(write)[0] == alone + warm + cold - COLD_REQUESTS
 
