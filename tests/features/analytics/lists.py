@@ -22,3 +22,7 @@ async def services(directory: Path) -> AsyncIterator[Mapping[type, object]]:
     """Yield the services that the fields use."""
     async with movers(directory) as analytics:
         yield {Analytics: analytics}
+
+
+COMMANDS_WITH_AN_ID = {"analytics trend {}": False}
+"""Commands that take an own id, and whether they read the table."""

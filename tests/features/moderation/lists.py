@@ -182,3 +182,6 @@ async def restore_for_access(stores: Stores, table: Table) -> None:
 
 PERSONAL = ["{ moderationQueue { nodes { comment { id } } } }"]
 """Queries of private objects. Only staff see their costs."""
+
+COMMANDS_WITH_AN_ID = {"user block {} --reason Spam": True, "user unblock {}": True}
+"""Commands that take an own id, and whether they read the table."""

@@ -28,3 +28,7 @@ RARE = {
 async def services(_: Path) -> AsyncIterator[Mapping[type, object]]:
     """Yield the services that the fields use."""
     yield {ObservedPages: TRACED}
+
+
+COMMANDS_WITH_AN_ID = {"explain {}": True}
+"""Commands that take an own id, and whether they read the table."""

@@ -7,6 +7,7 @@ import pytest
 from dal.dynamodb.table import Table
 from dal.model.own_ids import global_id
 from dal.stores import Stores
+from tests.feature_lists import merged
 from tests.putting import put_comments
 from tests.server.cli.commands.saying import sentences_of
 from tests.server.serving import AWS, called
@@ -69,21 +70,17 @@ def test_a_command_is_refused(
     assert refusal_of(command, tmp_path) == sentence
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "analytics trend {}",
-        "explain {}",
-        "token --user {}",
-        "user block {} --reason Spam",
-        "user erase {} --yes",
-        "user export {}",
-        "user unblock {}",
-    ],
-)
-async def test_a_command_refuses_a_global_id(command: str, table: Table, store: list[str]) -> None:
+WITH_AN_ID = {"token --user {}": False}
+"""Commands that take an own id, and whether they read the table."""
+
+
+@pytest.mark.parametrize(("command", "reads"), merged(WITH_AN_ID, "COMMANDS_WITH_AN_ID").items())
+async def test_a_command_refuses_a_global_id(
+    command: str, reads: bool, table: Table, store: list[str]
+) -> None:
+    """A command that reads the table gets its options."""
     product = global_id("Product", "42")
-    options = ["--data-dir", "data"] if command.startswith(("analytics", "token")) else store
+    options = store if reads else ["--data-dir", "data"]
     ended = called(*command.format(product).split(), *options, **AWS)
     assert ended.returncode == 2
     assert ended.stderr.endswith(
