@@ -11,11 +11,7 @@ from server.http.middleware import entity_tag, matching
 
 PATH = "/schema.graphql"
 
-_HEADERS = {
-    "Cache-Control": "no-cache",
-    "Vary": "Accept-Encoding",
-    "X-Content-Type-Options": "nosniff",
-}
+_HEADERS = {"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"}
 
 
 def schema_route(printed: Callable[[], str]) -> Route:
@@ -32,7 +28,8 @@ def schema_route(printed: Callable[[], str]) -> Route:
         known = matching(request.headers.get("if-none-match"), tag)
         headers = {**_HEADERS, "ETag": known or tag}
         if known is not None:
-            return Response(status_code=304, headers=headers)
+            # CompressMiddleware adds Vary only to responses with a body.
+            return Response(status_code=304, headers={**headers, "Vary": "Accept-Encoding"})
         return Response(body, headers=headers, media_type="text/plain")
 
     return Route(PATH, show)
