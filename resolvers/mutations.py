@@ -10,7 +10,6 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import orjson
 import strawberry
-from strawberry.relay.utils import to_base64
 from strawberry.utils.str_converters import to_camel_case
 
 from dal.dynamodb.account import writing
@@ -21,6 +20,7 @@ from dal.errors import (
     NotBoughtError,
     NotFoundError,
 )
+from dal.model.own_ids import global_id
 from dal.table.errors import DalError, InvalidArgumentError
 from resolvers.authorization import may_write
 from resolvers.context import RequestCache
@@ -251,5 +251,5 @@ def _user_error(error: DalError) -> UserError:
     existing = None
     if isinstance(error, AlreadyCommentedError):
         # The type in the global id is Comment or Submission.
-        existing = to_base64(type(error.there).__name__, error.there.comment_id)
+        existing = global_id(type(error.there).__name__, error.there.comment_id)
     return UserError(str(error), CODES[type(error)], blamed, existing)

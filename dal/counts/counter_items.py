@@ -3,9 +3,8 @@
 A product has a statistics item for each language, with the sort key ``S#<language>``. The item has
 the counts ``count_1`` to ``count_5``, one for each rating, and ``count_total`` (N). The counts
 ``v1`` to ``v5`` include only buyers' comments (verified), ``p1`` to ``p5`` only comments with
-photos, and ``vp1`` to ``vp5`` only those with both. Short names keep the item of a language small:
-one Query reads the items of all languages. The item has no attribute for a count that has never
-changed. Counts change by ``ADD``, without a condition. The
+photos, and ``vp1`` to ``vp5`` only those with both. Short names keep the item small. The item has
+no attribute for a count that has never changed. Counts change by ``ADD``, without a condition. The
 counts of all languages are the sum of these items. One Query reads these items, because they are in
 one partition.
 

@@ -19,6 +19,7 @@ acts. So a page can trust a mode that was read at most 5 seconds ago.
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 from time import monotonic, time
 from typing import Any, TypeAlias
 
@@ -198,13 +199,11 @@ class MaintenanceStore:
         kept = self._kept
         if kept is None or monotonic() - kept[0] >= KEPT_SECONDS:
             forgotten = self._forgotten
-            kept = await self._shared.read(forgotten, self._retried)
+            read = partial(retry, self._read_in_time, "get_item")
+            kept = await self._shared.read(forgotten, read)
             if forgotten == self._forgotten:
                 self._kept = kept
         return kept[1]
-
-    async def _retried(self) -> tuple[float, Maintenance]:
-        return await retry(self._read_in_time, "get_item")
 
     async def counted(self) -> bool:
         """Return whether the table had counters when the item was read, at most 30 seconds ago."""

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 from typing import Annotated
 
 import strawberry
-from strawberry.relay.utils import to_base64
 
 from dal.model import Comment, rules
+from dal.model.own_ids import global_id
 from dal.query.pagination import Page
 from dal.repositories.comments import Selection
 from features.live.changes import (
@@ -82,4 +82,4 @@ def deleted_id(root: strawberry.Parent[CommentEvent]) -> strawberry.ID | None:
     """Return the global id of the comment that left the list; None for other events."""
     if root.kind is not CommentEventKind.DELETED or root.change is None:
         return None
-    return strawberry.ID(to_base64("Comment", root.change.comment_id))
+    return strawberry.ID(global_id("Comment", root.change.comment_id))

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import strawberry
-from strawberry.relay.utils import to_base64
 
 from dal.model import rules
+from dal.model.own_ids import global_id
 from dal.model.standings import Block
 from dal.query.pagination import Page
 from resolvers.authorization import require_moderator, require_viewer
@@ -58,7 +58,7 @@ class UnblockPayload:
 
 
 def _block_id(username: str) -> strawberry.ID:
-    return strawberry.ID(to_base64("BlockedUser", username))
+    return strawberry.ID(global_id("BlockedUser", username))
 
 
 def block_id(root: strawberry.Parent[Block]) -> strawberry.ID:

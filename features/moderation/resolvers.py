@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Annotated, Protocol
 
 import strawberry
-from strawberry.relay.utils import to_base64
 
 from dal.model import Comment, Product, User, rules
+from dal.model.own_ids import global_id
 from dal.model.submissions import ReviewCause, Submission
 from dal.query.pagination import Edge, Page
 from dal.table.errors import DalError, InvalidArgumentError
@@ -51,8 +51,8 @@ from resolvers.selection import (
 from schema.execution.facts import Effect, argument_fact
 
 _FOR_AUTHORS = frozenset({ReviewCause.SETTING, ReviewCause.EDIT})
-"""The causes that authors see. The others would tell them about listed words, or about reports and
-decisions of other users."""
+"""The causes that authors see. All other causes would reveal listed words, or reports and decisions
+of other users."""
 
 MOST_DECISIONS = 25
 """Maximum decisions of one mutation."""
@@ -154,7 +154,7 @@ class DecisionPayload:
 
 
 def _entry_id(comment_id: str) -> strawberry.ID:
-    return strawberry.ID(to_base64("ModerationQueueEntry", comment_id))
+    return strawberry.ID(global_id("ModerationQueueEntry", comment_id))
 
 
 def entry_id(root: strawberry.Parent[QueueEntry]) -> strawberry.ID:
@@ -170,7 +170,7 @@ class _Unpublishing(Protocol):
 def unpublished_id(root: strawberry.Parent[_Unpublishing]) -> strawberry.ID | None:
     """Return the id that a comment has in the public lists, if a mutation has unpublished it."""
     held = root.submission
-    return None if held is None else strawberry.ID(to_base64("Comment", held.comment_id))
+    return None if held is None else strawberry.ID(global_id("Comment", held.comment_id))
 
 
 @strawberry.input(description="A report of a comment.")
@@ -252,7 +252,7 @@ async def decide_comments(info: Info, input: Input[DecideCommentsInput]) -> Deci
         payload.ids.append(given.id)
         payload.queue_entry_ids.append(_entry_id(one["id"]))
         if isinstance(outcome, Submission):
-            payload.unpublished_ids.append(strawberry.ID(to_base64("Comment", one["id"])))
+            payload.unpublished_ids.append(strawberry.ID(global_id("Comment", one["id"])))
             products[outcome.product_id] = None
         else:
             products[outcome.node.product_id] = None

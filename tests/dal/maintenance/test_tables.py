@@ -74,10 +74,10 @@ async def nobody() -> None:
     """Do not wait: no other process writes."""
 
 
-async def upgraded(table: Table, *, told: list[str] | None = None) -> Upgraded:
+async def upgraded(table: Table, *, progress: list[str] | None = None) -> Upgraded:
     def tell(name: str, words: str) -> None:
-        if told is not None:
-            told.append(f"{name}: {words}")
+        if progress is not None:
+            progress.append(f"{name}: {words}")
 
     return await upgrade(
         table,
@@ -405,11 +405,11 @@ class SlowIndexes:
 
 async def test_an_upgrade_creates_one_index_at_a_time_and_waits_for_it(old: Table) -> None:
     await first_release.create(old, COMMENTS[:5])
-    service, told = SlowIndexes(old.service), list[str]()
-    await upgraded(Table(service, old.name), told=told)
+    service, progress = SlowIndexes(old.service), list[str]()
+    await upgraded(Table(service, old.name), progress=progress)
     assert service.begun == ADDED
-    assert [one.partition(" ")[0] for one in told[:3]] == ["byLocale:"] * 3
-    for one, step in zip(told, ("waiting", "creating", "copied"), strict=False):
+    assert [one.partition(" ")[0] for one in progress[:3]] == ["byLocale:"] * 3
+    for one, step in zip(progress, ("waiting", "creating", "copied"), strict=False):
         assert step in one
 
 
