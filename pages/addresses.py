@@ -35,6 +35,9 @@ from ``SIZES``."""
 
 SIZES = (SIZE, 50, 100)
 
+CURSORS = ("after", "before", "page", "unpublished")
+"""The parameters that name a page of a list. The first page has none of them."""
+
 _LOCAL = re.compile(r"/(?![/\\])[!-~]*")
 
 _PORTS = {"https": 443, "http": 80}

@@ -406,7 +406,7 @@ async def show_author(request: PageRequest) -> Response:
             message = gettext(
                 "There are no comments by %(author)s. Please check the name.", author=username
             )
-        raise PageFault(404, message)
+        raise PageFault(404, message, leaves_list=bool(after or before))
 
     path, end, start = author_path(username), info["endCursor"], info["startCursor"]
     return request.render(

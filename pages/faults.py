@@ -81,9 +81,11 @@ KEYS_AWAY = gettext_noop("We cannot check your sign-in at the moment. Please try
 class PageFault(Exception):  # noqa: N818 - not always an error
     """Ends a request with an error page: an HTTP status and a message for the visitor."""
 
-    def __init__(self, status: int, message: str) -> None:
+    def __init__(self, status: int, message: str, *, leaves_list: bool = False) -> None:
         super().__init__(message)
         self.status = status
+        self.leaves_list = leaves_list
+        """Whether the page links to the first page of the list in the address."""
 
 
 def fault_of(error: GraphQLError) -> PageFault:
@@ -103,7 +105,7 @@ def fault_of(error: GraphQLError) -> PageFault:
             _ARGUMENTS.get(str(extensions.get("argument"))) if code == "BAD_ARGUMENT" else None
         )
         message = gettext(_CODES.get(code) or argument or _OTHERWISE)
-    return PageFault(_STATUSES.get(code, 400), message)
+    return PageFault(_STATUSES.get(code, 400), message, leaves_list=code == "BAD_CURSOR")
 
 
 def flaw_message(flaw: TokenFlaw) -> str:

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from pages import formats, i18n, rendering, sessions
-from pages.addresses import MAX_PAGE_ADDRESS, origin_text
+from pages.addresses import CURSORS, MAX_PAGE_ADDRESS, origin_text
 from pages.faults import KEYS_AWAY, SESSION_ENDED, TOO_LARGE, PageFault, flaw_message
 from pages.i18n import gettext, gettext_noop
 from pages.page_documents import DocumentResult, run_document
@@ -88,9 +88,17 @@ class PageRequest:
 
         The path begins with one slash, because ``//host`` is an address of another site.
         """
+        return self._without("lang")
+
+    @property
+    def first_page(self) -> str:
+        """The address of the first page of the list in ``here``, with the same filters."""
+        return self._without("lang", "notice", *CURSORS)
+
+    def _without(self, *names: str) -> str:
         path = "/" + quote(self.http.scope["path"].removeprefix(self.root)).lstrip("/")
         parts = self.http.url.query.split("&")
-        query = "&".join(part for part in parts if not part.startswith("lang="))
+        query = "&".join(part for part in parts if part.partition("=")[0] not in names)
         return f"{path}?{query}" if query else path
 
     async def run(self, name: str, **variables: Any) -> DocumentResult:
@@ -268,7 +276,8 @@ def endpoint(view: GraphQLView, handler: Handler, demo: DemoAccount | None = Non
 
 def fault_page(request: PageRequest, fault: PageFault, **facts: Any) -> Response:
     """Return the error page for a fault. ``facts`` replace variables of the page's template."""
-    facts = {"code": fault.status, "message": str(fault), **facts}
+    first = request.first_page if fault.leaves_list else None
+    facts = {"code": fault.status, "message": str(fault), "first": first, **facts}
     response = request.render("fault.html", fault.status, **facts)
     if fault.status == HTTPStatus.SERVICE_UNAVAILABLE:
         response.headers["Retry-After"] = "5"

@@ -138,7 +138,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     filters = filters.spelt(one["language"] for one in facets["languages"] if one["selected"])
     if part.chosen and not comments:
         message = gettext("There are no more comments here. Go back to the first page.")
-        raise PageFault(404, message)
+        raise PageFault(404, message, leaves_list=True)
     # If the page before a cursor is the list's first page, it may have fewer comments than
     # ``size``. So redirect to the full first page.
     if part.before and not info["hasPreviousPage"]:

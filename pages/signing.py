@@ -33,19 +33,23 @@ async def show(request: PageRequest) -> Response:
     """Return the sign-in form, or sign the visitor in by the code in the address.
 
     At its start, a demo prints an address with such a code. The code is valid for one sign-in.
-    After the sign-in, redirect to the page in ``next``.
+    After the sign-in, redirect to the page in ``next``. If the code is not valid, the form explains
+    this. A visitor who is signed in already needs no code.
     """
     given = request.http.query_params
     following = given.get("next", "/")
     # A HEAD request, for example for a link preview, must not use up the code.
-    signs_in = "code" in given and request.http.method == "GET"
-    if signs_in and request.demo and request.demo.code:
-        jwt = request.demo.jwt() if request.demo.code.take(given["code"]) else None
-        if jwt is not None:
-            response = request.to(local(following))
-            sessions.keep(response, request.http, jwt)
-            return response
-    return _form(request, following)
+    if "code" not in given or request.http.method != "GET":
+        return _form(request, following)
+    demo = request.demo
+    jwt = demo.jwt() if demo and demo.code and demo.code.take(given["code"]) else None
+    if jwt is not None:
+        response = request.to(local(following))
+        sessions.keep(response, request.http, jwt)
+        return response
+    if request.session.username is not None:
+        return request.to(local(following))
+    return _form(request, following, stale_link=True)
 
 
 async def sign_in(request: PageRequest) -> Response:
@@ -154,8 +158,12 @@ async def sign_out(request: PageRequest) -> Response:
     return response
 
 
-def _form(request: PageRequest, following: str, error: str | None = None) -> Response:
+def _form(
+    request: PageRequest, following: str, error: str | None = None, *, stale_link: bool = False
+) -> Response:
     status = HTTPStatus.UNPROCESSABLE_ENTITY if error else HTTPStatus.OK
+    if stale_link:
+        status = HTTPStatus.GONE
     following = local(following)
     # Unlike other pages, this page has links to other languages also after a POST. These links
     # lead to the empty form.
@@ -164,6 +172,7 @@ def _form(request: PageRequest, following: str, error: str | None = None) -> Res
         status,
         next=following,
         error=error,
+        stale_link=stale_link,
         command=_COMMAND,
         provider=request.http.app.state.provider is not None,
         here=f"/sign-in?next={quote(following, safe='')}",

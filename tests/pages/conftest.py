@@ -158,6 +158,11 @@ class Parsed(HTMLParser):
         ]
         return str(found[0]).removeprefix(SITE) if found else None
 
+    @property
+    def buttons(self) -> list[str | None]:
+        """The addresses of the links that look like buttons."""
+        return [given["href"] for _, given in self.anchors if given.get("class") == "button"]
+
     def fields(self, tag: str = "input") -> dict[str, str]:
         """Return the values of the fields of the page's forms, by name."""
         return {

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import httpx
 import pytest
+from starlette.types import ASGIApp
 
 from dal.counts.counter_items import item_key
 from dal.counts.counts import StatisticsKey
@@ -13,7 +14,7 @@ from dal.entities.comment import comment_position
 from dal.query.cursors import encode_cursor
 from dal.stores import Stores
 from tests.bulk import fill
-from tests.pages.conftest import START, Parsed, numbered, opened, stored
+from tests.pages.conftest import START, Parsed, client_of, jwt_of, numbered, opened, stored
 
 
 async def walk(
@@ -128,6 +129,26 @@ async def test_the_first_page_is_full_after_deletions(
     cursor = encode_cursor(comment_position(comments[30]))  # only 14 newer comments precede it
     answer = await client.get(f"/products/fewer?before={cursor}")
     assert (answer.status_code, answer.headers["location"]) == (303, "/products/fewer")
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "/products/walk?rating=5&language=en&order=oldest&show=50",
+        "/authors/ann",
+        "/?language=en",
+        "/products?q=kettle",
+        "/moderation?queue=reported",
+    ],
+)
+async def test_an_invalid_cursor_leads_to_the_first_page_of_the_same_list(
+    app: ASGIApp, first: str
+) -> None:
+    mark = "&" if "?" in first else "?"
+    async with client_of(app, jwt_of("mod", "moderator")) as moderator:
+        answer = await moderator.get(f"{first}{mark}after=x&lang=en")
+    assert answer.status_code == 400
+    assert Parsed(answer.text).buttons == [first]
 
 
 async def test_counts_that_lag_hide_no_comment(client: httpx.AsyncClient, table: Table) -> None:

@@ -188,7 +188,9 @@ async def test_after_the_oldest_comment_there_is_no_page(
     older = (await opened(client, "/products/short")).link("next")
     assert older is not None
     emptier = older.replace("/short", "/nobody-knows-it")
-    assert (await client.get(emptier)).status_code == 404
+    answer = await client.get(emptier)
+    assert answer.status_code == 404
+    assert Parsed(answer.text).buttons == ["/products/nobody-knows-it"]
 
 
 @pytest.mark.parametrize(

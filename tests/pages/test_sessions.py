@@ -231,15 +231,20 @@ async def test_the_link_that_a_demo_prints_signs_in_once_and_expires_after_minut
     async with client_of(app) as visitor:
         for wrong in ("", "x", "é", late.text):
             answer = await visitor.get("/sign-in", params={"code": wrong})
-            assert (answer.status_code, "set-cookie" in answer.headers) == (200, False)
+            assert (answer.status_code, "set-cookie" in answer.headers) == (410, False)
+            assert 'role="alert"' in answer.text
         looked = await visitor.head(link)  # as a program does that shows a preview of the link
         assert (looked.status_code, "set-cookie" in looked.headers) == (200, False)
         assert (await visitor.get(link)).headers["location"] == "/"
         assert "Signed in as demo" in (await opened(visitor, "/")).text
+        again = await visitor.get(f"{link}&next=/products/1")
+        assert again.headers["location"] == "/products/1"
     async with client_of(app) as another:
-        page = await opened(another, link)
-        assert "Try it as “demo”" in page.text
+        answer = await another.get(link)
+        assert (answer.status_code, 'role="alert"' in answer.text) == (410, True)
+        assert "Try it as “demo”" in Parsed(answer.text).text
         assert not another.cookies
+        assert 'role="alert"' not in (await another.get("/sign-in")).text
     made = time.monotonic()
     monkeypatch.setattr("server.auth.authenticator.time.monotonic", lambda: made + 601)
     assert not late.take(late.text)

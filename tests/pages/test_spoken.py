@@ -101,6 +101,7 @@ FAULTS = {
     ),
     "no cursor": ("GET", "/products/told?after=x", {}, b""),
     "no comment": ("GET", "/comments/none", {}, b""),
+    "a used link": ("GET", "/sign-in?code=x", {}, b""),
     "no list by author": ("GET", "/authors/silent", {}, b""),
     "nothing": ("GET", "/nothing", {"Accept": "text/html"}, b""),
 }
