@@ -248,9 +248,9 @@ ACCESS_PATTERNS = (
     AccessPattern("product details", "a product's title, picture and address"),
     AccessPattern(
         "product search",
-        "products whose title begins with a text",
+        "products with a title in which a word, and what follows it, begin with a text",
         TITLES,
-        "initial",
+        "initial text?",
         "since before",
     ),
     AccessPattern("known product", "whether a product has details or comments"),

@@ -42,7 +42,7 @@ async def show(request: PageRequest) -> Response:
 
 
 async def search(request: PageRequest) -> Response:
-    """Return the products whose title begins with ``q``. Upper and lower case are equal.
+    """Return the products with a title in which ``q`` begins at a word. Case does not matter.
 
     If ``q`` is also a product's id, the page links to this product. If no title matches, but ``q``
     is a product's id, redirect to this product. Without ``q``, redirect to the home page.

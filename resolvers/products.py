@@ -70,7 +70,7 @@ async def product_search(
     title: Annotated[
         str,
         strawberry.argument(
-            description="Return products with titles that begin with this text. Maximum 200 "
+            description="One or several words, of which the last may be incomplete. Maximum 200 "
             "characters."
         ),
     ],
@@ -79,7 +79,7 @@ async def product_search(
     last: Last = None,
     before: Before = None,
 ) -> Page[Product]:
-    """Return a page of the products with titles that begin with ``title``."""
+    """Return a page of the products with titles in which ``title`` begins at a word."""
     cut = slice_of(info, first, after, last, before, kind=CursorKind.TEXT)
     text = rules.stated_title("title", title)
     return await info.context.stores.products.search(text, cut)

@@ -4,6 +4,8 @@ from resolvers.selection import DEFAULT_SIZE
 from schema.execution.facts import Reads
 
 PAGE, FRESH_PAGE = Reads(unit=0.5, paged=True), Reads(paged=True)
+SEARCH = Reads(unit=0.5, paged=True, most_requests=8)
+"""Reads of a search. A page may also read rows of products that it already shows."""
 ROW = Reads(unit=0.5)
 NEWEST = Reads(unit=0.5, most_requests=20)
 """Reads of the newest comment with some ratings: a planned page of one row."""

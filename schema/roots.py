@@ -24,7 +24,7 @@ from resolvers import comments, leaderboard, orders, organizations, tickets, use
 from resolvers import products as product_resolvers
 from resolvers.nodes import Nodes
 from schema.comments import Author, Comment, CommentMutation
-from schema.costs import KEY, NOTHING, PAGE, QUESTION, ROW, TWO_KEYS
+from schema.costs import KEY, NOTHING, QUESTION, ROW, SEARCH, TWO_KEYS
 from schema.execution.cost import UNIT_BYTES
 from schema.execution.facts import PUBLIC, Reads, facts
 from schema.leaderboard import LeaderboardConnection
@@ -89,11 +89,12 @@ class Query:
     product_search: pagination.Page[model.Product] | None = strawberry.field(
         resolver=product_resolvers.product_search,
         graphql_type=ProductConnection | None,
-        description="Products with titles that begin with a text, sorted by title. The search "
-        "ignores case, repeated spaces, and whether a character is full-width or half-width, but "
-        "not accents. It compares only the first 100 characters of a title. A new title may be "
-        "missing for a moment.",
-        metadata=facts(reads=PAGE, public=True),
+        description="Products with titles in which the text begins at a word, sorted by title "
+        "from this word on. For example, `kettle 1` finds `Copper kettle 1.7 l`. The search finds "
+        "the beginning of a title, and its first ten different words. It ignores case, repeated "
+        "spaces, and whether a character is full-width or half-width, but not accents. It compares "
+        "at most 100 characters. A new title may be missing for a moment.",
+        metadata=facts(reads=SEARCH, public=True),
     )
     comment: model.Comment | None = strawberry.field(
         resolver=comments.comment,

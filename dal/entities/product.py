@@ -1,24 +1,30 @@
-"""A product's items: its details, and its counters as rows of leaderboards.
+"""A product's items: its details, the words of its title, and its counters as rows of leaderboards.
 
 The details have the keys ``PRODUCT#<p>`` and ``DETAILS``, so that one Query reads them together
 with the counters. ``data`` contains title, pictureUrl, url and group, if they are set. Details with
 a title are also in ``GSI1``, in a partition for the title's first character. A position in this
-index is the case-folded title, a tab and the product's id.
+index is the folded title, a tab and the product's id.
+
+Each further key of the title (see ``dal.model.titles``) has an item ``WORD#<number>`` in the
+partition of the product, with the same ``data``. Its row in ``GSI1`` is in the partition of the
+key's first character. The details have the number of these items in ``words``, and one transaction
+writes all of them.
 
 While a product has comments rated 5, the items of its counters are also rows of leaderboards, in
 the index ``byLangAndRating``, which lists comments too. The position of such a row is
 ``<count_5>#<product>``: the number of comments rated 5, and the product's id.
 """
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from typing import TypeAlias
 
 from dal.model import Product, ProductDetails, ProductRank
-from dal.model.titles import fold_title
+from dal.model.titles import MAX_KEYS, fold_title, title_keys
 from dal.table.entity import UNREADABLE, Entity, Row, packed, unpacked
 from dal.table.index import TABLE_KEYS, Index
-from dal.table.items import Item, primary_key
+from dal.table.items import Action, Item, contents, primary_key, replacement
 from dal.table.key_parts import COUNT_LENGTH, escape, format_count, parse_count, unescape
 
 DETAILS = "DETAILS"
@@ -43,20 +49,53 @@ def is_details(key: Item) -> bool:
 _BY_TITLE = ("title", "id")
 _ALONE = ("details",)
 
-TITLES = Index("GSI1", "GSI1PK", "GSI1SK", "TITLE", ("initial",), _BY_TITLE, projects=("data",))
+PRODUCT_ACTIONS = MAX_KEYS
+"""Maximum actions that write a product: one for the details, and one for each other key."""
+
+
+def _finding(item: Item) -> Collection[str]:
+    """Return the texts for which a search returns this row of a product: beginnings of its key.
+
+    A text at the beginning of several keys of a title returns the row of the key that sorts first.
+    So a product occurs once in a list, and a page shows a product before it drops its other rows.
+    """
+    key = item["GSI1SK"]["S"].rpartition("\t")[0]
+    keys = sorted(title_keys(unpacked(item).get("title", "")))
+    before = "".join(keys[: bisect_left(keys, key)][-1:])
+    beginnings = (key[:length] for length in range(1, len(key) + 1))
+    return [one for one in beginnings if not before.startswith(one)]
+
+
+TITLES = Index(
+    "GSI1",
+    "GSI1PK",
+    "GSI1SK",
+    "TITLE",
+    ("initial",),
+    _BY_TITLE,
+    projects=("data",),
+    packs={"text": _finding},
+    implies={"text": ("initial",)},
+)
+
+
+def _position(product_id: str, key: str) -> str:
+    # A tab sorts before each character of a folded title, so "Red" precedes "Red kettle".
+    return f"{key}\t{escape(product_id)}"
 
 
 def _title_position(pair: ProductWithDetails) -> str | None:
     product_id, title = pair[0], fold_title(pair[1].title)
-    # A tab sorts before each character of a folded title, so "Red" precedes "Red kettle".
-    return f"{title}\t{escape(product_id)}" if title else None
+    return _position(product_id, title) if title else None
 
 
 def _attributes(pair: ProductWithDetails) -> Item:
     details = pair[1]
     said = {"title": details.title, "pictureUrl": details.picture_url, "url": details.url}
     said["group"] = details.group or ""
-    return packed({name: text for name, text in said.items() if text})
+    words = len(title_keys(details.title)) - 1
+    counted = {"words": {"N": str(words)}} if words > 0 else {}
+    return counted | packed({name: text for name, text in said.items() if text})
 
 
 def _decode(row: Row) -> ProductWithDetails:
@@ -81,6 +120,39 @@ PRODUCT_DETAILS: Entity[ProductWithDetails] = Entity(
     attributes=_attributes,
     decode_row=_decode,
 )
+
+
+def word_items(pair: ProductWithDetails) -> list[Item]:
+    """Return the items of the keys of a product's title, except the title's beginning."""
+    product_id, details = pair
+    return [
+        _word_key(product_id, number)
+        | TITLES.keys_of({"initial": key[:1]}, _position(product_id, key))
+        | {"data": _attributes(pair)["data"]}
+        for number, key in enumerate(title_keys(details.title)[1:], 1)
+    ]
+
+
+def _word_key(product_id: str, number: int) -> Item:
+    return primary_key(_PRODUCT + escape(product_id), f"WORD#{number}")
+
+
+def changes(held: Item | None, pair: ProductWithDetails) -> list[Action]:
+    """Return the actions that write a product's details, and the words of its title.
+
+    ``held`` is the stored item of the details; None if there was no item. The actions fail if the
+    item has changed since then. Without a change, there are no actions.
+    """
+    new, words = PRODUCT_DETAILS.encode(pair), word_items(pair)
+    if held is not None and contents(held) == new:
+        return []
+    old = 0 if held is None else int(held.get("words", {"N": "0"})["N"])
+    gone = range(len(words) + 1, old + 1)
+    return [
+        replacement(held, new),
+        *({"Put": {"Item": item}} for item in words),
+        *({"Delete": {"Key": _word_key(pair[0], number)}} for number in gone),
+    ]
 
 
 def decode_titled(row: Row) -> Product:

@@ -47,7 +47,7 @@ from dal.entities.comment import (
 )
 from dal.entities.order import ORDER, is_order
 from dal.entities.organization import ORGANIZATION_USER, is_organization_user
-from dal.entities.product import PRODUCT_DETAILS, TITLES, is_details
+from dal.entities.product import PRODUCT_ACTIONS, PRODUCT_DETAILS, TITLES, is_details, word_items
 from dal.entities.submission import SUBMISSION, in_canonical_language
 from dal.entities.ticket import TICKET, is_ticket
 from dal.stores import Stores
@@ -75,6 +75,10 @@ starts from the beginning."""
 _ITEMS_AT_ONCE = 25
 """Maximum items of one transaction. A page of a scan has at most 1 MB, so its items fit in a
 transaction of 4 MB."""
+
+_PRODUCTS_AT_ONCE = 100 // PRODUCT_ACTIONS
+"""Maximum products that one transaction completes, with the words of their titles. DynamoDB allows
+100 actions in a transaction."""
 
 _ENTITIES: Sequence[tuple[Callable[[Item], bool], Entity[Any]]] = (
     (lambda item: is_comment(item) and STATE in item, SUBMISSION),
@@ -300,31 +304,36 @@ async def _complete_items(
         lacking = [one for item in items if (one := _completion(item)) is not None]
         if any(uncounted for _, uncounted in lacking):
             await announce()
-        for batch in batched([action for action, _ in lacking], _ITEMS_AT_ONCE):
+        single = [actions for actions, _ in lacking if len(actions) == 1]
+        several = [actions for actions, _ in lacking if len(actions) > 1]
+        for batch in (*batched(single, _ITEMS_AT_ONCE), *batched(several, _PRODUCTS_AT_ONCE)):
+            write = partial(table.write, [action for actions in batch for action in actions])
             try:
                 async with table.pace.turn():
-                    await retry_on_conflict(partial(table.write, batch), MAINTENANCE_DEADLINE)
+                    await retry_on_conflict(write, MAINTENANCE_DEADLINE)
             except ConditionFailedError:  # some items have changed since they were read
-                keys = [action["Update"]["Key"] for action in batch]
+                keys = [actions[0]["Update"]["Key"] for actions in batch]
                 await complete(await table.get_many(keys))
             else:
                 completed += len(batch)
 
     # If another version declares other indexes, it must scan all items again. So the key of the
     # stored progress contains a checksum of the declared indexes.
-    version = crc32(repr([(one.name, one.entity, one.fields) for one in INDEXES]).encode())
+    declared = [(one.name, one.entity, one.fields, sorted(one.packs)) for one in INDEXES]
+    version = crc32(repr(declared).encode())
     scan = ResumableScan(table, f"UPGRADE#{version}", _PROGRESS_SECONDS)
     await scan.run(complete, progress)
     await table.write([{"Delete": {"Key": key}} for key in scan.keys])
     return completed
 
 
-def _completion(item: Item) -> tuple[Action, bool] | None:
-    """Return a pair of an update and a flag; None if the item is complete or cannot be decoded.
+def _completion(item: Item) -> tuple[Sequence[Action], bool] | None:
+    """Return a pair of actions and a flag; None if the item is complete or cannot be decoded.
 
-    The update sets the item's missing or outdated attributes, and the missing fields of ``data``.
-    The update fails if the item has changed. The flag is True for a comment that is missing in its
-    product's lists and is not counted, or is counted in a language that is not canonical.
+    The first action sets the item's missing or outdated attributes, and the missing fields of
+    ``data``. It fails if the item has changed. For a product, the other actions write the words of
+    its title. The flag is True for a comment that is missing in its product's lists and is not
+    counted, or is counted in a language that is not canonical.
     """
     entity = next((entity for holds, entity in _ENTITIES if holds(item)), None)
     found = None if entity is None else entity.recover(item)
@@ -362,6 +371,10 @@ def _completion(item: Item) -> tuple[Action, bool] | None:
     removed = ", ".join(f"#{name}" for name in stale)
     clauses = (f"SET {added}" if added else "", f"REMOVE {removed}" if removed else "")
     update["UpdateExpression"] = " ".join(clauses).strip()
-    action = {"Update": {"Key": key_of(item), **update}}
+    words = word_items(PRODUCT_DETAILS.decode(item)) if entity is PRODUCT_DETAILS else []
+    actions = [
+        {"Update": {"Key": key_of(item), **update}},
+        *({"Put": {"Item": one}} for one in words),
+    ]
     missing = lacking.keys() - item.keys()
-    return action, entity is COMMENT and (renamed or not missing <= _NOT_IN_PRODUCT_LISTS)
+    return actions, entity is COMMENT and (renamed or not missing <= _NOT_IN_PRODUCT_LISTS)

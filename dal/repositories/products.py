@@ -1,27 +1,42 @@
 """Reads and writes the details that the shop sets for products: title, picture, URL and group."""
 
-from collections.abc import Collection, Mapping
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
 from dal.catalogue import query_of
-from dal.dynamodb.concurrency import batched
-from dal.dynamodb.errors import AlreadyExistsError
-from dal.dynamodb.retries import retry_on_change
+from dal.dynamodb.concurrency import batched, in_parallel
+from dal.dynamodb.errors import AlreadyExistsError, NoTransactionsError
+from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_change
 from dal.dynamodb.table import Table
-from dal.entities.product import PRODUCT_DETAILS, decode_titled, details_in, details_key
+from dal.entities.product import (
+    PRODUCT_ACTIONS,
+    PRODUCT_DETAILS,
+    ProductWithDetails,
+    changes,
+    decode_titled,
+    details_in,
+    details_key,
+)
 from dal.model import Product, ProductDetails
 from dal.model.titles import fold_prefix
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
 from dal.table.entity import UNREADABLE
-from dal.table.items import Item, contents, replacement
+from dal.table.items import Action
 from dal.table.key_parts import LAST_CHARACTER
 from dal.table.ranges import Range
-from dal.writes.overwrite import NOTHING, UNCHANGED, Outcome, compared
+from dal.writes.overwrite import CHANGED, NEW, NOTHING, UNCHANGED, Outcome
 
 _ITEMS_AT_ONCE = 400
 """Number of products whose details are read together."""
+
+_WRITTEN_AT_ONCE = 100 // PRODUCT_ACTIONS
+"""Number of products that one transaction writes. DynamoDB allows 100 actions in a transaction."""
+
+_AT_ONCE = 4
+"""Maximum transactions that ``put_many`` runs in parallel."""
 
 
 class Groups(Protocol):
@@ -53,16 +68,17 @@ class ProductRepository:
         return details_in(items)
 
     async def search(self, title: str, cut: Slice) -> Page[Product]:
-        """Return one page of the products with titles that begin with ``title``, sorted by title.
+        """Return one page of the products with titles in which ``title`` begins at a word.
 
-        The case of letters does not matter. The index is global, so the page is eventually
-        consistent.
+        The products are sorted by their titles, from this word on. The case of letters does not
+        matter. The index is global, so the page is eventually consistent.
         """
         start = fold_prefix(title)
         begins = Range(start, start + LAST_CHARACTER)
-        return await self._titles.read(query_of({"initial": frozenset({start[:1]})}, begins), cut)
+        filters = {"initial": frozenset({start[:1]}), "text": frozenset({start})}
+        return await self._titles.read(query_of(filters, begins), cut)
 
-    async def update(self, product_id: str, changes: Mapping[str, str]) -> ProductDetails:
+    async def update(self, product_id: str, changed: Mapping[str, str]) -> ProductDetails:
         """Create or change a product's details, and return the new details.
 
         Raises ConflictError if other requests keep changing them. Raises AlreadyExistsError if the
@@ -79,12 +95,20 @@ class ProductRepository:
                     f"Another program has stored the item {key['PK']['S']}, {key['SK']['S']} in "
                     "the table: move this item before you set the product's title, picture or URL."
                 ) from None
-            details = replace(held, **changes)
-            new = PRODUCT_DETAILS.encode((product_id, details))
-            await self._table.write([replacement(item, new)])
+            details = replace(held, **changed)
+            await self._write(changes(item, (product_id, details)))
             return details
 
         return await retry_on_change(attempt, "this product")
+
+    async def _write(self, actions: Sequence[Action]) -> None:
+        try:
+            if actions:
+                await self._table.write(actions)
+        except NoTransactionsError:
+            # Write the details after the words, so that a repeated write completes this one.
+            for action in reversed(actions):
+                await self._table.write([action])
 
     async def put_many(self, details: Mapping[str, ProductDetails]) -> Outcome:
         """Write the details of products over the stored ones.
@@ -94,21 +118,41 @@ class ProductRepository:
         """
         outcome = NOTHING
         for batch in batched(list(details.items()), _ITEMS_AT_ONCE):
+            outcome = outcome.plus(await self._put(batch))
+        return outcome
+
+    async def _put(self, batch: Sequence[ProductWithDetails]) -> Outcome:
+        first: Outcome | None = None
+
+        async def attempt() -> Mapping[str, tuple[str, ProductDetails]]:
+            """Write the products without a group. Return the other products that change."""
+            nonlocal first
             held = await self._table.get_many([details_key(one) for one, _ in batch])
-            before, stored = details_in(held), {item["PK"]["S"]: contents(item) for item in held}
-            alone: list[Item] = []
+            before, stored = details_in(held), {item["PK"]["S"]: item for item in held}
+            outcome, alone = NOTHING, list[Sequence[Action]]()
             moved: dict[str, tuple[str, ProductDetails]] = {}
             for product_id, given in batch:
                 old = before.get(product_id, ProductDetails()).group or ""
                 new = replace(given, group=old if given.group is None else given.group)
-                item = PRODUCT_DETAILS.encode((product_id, new))
-                written = compared(stored.get(item["PK"]["S"]), item)
-                outcome = outcome.plus(written)
+                item = stored.get(details_key(product_id)["PK"]["S"])
+                actions = changes(item, (product_id, new))
+                outcome = outcome.plus(NEW if item is None else CHANGED if actions else UNCHANGED)
                 if self._groups is not None and (new.group or old):
                     moved[product_id] = old, new
-                elif written != UNCHANGED:
-                    alone.append(item)
-            await self._table.put_many(alone)
-            if self._groups is not None:
-                await self._groups.put_many(moved)
-        return outcome
+                elif actions:
+                    alone.append(actions)
+            first = first or outcome
+            gate = asyncio.Semaphore(_AT_ONCE)
+
+            async def write(some: Sequence[Sequence[Action]]) -> None:
+                async with gate, self._table.pace.turn():
+                    await self._write([action for actions in some for action in actions])
+
+            await in_parallel([write(some) for some in batched(alone, _WRITTEN_AT_ONCE)])
+            return moved
+
+        moved = await retry_on_change(attempt, "these products", MAINTENANCE_DEADLINE)
+        if self._groups is not None:
+            await self._groups.put_many(moved)
+        assert first is not None  # noqa: S101 - the first attempt sets it
+        return first

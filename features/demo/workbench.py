@@ -16,7 +16,7 @@ from dal.entities import INDEXES
 from dal.entities.comment import COMMENT
 from dal.entities.order import ORDER, purchases
 from dal.entities.organization import ORGANIZATION_USER, encode_organization
-from dal.entities.product import PRODUCT_DETAILS
+from dal.entities.product import PRODUCT_DETAILS, word_items
 from dal.entities.ticket import TICKET
 from dal.model import OrderStatus
 from dal.repositories.users import encode_profile
@@ -117,7 +117,9 @@ def _of_comments() -> Iterator[Item]:
         yield counter_items.encode(key, counts)
     products = dict(read_demo("products"))
     for product_id in dict.fromkeys(comment.product_id for comment in comments):
-        yield PRODUCT_DETAILS.encode((product_id, products[product_id]))
+        pair = product_id, products[product_id]
+        yield PRODUCT_DETAILS.encode(pair)
+        yield from word_items(pair)
 
 
 def _of_customers() -> Iterator[Item]:

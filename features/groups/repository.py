@@ -8,7 +8,7 @@ from dal.dynamodb.concurrency import batched, in_parallel
 from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_conflict
 from dal.dynamodb.table import Table
-from dal.entities.product import PRODUCT_DETAILS, details_in, details_key
+from dal.entities.product import PRODUCT_ACTIONS, changes, details_in, details_key
 from dal.model import ProductDetails
 from dal.table.errors import InvalidArgumentError
 from dal.table.items import VERSION, Action, Item, contents, key_of, replacement, unchanged
@@ -18,9 +18,10 @@ from features.groups.model import ProductGroup
 MAX_MEMBERS = 60
 """Maximum products of a group. A page reads a partition of each product."""
 
-MOVES_AT_ONCE = 30
-"""Maximum products that one transaction moves. Each product needs up to two actions: one for its
-details, and one for the group that it leaves. DynamoDB allows 100 actions in a transaction."""
+MOVES_AT_ONCE = 99 // (PRODUCT_ACTIONS + 1)
+"""Maximum products that one transaction moves. Besides its own actions, each product may need one
+for the group that it leaves. One action is for the group that all join. DynamoDB allows 100 actions
+in a transaction."""
 
 _AT_ONCE = 4
 """Maximum transactions that one call of ``put_many`` runs in parallel."""
@@ -94,14 +95,16 @@ async def move_products(table: Table, group: str, rows: Mapping[str, ProductDeta
             f"The group {group!r} would have {len(members[group])} products; the maximum is "
             f"{MAX_MEMBERS}: split the group, then run the load again.",
         )
-    new = [PRODUCT_DETAILS.encode(pair) for pair in rows.items()]
-    new += [
+    stored = {_name(item): item for item in items}
+    new = [
         encode_group(ProductGroup(one, tuple(sorted(products))))
         for one, products in members.items()
         if products
     ]
     empty = [group_key(one) for one, products in members.items() if not products]
-    actions = list(_changes({_name(item): item for item in items}, new, empty))
+    actions = list(_changes(stored, new, empty))
+    for pair in rows.items():
+        actions += changes(stored.get(_name(details_key(pair[0]))), pair)
     if actions:
         try:
             await table.write(actions)

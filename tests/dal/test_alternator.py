@@ -30,6 +30,9 @@ from tests.dal.repositories.test_comments import (  # noqa: F401 - run here, too
     test_put_many_overwrites_and_stores_the_last_row_of_an_id,
     test_two_concurrent_deletions_delete_once,
 )
+from tests.dal.repositories.test_product_search import (  # noqa: F401 - run here, too
+    test_a_product_is_found_by_the_beginning_of_each_word,
+)
 from tests.engines.alternator import EXPIRY, LACKING, alternator, lacking
 from tests.proxy import Proxy, spoilt
 from tests.putting import put_comments

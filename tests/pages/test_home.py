@@ -96,11 +96,12 @@ async def test_each_language_has_its_own_list(client: httpx.AsyncClient) -> None
     assert (await client.get("/?language=---")).status_code == 400
 
 
-async def test_the_search_finds_titles_by_their_beginning(client: httpx.AsyncClient) -> None:
+async def test_the_search_finds_titles_by_their_words(client: httpx.AsyncClient) -> None:
     page = await opened(client, "/products?q=+MUG+2")
     assert products(page) == [f"/products/p%2F{number}" for number in (2, 20, 21, 22, 23)]
     assert "5.0 from 2 comments" in page.text
     assert page.fields()["q"] == "MUG 2"
+    assert products(await opened(client, "/products?q=21")) == ["/products/p%2F21"]
     first = await opened(client, "/products?q=mug")
     (more,) = [given["href"] for _, given in first.elements if given.get("rel") == "next"]
     assert len(products(first) + products(await opened(client, str(more)))) == PRODUCTS
@@ -117,7 +118,7 @@ async def test_a_search_without_results_links_to_the_home_page(
     client: httpx.AsyncClient, words: str
 ) -> None:
     page = await opened(client, f"/products?q={words}")
-    assert "No product has a title that begins with" in page.text
+    assert "No product has a title with a word that begins with" in page.text
     assert products(page) == []
 
 

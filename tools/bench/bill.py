@@ -376,7 +376,7 @@ ONLY_PRINTED = frozenset(
         "read a page of 20 comments of an author",
         "ship an order",
         "read a user with a page of tickets",
-        "read a page of products by title",
+        "edit a product's title of four words into one of three",
         "add a comment, and count it with 9 others of its product",
         "edit a comment's rating, without counting it",
         "delete a comment, without counting it",
@@ -546,14 +546,23 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
             "set a product's title", lambda one: one.products.update("new", {"title": "Kettle"})
         ),
         Operation(
+            "set a product's title of four words",
+            lambda one: one.products.update("newer", {"title": "Copper kettle, 1.7 l"}),
+        ),
+        Operation(
             "edit a product's title", lambda one: one.products.update(PRODUCT, {"title": "A"})
+        ),
+        Operation(
+            "edit a product's title of four words into one of three",
+            lambda one: one.products.update("newer", {"title": "Copper kettle, small"}),
         ),
         Operation(
             "edit a product's picture",
             lambda one: one.products.update(PRODUCT, {"picture_url": "/"}),
         ),
         Operation(
-            "read a page of products by title", lambda one: one.products.search("a", Slice(20))
+            "read a page of products by words of their titles",
+            lambda one: one.products.search("a", Slice(20)),
         ),
         Operation("read a product's details", lambda one: one.products.details([PRODUCT])),
     ),

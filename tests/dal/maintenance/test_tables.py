@@ -35,6 +35,7 @@ from dal.maintenance.rebuild import rebuild
 from dal.maintenance.tables import Upgraded, upgrade
 from dal.model import OrderStatus, ProductDetails
 from dal.model.submissions import ReviewCause, pending
+from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores
 from dal.table.definition import refuse_outdated, table_definition
@@ -149,7 +150,7 @@ async def test_items_get_the_keys_that_they_lack(absent: Table) -> None:
         without(whole["shipped"], "OrderDate"),
         without(whole["ticket"], "GSIPK", "GSISK", "GSI3PK", "GSI4PK") | packed(subject),
         without(whole["user"], "GSI1PK", "GSI1SK", "GSI5PK", "GSISK"),
-        without(whole["titled"], "GSI1PK", "GSI1SK"),
+        without(whole["titled"], "GSI1PK", "GSI1SK", "words"),
         whole["untitled"],
         whole["dotted"] | {"GSI1SK": {"S": "i\u0307stanbul\t3"}},
     ]
@@ -174,6 +175,27 @@ async def test_items_get_the_keys_that_they_lack(absent: Table) -> None:
         assert await absent.get({"PK": item["PK"], "SK": item["SK"]}) == item
     await walk_all(absent, COMMENTS)
     assert (await upgraded(absent)).items == 0
+
+
+async def test_products_get_the_words_of_their_titles(table: Table) -> None:
+    """Earlier versions searched only the beginnings of titles."""
+    titles = {str(number): f"Red kettle number {number}" for number in range(23)}
+    products = Stores(table).products
+    await products.put_many({one: ProductDetails(title) for one, title in titles.items()})
+    for one, title in titles.items():
+        await products.update(one, {"title": ""})
+        older = PRODUCT_DETAILS.encode((one, ProductDetails(title)))
+        await table.put_many([without(older, "words")])
+    found = await products.search("kettle", Slice(100))
+    assert found.nodes == []
+    assert await upgraded(table) == Upgraded([], False, len(titles), False)
+    found = await products.search("kettle", Slice(100))
+    assert {one.product_id for one in found.nodes} == {*titles}
+    assert (await upgraded(table)).items == 0
+    for one in titles:
+        await products.update(one, {"title": ""})
+    left = (await table.scan(0, 1, None)).items
+    assert not [one for one in left if one["SK"]["S"].startswith("WORD#")]
 
 
 async def test_comments_move_from_the_partition_of_their_tag_to_that_of_their_language(

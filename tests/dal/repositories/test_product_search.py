@@ -1,7 +1,6 @@
-"""Products by the start of their title: pages compared with the oracle, even while titles
-change.
-"""
+"""Products by words of their titles: pages compared with the oracle, even while titles change."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -13,7 +12,8 @@ from hypothesis import strategies as st
 from dal.dynamodb.table import Table
 from dal.entities.product import PRODUCT_DETAILS
 from dal.model import ProductDetails
-from dal.model.titles import TITLE_LENGTH, fold_prefix, fold_title
+from dal.model.folding import fold
+from dal.model.titles import MAX_KEYS, TITLE_LENGTH, fold_prefix, fold_title
 from dal.query.pagination import Slice
 from dal.repositories.products import ProductRepository
 from dal.stores import Stores
@@ -43,6 +43,12 @@ TITLES = {
     "f": LONG + "0",
     "g": "",
     "h": "\u0130stanbul cup",
+    "i": "Copper kettle",
+    "j": "kettle copper kettle",
+    "k": "a ab abc e\u0301 \u00e9 r 1 red 2 b c redder d",
+    "l": "red Red RED",
+    "m": "Red-hot kettle, red 😀 ked",
+    "n": LONG + " " + LONG + "2 kettle",
 }
 TEXTS = [
     "r",
@@ -58,14 +64,43 @@ TEXTS = [
     "zz",
     "istanbul",
     "I\u0307STANBUL C",
+    "k",
+    "kettle ",
+    "copper ket",
+    "hot",
+    "e\u0301",
+    "x",
+    "a",
+    "d",
 ]
 
 
+WORD = re.compile("[^\\W_](?:[^\\W_]|[\u0300-\u036f])*|(?<![^ ])😀[😀\u0300-\u036f]*")
+
+
+def beginnings(title: str) -> list[str]:
+    """Return the title's texts from its beginning, and from each further word on."""
+    folded = " ".join(fold(title.replace(LAST_CHARACTER, "")).split())
+    words = dict[str, int]()
+    for found in WORD.finditer(folded):
+        words.setdefault(found[0], found.start())
+    starts = dict.fromkeys([0, *words.values()] if folded else [])
+    cut = [folded[start:][:TITLE_LENGTH].rstrip() for start in starts]
+    return list(dict.fromkeys(cut))[:MAX_KEYS]
+
+
+def positions(titles: Mapping[str, str], text: str) -> dict[str, str]:
+    """Return the position in a search of each product that it finds, in order."""
+    start, found = fold_prefix(text), dict[str, str]()
+    for one, title in titles.items():
+        if matching := [key for key in beginnings(title) if key.startswith(start)]:
+            found[f"{min(matching)}\t{escape(one)}"] = one
+    return dict(sorted(found.items()))
+
+
 def listed(titles: Mapping[str, str], text: str) -> list[str]:
-    """Return the products whose title begins with ``text``, sorted by title and id."""
-    folded = {one: fold_title(title) for one, title in titles.items() if title}
-    found = [one for one, title in folded.items() if title.startswith(fold_prefix(text))]
-    return sorted(found, key=lambda one: (folded[one], escape(one)))
+    """Return the products that a search finds, in order."""
+    return [*positions(titles, text).values()]
 
 
 async def ids(products: ProductRepository, text: str, size: int, *, backward: bool) -> list[str]:
@@ -92,13 +127,31 @@ async def test_pages_equal_the_oracles(products: ProductRepository) -> None:
             for backward in (False, True):
                 found = await ids(products, text, size, backward=backward)
                 assert found == listed(TITLES, text)
-    assert listed(TITLES, "red ")[:3] == ["2", "3", "tie/00"]
+    assert listed(TITLES, "red ")[:4] == ["k", "2", "3", "tie/00"]
     assert listed(TITLES, "Red")[0] == "1"
     assert listed(TITLES, "istanbul") == listed(TITLES, "Istanbul ") == ["h"]
     page = await products.search("redder", Slice(1))
     assert [(one.product_id, one.details) for one in page.nodes] == [
         ("6", ProductDetails("Redder", url="/14"))
     ]
+
+
+async def test_a_product_is_found_by_the_beginning_of_each_word(each_table: Table) -> None:
+    products = Stores(each_table).products
+    await products.put_many({"1": ProductDetails("Copper kettle 1.7 l")})
+    await products.update("2", {"title": "Kettle for Kettle lovers"})
+    for text in ("copper", "COPPER KET", "copper kettle 1", "1.7", "1.7 L"):
+        assert await ids(products, text, 1, backward=False) == ["1"], text
+    for text in ("k", "kettle", "Kettle "):
+        assert await ids(products, text, 1, backward=False) == ["1", "2"], text
+        assert await ids(products, text, 1, backward=True) == ["1", "2"], text
+    assert await ids(products, "kettle 1.7", 1, backward=False) == ["1"]
+    for text in ("opper", "copper 1.7", "7 l"):
+        assert await ids(products, text, 1, backward=False) == [], text
+    await products.update("1", {"title": "Steel pan"})
+    await products.update("2", {"title": ""})
+    assert await ids(products, "k", 1, backward=False) == []
+    assert await ids(products, "pan", 1, backward=False) == ["1"]
 
 
 async def test_a_page_of_a_search_is_one_query_of_one_range(table: Table) -> None:
@@ -120,7 +173,11 @@ async def test_a_page_of_a_search_is_one_query_of_one_range(table: Table) -> Non
     assert len(calls) == 1
 
 
-titles = st.text("aAäÄ\u0308 \t#ßsﬁ😀", max_size=4) | st.sampled_from(list(TITLES.values()))
+titles = (
+    st.text("aAäÄ\u0308 \t#ßsﬁ😀", max_size=4)
+    | st.lists(st.text("aA\u0308-ﬁ😀1", max_size=2), max_size=14).map(" ".join)
+    | st.sampled_from(list(TITLES.values()))
+)
 changes = st.tuples(st.sampled_from(["p", "p/1", "p#1", "q", "é"]), titles)
 
 
@@ -148,7 +205,7 @@ async def test_each_page_is_exact_while_titles_are_set_changed_and_removed(
     end: str | None = None
     while True:
         cut = oracle.next_cut(size, end, backward=backward)
-        places = [f"{fold_title(held[one])}\t{escape(one)}" for one in listed(held, text)]
+        places = [*positions(held, text)]
         # `page_of` expects descending positions
         shown, follows, precedes = oracle.page_of(places[::-1], replace(cut, reverse=True))
         page = await products.search(text, cut)

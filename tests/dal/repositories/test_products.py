@@ -1,10 +1,14 @@
 import asyncio
+from dataclasses import replace
 
 from dal.dynamodb.table import Table
+from dal.entities.product import details_key
 from dal.model import ProductDetails
 from dal.stores import Stores
-from dal.table.items import primary_key
+from dal.table.items import key_of, primary_key
+from dal.writes.overwrite import Outcome
 from tests.calls import calls_of
+from tests.fakes import Answer, FaultyClient, Operation
 from tests.putting import put_comments
 from tests.strategies import comment
 from tests.verifying import verify
@@ -25,6 +29,27 @@ async def test_concurrent_changes_are_all_stored(table: Table) -> None:
     fields = {"title": "Kettle", "picture_url": "/k.svg", "url": "/kettle"}
     await asyncio.gather(*(products.update("42", {name: text}) for name, text in fields.items()))
     assert await products.details(["42"]) == {"42": ProductDetails(**fields)}
+
+
+async def test_words_of_a_title_follow_a_change_during_a_load(table: Table) -> None:
+    """The load writes its title over the other, which has more words."""
+    given = ProductDetails("Copper kettle")
+
+    async def between(operation: Operation, arguments: Answer) -> Answer:
+        await Stores(table).products.update("1", {"title": "Steel pan with a lid"})
+        return await operation(**arguments)
+
+    async def unchanged(operation: Operation, arguments: Answer) -> Answer:
+        return await operation(**arguments)
+
+    loading = Table(FaultyClient(table.service, unchanged, between), table.name)
+    assert await Stores(loading).products.put_many({"1": given}) == Outcome(new=1)
+    found = [key_of(one) for one in (await table.scan(0, 1, None)).items]
+    assert {one["SK"]["S"] for one in found if one["PK"] == details_key("1")["PK"]} == {
+        "DETAILS",
+        "WORD#1",
+    }
+    assert await Stores(table).products.details(["1"]) == {"1": replace(given, group="")}
 
 
 async def test_the_query_of_the_counters_returns_the_details_and_does_not_count_them(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dal.model.titles import fold_prefix, fold_title
+from dal.model.titles import MAX_KEYS, fold_prefix, fold_title, is_folded, title_keys
 from dal.table.key_parts import (
     INSTANT_LENGTH,
     LAST_CHARACTER,
@@ -125,6 +125,42 @@ def test_titles_that_differ_in_case_form_or_spaces_have_the_same_key(
 ) -> None:
     assert fold_title(text) == folded
     assert fold_prefix(text) == prefix
+
+
+@pytest.mark.parametrize(
+    ("title", "keys"),
+    [
+        ("", []),
+        ("Kettle", ["kettle"]),
+        ("Copper kettle 1.7 l", ["copper kettle 1.7 l", "kettle 1.7 l", "1.7 l", "l"]),
+        ("T-shirt (red)", ["t-shirt (red)", "shirt (red)", "red)"]),
+        ("#1 kettle", ["#1 kettle", "1 kettle", "kettle"]),
+        ("!", ["!"]),
+        ("Red, red", ["red, red"]),
+        ("Men\u2019s d'oro 1.5", ["men\u2019s d'oro 1.5", "d'oro 1.5", "oro 1.5", "1.5"]),
+        ("Kettle® 😀 🇪🇺", ["kettle® 😀 🇪🇺", "😀 🇪🇺", "🇪🇺"]),
+        ("🔥Hot", ["🔥hot", "hot"]),
+        ("銅製ケトル 1.7L", ["銅製ケトル 1.7l", "ケトル 1.7l", "1.7l"]),
+        ("お茶の急須・ﾎﾟｯﾄ", ["お茶の急須・ポット", "茶の急須・ポット", "急須・ポット", "ポット"]),
+        ("غلاية نُحاس، كبيرة", ["غلاية نُحاس، كبيرة", "نُحاس، كبيرة", "كبيرة"]),
+        ("चाय केतली", ["चाय केतली", "केतली"]),
+        (" ".join("abcdefghijkl"), [" ".join("abcdefghijkl"[n:]) for n in range(10)]),
+        ("x" * 150 + " y", ["x" * 100, "y"]),
+        ("x y " + "x" * 98 + " 1", ["x y " + "x" * 96, "y " + "x" * 98, "x" * 98 + " 1", "1"]),
+    ],
+)
+def test_each_word_of_a_title_begins_a_key(title: str, keys: list[str]) -> None:
+    assert title_keys(title) == keys
+
+
+@MORE
+@given(texts)
+@example("x " * 200)
+def test_the_keys_of_a_title_are_few_folded_and_different(text: str) -> None:
+    keys = title_keys(text)
+    assert keys[:1] == [one for one in [fold_title(text)] if one]
+    assert len({*keys}) == len(keys) <= MAX_KEYS
+    assert all(map(is_folded, keys))
 
 
 @MORE

@@ -22,7 +22,7 @@ from strawberry.types.base import StrawberryObjectDefinition
 from dal.counts.mode import COLD_RCU, COLD_REQUESTS
 from dal.dynamodb.account import MAX_REQUESTS
 from dal.dynamodb.table import Table
-from dal.model import Photo
+from dal.model import Photo, ProductDetails
 from dal.stores import Stores
 from resolvers.context import Context, Viewer
 from resolvers.selection import CommentOrder
@@ -511,6 +511,8 @@ async def product_with_all(stores: Stores) -> None:
     await put_comments(stores.comments, comments)
     for product_id in ("42", "43", "44"):
         await stores.products.update(product_id, {"title": "Kettle", "group": "kettles"})
+    titles = {f"k{number}": f"Kettle kit {number} key kid keep" for number in range(30)}
+    await stores.products.put_many({one: ProductDetails(title) for one, title in titles.items()})
     await put_comments(stores.comments, make_comments("43", 12, seed=5))
 
 
@@ -562,6 +564,8 @@ ROOTS = st.tuples(
             'products(productIds: ["42", "43", "unknown"]) { %s }',
             "leaderboard(first: 3) { nodes { rank product { %s } } }",
             'productSearch(title: "K", first: 2) { nodes { %s } }',
+            'productSearch(title: "k", first: 9) { nodes { %s } pageInfo { hasNextPage } }',
+            'productSearch(title: "ke", last: 3) { nodes { %s } pageInfo { hasPreviousPage } }',
         ]
     ),
     OF_PRODUCT,
