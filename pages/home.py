@@ -15,6 +15,18 @@ from pages.page_request import PageRequest
 from pages.plan_panel import plan_account
 from resolvers.node_ids import is_plain_id
 
+MEANT = {
+    "docs": "/graphql",  # GraphiQL shows the documentation of the schema
+    "graphiql": "/graphql",
+    "graphql": "/graphql",
+    "index.html": "/",
+    "moderation": "/moderation",
+    "playground": "/playground",
+    "products": "/",
+    "sign-in": "/sign-in",
+}
+"""Pages by the addresses, without slashes at both ends, that people type instead of theirs."""
+
 
 async def show(request: PageRequest) -> Response:
     """Return the home page, with one page of the leaderboard of products."""
@@ -75,8 +87,12 @@ async def search(request: PageRequest) -> Response:
 
 
 async def nothing_here(request: PageRequest) -> Response:
-    """Raise PageFault: no page has this address."""
-    path = request.http.url.path[:200]
+    """Redirect to the page in ``MEANT``; if there is none, raise PageFault."""
+    http = request.http
+    meant = MEANT.get(http.scope["path"].removeprefix(request.root).strip("/"))
+    if meant is not None and http.method in {"GET", "HEAD"}:
+        return request.to(f"{meant}?{http.url.query}" if http.url.query else meant)
+    path = http.url.path[:200]
     raise PageFault(
         404, gettext("There is no page at %(path)s. Please check the address.", path=path)
     )

@@ -22,7 +22,7 @@ from server.auth.claims import InvalidTokenError
 from server.auth.issuer import KeysUnavailableError
 from server.http.errors import failure
 from server.http.graphql import GraphQLView
-from server.http.request import MAX_BODY, read_body
+from server.http.request import MAX_BODY, prefers_html, read_body
 
 MAX_FORM_FIELDS = 50
 """Maximum fields of an HTML form."""
@@ -248,7 +248,7 @@ def endpoint(view: GraphQLView, handler: Handler, demo: DemoAccount | None = Non
         query = http.scope["query_string"]
         address = len(http.scope["raw_path"]) + (len(query) + 1 if query else 0)
         too_long = address > MAX_PAGE_ADDRESS
-        if too_long and "text/html" not in http.headers.get("accept", ""):
+        if too_long and not prefers_html(http.headers.get("accept")):
             return failure(
                 414, f"The address is longer than {MAX_PAGE_ADDRESS:,} bytes: shorten it."
             )

@@ -6,7 +6,8 @@ Before the first request for a page, a server imports no other module of this pa
 import re
 
 PATHS = re.compile(
-    r"(?P<static>/static/.*|/widget\.js)|(?P<page>/|/products(/.*)?|/(comments|authors|widget)/.*|"
+    r"(?P<static>/static/.*|/widget\.js|/favicon\.ico|/apple-touch-icon(-precomposed)?\.png)|"
+    r"(?P<page>/|/products(/.*)?|/(comments|authors|widget)/.*|"
     r"/votes|/moderation|/playground(/drawing)?|/sign-(in(/provider|/callback)?|out)|"
     r"/photo-uploads|/robots\.txt|/sitemap\.xml)"
 )

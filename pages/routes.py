@@ -28,6 +28,7 @@ from pages.sign_in import DemoAccount, SignIn
 from server.http import graphiql
 from server.http.errors import http_failure
 from server.http.graphql import GraphQLView
+from server.http.request import prefers_html
 from server.settings import Settings
 
 _ROUTES = (
@@ -78,7 +79,7 @@ def pages_app(
     async def refusal(request: Request, error: Exception) -> Response:
         answer = await http_failure(request, error)
         page = shown.get(answer.status_code)
-        if page is None or "text/html" not in request.headers.get("accept", ""):
+        if page is None or not prefers_html(request.headers.get("accept")):
             return answer
         html = await page(request)
         if "Allow" in answer.headers:
@@ -87,10 +88,12 @@ def pages_app(
 
     app = Starlette(
         routes=[
+            Route("/products/", endpoint(view, home.nothing_here, demo)),
             *(
                 Route(path, endpoint(view, page, demo), methods=[method])
                 for method, path, page in _ROUTES
             ),
+            *(Route(path, static_files.icon) for path in static_files.ICONS),
             Route("/playground/drawing", playground.draw, methods=["POST"]),
             Route("/widget.js", widget.show),
             Route("/static/pages/{file:path}", static_files.show),

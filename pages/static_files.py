@@ -116,6 +116,15 @@ DIGEST = hashlib.sha256("".join(file.tag for file in _FILES.values()).encode()).
 of all scripts must contain the same digest."""
 
 
+ICONS = ("/favicon.ico", "/apple-touch-icon.png", "/apple-touch-icon-precomposed.png")
+"""The addresses at which browsers look for a site's icon without a link to it."""
+
+
+async def icon(request: Request) -> Response:
+    """Return the icon, or 304 if the browser has it."""
+    return _FILES["icon.png"].response(request, "public, max-age=86400")
+
+
 async def show(request: Request) -> Response:
     """Return a file in a coding that the browser accepts, or 304 if the browser has it.
 

@@ -66,6 +66,11 @@ def preferred(accept: str | None, offered: Sequence[str]) -> str | None:
     return choose(accept, tuple(offered))
 
 
+def prefers_html(accept: str | None) -> bool:
+    """Return whether an Accept header prefers a page to JSON, as those of browsers do."""
+    return preferred(accept, (HTML, JSON)) == HTML
+
+
 def _preferred(accept: str, offered: tuple[str, ...]) -> str | None:
     weights = qualities(accept.lower())
 

@@ -26,6 +26,7 @@ from tests.pages.conftest import (
 from tests.server.applications import app_of
 
 PRODUCTS = 23
+HTML = "text/html; charset=utf-8"
 
 
 @pytest.fixture(scope="module")
@@ -175,6 +176,55 @@ async def test_links_begin_with_the_proxys_path(table: Table) -> None:
         for path in (page.link("stylesheet"), page.link("next")):
             assert path is not None
             assert (await client.get(path)).status_code == 200
+
+
+BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+
+
+@pytest.mark.parametrize(
+    ("address", "page"),
+    [
+        ("/docs", "/graphql"),
+        ("/docs/", "/graphql"),
+        ("/graphiql", "/graphql"),
+        ("/graphql/?query=x", "/graphql?query=x"),
+        ("/playground/?product=a&lang=ja", "/playground?product=a&lang=ja"),
+        ("//moderation/", "/moderation"),
+        ("/sign-in/", "/sign-in"),
+        ("/products/", "/"),
+        ("/index.html", "/"),
+    ],
+)
+async def test_an_address_of_another_form_leads_to_its_page(
+    client: httpx.AsyncClient, address: str, page: str
+) -> None:
+    answer = await client.get(f"{SITE}{address}", headers=BROWSER)
+    assert (answer.status_code, answer.headers["location"]) == (303, page)
+
+
+@pytest.mark.parametrize("address", ["/docs", "/playground/", "/nowhere"])
+@pytest.mark.parametrize(
+    ("method", "accept"),
+    [
+        ("GET", "*/*"),
+        ("GET", "application/json"),
+        ("GET", "application/json, text/html;q=0.5"),
+        ("POST", "application/json"),
+    ],
+)
+async def test_a_program_gets_an_unknown_addresss_error_in_json(
+    client: httpx.AsyncClient, address: str, method: str, accept: str
+) -> None:
+    answer = await client.request(method, address, headers={"Accept": accept})
+    assert answer.status_code == 404
+    assert answer.json()["errors"][0]["extensions"]["code"] == "NOT_FOUND"
+
+
+async def test_a_posted_form_to_an_unknown_address_gets_an_error_page(
+    client: httpx.AsyncClient,
+) -> None:
+    answer = await client.post("/docs", headers=BROWSER)
+    assert (answer.status_code, answer.headers["content-type"]) == (404, HTML)
 
 
 async def test_an_unknown_address_gets_an_error_page(client: httpx.AsyncClient) -> None:

@@ -26,6 +26,20 @@ async def test_the_style_sheet_has_every_part(client: httpx.AsyncClient) -> None
         assert (ROOT / f"pages/styles/{part}.css").read_text("utf-8") in answer.text
 
 
+@pytest.mark.parametrize(
+    "address", ["/favicon.ico", "/apple-touch-icon.png", "/apple-touch-icon-precomposed.png"]
+)
+async def test_browsers_find_the_icon_without_a_page(
+    client: httpx.AsyncClient, address: str
+) -> None:
+    answer = await client.get(address, headers={"Accept": "image/avif,image/png,*/*;q=0.8"})
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "image/png")
+    assert answer.content == (ROOT / "pages/static/icon.png").read_bytes()
+    assert answer.headers["cache-control"] == "public, max-age=86400"
+    known = {"If-None-Match": answer.headers["etag"]}
+    assert (await client.get(address, headers=known)).status_code == 304
+
+
 async def test_the_style_sheet_repeats_no_rule(client: httpx.AsyncClient) -> None:
     sheet = (await client.get("/static/pages/page.css")).text
     rules = Counter(re.findall(r"(?m)^([^\s@/}][^{}]*\{[^{}]*\})", sheet))
