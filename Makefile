@@ -89,6 +89,7 @@ docs: setup-dev .venv/installed-site ## Update generated tables and catalogues, 
 	$(BIN)/python -m tests.integration.access_patterns_page
 	$(BIN)/python -m tests.features.demo.workbench_file
 	$(BIN)/python -m tests.pages.messages
+	$(BIN)/python -m tests.pages.merge_picture
 	$(BIN)/python -m tests.clients.setup_page
 	$(BIN)/python -m tools.site
 

@@ -19,10 +19,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from pages import i18n, plan_panel, rendering
+from pages import i18n, merge_drawing, plan_panel, rendering
 from pages.addresses import RATINGS, SIZE, Filters
 from pages.faults import PageFault
-from pages.i18n import gettext
+from pages.formats import decimal, number
+from pages.i18n import gettext, gettext_noop, ngettext
 from pages.list_orders import ORDERS
 from pages.page_documents import DocumentResult, languages_of
 from pages.page_request import PageRequest
@@ -168,7 +169,7 @@ async def draw(request: Request) -> Response:
     with charged(), i18n.speaking(i18n.SOURCE):
         try:
             plan = orjson.loads(body)
-            plan_panel.check(plan)
+            merge_drawing.check(plan)
         except (LookupError, TypeError, ValueError):
             raise HTTPException(
                 400,
@@ -184,8 +185,8 @@ async def draw(request: Request) -> Response:
                 f"The maximum for a drawing is {LARGEST_DRAWING:,} in total: request fewer rows.",
             )
         facts = {
-            "plan": {"itemsRead": rows, "residual": plan["residual"]},
-            "drawing": plan_panel.lanes_of(plan),
+            "residual": plan["residual"],
+            "drawing": merge_drawing.draw_merge([plan], moving=True),
             "key": f"plan-{hashlib.sha256(body).hexdigest()[:12]}-",
         }
         drawing = rendering.render("playground.drawing.html", facts)
@@ -249,6 +250,9 @@ async def _both(request: PageRequest, choice: Choice) -> dict[str, Any]:
     sides = [_side("ours", ours), _side("articles", articles)]
     return {
         "sides": sides,
+        "drawing": merge_drawing.draw_merge(
+            [side["plan"] for side in sides], titled=True, moving=True
+        ),
         "compared": _compared(sides),
         "rows": rows,
         "same": rows == theirs["nodes"],
@@ -281,9 +285,23 @@ def _side(key: str, result: DocumentResult) -> dict[str, Any]:
     return {
         "key": key,
         "plan": plan,
-        "drawing": plan_panel.draw_plan(plan),
+        "title": plan_title(key, plan),
+        "segments": plan_panel.segments_of(plan),
         "graphiql": result.graphiql,
     }
+
+
+NAMES = {"ours": gettext_noop("Marginalia's plan"), "articles": gettext_noop("The articles' plan")}
+
+
+def plan_title(key: str, plan: dict[str, Any]) -> str:
+    """Return the title of a plan in the drawing: its name, and the rows and RCU that it took."""
+    read = plan["itemsRead"]
+    rows = ngettext("%(count)s row read", "%(count)s rows read", read, count=number(read))
+    units = decimal(plan["consumedCapacity"])
+    return gettext(
+        "%(plan)s: %(rows)s, %(units)s RCU", plan=gettext(NAMES[key]), rows=rows, units=units
+    )
 
 
 def _compared(sides: list[dict[str, Any]]) -> list[dict[str, Any]]:

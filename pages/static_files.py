@@ -22,6 +22,7 @@ from server.http.graphiql import FILE_HEADERS, ROOT
 from server.http.middleware import SMALLEST, encoded, entity_tag, matching
 
 STYLES = (
+    "colours",
     "base",
     "frame",
     "stars",

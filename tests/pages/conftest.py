@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Iterable
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
@@ -178,10 +179,14 @@ class Parsed(HTMLParser):
         return dict(zip(texts[::2], texts[1::2], strict=True))
 
     @property
-    def dots(self) -> list[dict[str, str | None]]:
-        """The dots of the plan's drawing, without those of its legend."""
-        circles = (given for tag, given in self.elements if tag == "circle")
-        return [given for given in circles if given["cy"] != "5"]
+    def marks(self) -> Counter[str]:
+        """The numbers of marks in the drawings of merges: shown, dropped, and taken to the list."""
+        marks = Counter[str]()
+        for tag, given in self.elements:
+            names = (given.get("class") or "").split()
+            if tag == "path" and names[:1] == ["mark"]:
+                marks[names[1]] += (given["d"] or "").count("M")
+        return marks
 
     @property
     def text(self) -> str:

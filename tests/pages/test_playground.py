@@ -1,6 +1,7 @@
 """The playground: one page of comments by two plans, with the numbers of the API."""
 
 import re
+from collections import Counter
 from itertools import count
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -77,7 +78,7 @@ async def test_both_plans_have_the_figures_of_the_api_and_equal_rows(
     assert [float(one) for one in shown.groups()[:6]] == [*figures[0], *figures[1]]
     assert [float(one) for one in shown.groups()[6:8]] == [1, rows]
     read = ours["plan"]["itemsRead"] + articles["plan"]["itemsRead"]
-    assert len(page.dots) == read + 2 * rows
+    assert page.marks == Counter(shown=2 * rows, dropped=read - 2 * rows, taken=2 * rows)
 
 
 def listed(page: Parsed) -> list[str]:
@@ -193,7 +194,8 @@ async def test_a_posted_plan_is_drawn_like_that_of_a_page(
         answer = await client.post("/playground/drawing", json=(await told(client, link))["plan"])
         assert answer.headers["content-type"] == "application/json"
         drawings.append(Parsed(answer.json()))
-    assert [dot for one in drawings for dot in one.dots] == page.dots != []
+    assert drawings[0].marks + drawings[1].marks == page.marks
+    assert page.marks["taken"] == 2 * 20
     ids = [given["id"] for one in drawings for _, given in one.elements if "id" in given]
     assert len(ids) == len(set(ids)) == 4
 
