@@ -168,9 +168,11 @@ async def _serve(
 
 
 def _demo(store: Store) -> "DemoLoad":
-    from features.demo.demo_data import DemoLoad  # noqa: PLC0415 - most servers have no demo data
+    # Most servers have no demo data.
+    from dal.composition import KINDS  # noqa: PLC0415
+    from features.demo.demo_data import DemoLoad  # noqa: PLC0415
 
-    return DemoLoad(store)
+    return DemoLoad(store, KINDS)
 
 
 def _on_hangup(replace: Callable[[], object], end: Callable[[], object]) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from importlib import resources
 from typing import Any
@@ -10,44 +10,34 @@ from typing import Any
 import orjson
 
 from dal.dynamodb.retries import Patience, patient
-from dal.kinds.item_kind import FileKind
+from dal.kinds.item_kind import FileKind, ItemKind, Thing
 from dal.model import Comment
 from dal.table.errors import DalError
 from features.loading import kind as loading
-from features.loading.loaded import loaded
+from features.loading.loaded import CommentRow, CommentState, loaded
 from features.loading.writer import Writer
 from features.loading.zstandard import zstd
 from server.local_engine.storage import Store
 
 logger = logging.getLogger(__name__)
 
-COMMENTS = 5_000
-"""Number of comments in the demo data. The progress bar shows it before the file is read."""
+COMMENTS = 5_010
+"""Number of comments in the demo data, of which moderators have not published 10. The progress bar
+shows the number before the file is read."""
 
 _MARK = "demo"
 _BATCH = 250
-_FILES: Mapping[str, FileKind[Any]] = {
-    one.name: one
-    for one in (
-        loading.COMMENTS,
-        loading.ORDERS,
-        loading.ORGANIZATIONS,
-        loading.TICKETS,
-        loading.PROFILES,
-        loading.PRODUCTS,
-    )
-}
+_FILES = resources.files("features.demo")
 
 
-def read_demo(kind: str) -> list[Any]:
+def read_demo(kind: FileKind[Thing]) -> list[Thing]:
     """Return the demo's objects of one kind, parsed in the same way as by ``marginalia load``."""
-    file = resources.files("features.demo") / f"{kind}.jsonl.zst"
-    declared = _FILES[kind]
+    file = _FILES / f"{kind.name}.jsonl.zst"
     return [
-        declared.make(
+        kind.make(
             {
                 one.name: one.parse(one.name, cells[one.name])
-                for one in declared.fields
+                for one in kind.fields
                 if cells.get(one.name) not in (None, "")
             }
         )
@@ -55,16 +45,35 @@ def read_demo(kind: str) -> list[Any]:
     ]
 
 
+def demo_rows() -> list[CommentRow]:
+    """Return the comments of the demo in all states."""
+    return read_demo(loading.COMMENTS)
+
+
 def demo_comments() -> list[Comment]:
-    """Return the comments of the demo."""
-    return [loaded(row).comment for row in read_demo("comments")]
+    """Return the published comments of the demo."""
+    rows = map(loaded, demo_rows())
+    return [
+        row.comment
+        for row in rows
+        if row.given.get("state", CommentState.PUBLISHED) is CommentState.PUBLISHED
+    ]
 
 
 class DemoLoad:
-    """Loads the demo data into the store of a server, in the background."""
+    """Loads the demo data into the store of a server, in the background.
 
-    def __init__(self, store: Store) -> None:
+    ``kinds`` are all kinds of items. The load skips the demo's files of other kinds: they belong to
+    features that this server does not have.
+    """
+
+    def __init__(self, store: Store, kinds: Sequence[ItemKind]) -> None:
         self._stores = store.stores
+        self._files = [
+            one.file
+            for one in kinds
+            if one.file is not None and (_FILES / f"{one.file.name}.jsonl.zst").is_file()
+        ]
         self._progress: tuple[int, int] | None = None
 
     def progress(self) -> tuple[int, int] | None:
@@ -88,23 +97,25 @@ class DemoLoad:
         if await self.is_complete():
             return False
         stores = self._stores
-        comments = await asyncio.to_thread(demo_comments)
-        await self._put("products")
-        report(0, len(comments))
+        rows = await asyncio.to_thread(demo_rows)
+        await self._put(loading.PRODUCTS)
+        report(0, len(rows))
         async with Writer(loading.COMMENTS.put(stores)) as writer:
-            for start in range(0, len(comments), _BATCH):
-                batch = comments[start : start + _BATCH]
-                await writer.write({comment.comment_id: comment for comment in batch})
-                report(writer.outcome.total, len(comments))
-        report(len(comments), len(comments))
-        await stores.boards.finish()
-        for kind in ("profiles", "orders", "organizations", "tickets"):
-            await self._put(kind)
+            for start in range(0, len(rows), _BATCH):
+                batch = rows[start : start + _BATCH]
+                await writer.write({loading.COMMENTS.identity(row): row for row in batch})
+                report(writer.outcome.total, len(rows))
+        report(len(rows), len(rows))
+        for kind in self._files:
+            if kind not in (loading.PRODUCTS, loading.COMMENTS):
+                await self._put(kind)
+        for work in stores.background:
+            await work.finish()
         await stores.markers.mark(_MARK)
         return True
 
-    async def _put(self, kind: str) -> None:
-        await _FILES[kind].put(self._stores)(read_demo(kind))
+    async def _put(self, kind: FileKind[Any]) -> None:
+        await kind.put(self._stores)(read_demo(kind))
 
     @asynccontextmanager
     async def in_background(
@@ -142,7 +153,7 @@ class DemoLoad:
         """Load the data, and show a progress bar. If the store fails, log its error."""
         from server.progress import ProgressBar  # noqa: PLC0415 - takes a twentieth of the start
 
-        boards = self._stores.boards
+        background = self._stores.background
         with ProgressBar("Demo data", COMMENTS) as bar:
 
             def report(written: int, total: int) -> None:
@@ -157,7 +168,8 @@ class DemoLoad:
             try:
                 bar.say(f"Demo data: loading {COMMENTS:,} comments, orders and tickets.")
                 with patient(patience):
-                    boards.start()
+                    for work in background:
+                        work.start()
                     await self.write(report)
                 bar.say("Demo data: loaded.")
             except DalError as error:
@@ -167,4 +179,5 @@ class DemoLoad:
                 )
             finally:
                 self._progress = None
-                await boards.finish()
+                for work in background:
+                    await work.finish()

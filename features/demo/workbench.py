@@ -23,6 +23,7 @@ from dal.repositories.users import encode_profile
 from dal.table.definition import table_definition
 from dal.table.items import Item
 from features.demo.demo_data import demo_comments, read_demo
+from features.loading import kind as loading
 
 _EACH = 3
 """Number of example comments, and maximum number of example tickets."""
@@ -115,7 +116,7 @@ def _of_comments() -> Iterator[Item]:
     yield from map(COMMENT.encode, comments)
     for key, counts in summed(deltas(None, comment) for comment in comments).items():
         yield counter_items.encode(key, counts)
-    products = dict(read_demo("products"))
+    products = dict(read_demo(loading.PRODUCTS))
     for product_id in dict.fromkeys(comment.product_id for comment in comments):
         pair = product_id, products[product_id]
         yield PRODUCT_DETAILS.encode(pair)
@@ -123,9 +124,9 @@ def _of_comments() -> Iterator[Item]:
 
 
 def _of_customers() -> Iterator[Item]:
-    orders = read_demo("orders")
+    orders = read_demo(loading.ORDERS)
     shown = [next(one for one in orders if one.status is status) for status in OrderStatus]
-    profiles = dict(read_demo("profiles"))
+    profiles = dict(read_demo(loading.PROFILES))
     for username in sorted({order.username for order in shown}):
         yield encode_profile(username, profiles[username])
     for order in shown:
@@ -134,9 +135,9 @@ def _of_customers() -> Iterator[Item]:
 
 
 def _of_organizations() -> Iterator[Item]:
-    roster = min(read_demo("organizations"), key=lambda one: len(one.users))
+    roster = min(read_demo(loading.ORGANIZATIONS), key=lambda one: len(one.users))
     yield encode_organization(roster.organization)
     yield from map(ORGANIZATION_USER.encode, roster.users)
     name = roster.organization.name
-    tickets = [one for one in read_demo("tickets") if one.organization == name]
+    tickets = [one for one in read_demo(loading.TICKETS) if one.organization == name]
     yield from map(TICKET.encode, tickets[:_EACH])

@@ -188,26 +188,20 @@ async def test_the_order_and_verified_purchases_are_kept_while_filters_change(
 async def test_a_filter_keeps_the_variants_and_an_order_that_is_still_loading(
     page: Page, server: Server
 ) -> None:
-    """The demo has no groups, so a route responds with the page of one product."""
     loading = asyncio.Event()
-
-    async def one_product(route: Route) -> None:
-        response = await route.fetch(url=f"{server.url}/products/1")
-        await route.fulfill(response=response)
 
     async def late(route: Route) -> None:
         await loading.wait()
-        await one_product(route)
+        await route.continue_()
 
     every = f"{server.url}/products/1?variants=all"
-    await page.route(every, one_product)
     await page.goto(every)
-    await page.route(f"{server.url}/products/1?order=highest", late)
+    await page.route(f"{every}&order=highest", late)
     await page.get_by_role("link", name="Highest rating").click()
     async with page.expect_request(re.compile("verified=yes")) as filtered:
         await page.locator("#filters").get_by_role("checkbox", name="Verified").click()
     loading.set()
-    assert urlsplit((await filtered.value).url).query == "verified=yes&order=highest"
+    assert urlsplit((await filtered.value).url).query == "verified=yes&variants=all&order=highest"
     async with page.expect_request(re.compile("photos=yes")) as filtered:
         await page.goto(every)
         await page.locator("#filters").get_by_role("checkbox", name="photos").click()
@@ -534,6 +528,9 @@ async def test_the_keyboard_reaches_everything(page: Page, server: Server) -> No
     await expect(page.get_by_role("link", name="Write a comment")).to_be_focused()
     await page.keyboard.press("Tab")
     await expect(page.locator(".trend summary")).to_be_focused()
+    for helpful in await page.locator(".highlights a").all():
+        await page.keyboard.press("Tab")
+        await expect(helpful).to_be_focused()
     await page.keyboard.press("Tab")
     await expect(page.locator("#rating-5")).to_be_focused()
     await page.keyboard.press("Space")
@@ -579,7 +576,7 @@ async def test_a_visitor_finds_the_parts_of_a_product_page(
     await expect(page.locator(".found")).to_have_text(re.compile(r"^\d+ comments match$"))
     await reader.open("/")
     await expect(page.locator("li:has(h2) span.picture")).to_have_count(0)
-    await page.get_by_placeholder("Title or product number").fill("copper")
+    await page.get_by_placeholder("Title or product number").fill("copper kettle, 1.2")
     await page.get_by_role("button", name="Search").click()
     await expect(page.get_by_role("heading", level=2)).to_have_text("Copper kettle, 1.2 l")
     await reader.open("/sign-out")  # this address accepts only POST

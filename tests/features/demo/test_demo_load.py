@@ -22,7 +22,7 @@ from server.settings import Settings
 from tests.fakes import FaultyClient, refuse
 from tests.features.demo.loads import demo_load
 
-LOADING = "Loading demo data: {} of 5,000 comments."
+LOADING = "Loading demo data: {} of 5,010 comments."
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def held(monkeypatch: pytest.MonkeyPatch, some: list[Comment]) -> Held:
         return outcome
 
     monkeypatch.setattr("features.demo.demo_data._BATCH", 125)
-    monkeypatch.setattr("features.demo.demo_data.demo_comments", lambda: some)
+    monkeypatch.setattr("features.demo.demo_data.demo_rows", lambda: some)
     monkeypatch.setattr(BulkWriter, "put", held_back)
     return held
 
@@ -82,7 +82,7 @@ async def test_pages_show_the_progress_of_the_load(
             assert first.status_code == 200
             assert LOADING.format(0) in first.text
             assert '<meta http-equiv="refresh"' in first.text
-            assert '<progress value="0" max="5000"' in first.text
+            assert '<progress value="0" max="5010"' in first.text
             assert "No product" not in first.text, "only a shop that stays empty shows it"
             await asyncio.wait_for(held.begun.wait(), 60)
             held.go_on.set()
@@ -105,12 +105,12 @@ async def test_the_next_start_completes_an_interrupted_load(
     held.go_on.set()
     load = demo_load(table)
     async with load.in_background():
-        assert load.progress() == (0, 5_000)
+        assert load.progress() == (0, 5_010)
         await until_loaded(load)
     assert await load.is_complete()
     assert await stores.comments.get(some[-1].comment_id) == some[-1]
     first, second, last = capfd.readouterr().err.splitlines()
-    assert first.startswith("Demo data: loading 5,000 comments")
+    assert first.startswith("Demo data: loading 5,010 comments")
     assert (second, last) == (first, "Demo data: loaded.")
     async with demo_load(table).in_background():
         assert capfd.readouterr().err == ""
