@@ -40,12 +40,13 @@ def shown_instant(instant: datetime) -> str:
     All these texts have the same length, so clients can parse them with one pattern, and their
     order is that of the instants.
     """
-    if instant.tzinfo is None:
-        raise ValueError(instant)
     if instant.tzinfo is not UTC:
+        if instant.tzinfo is None:
+            raise ValueError(instant)
         instant = instant.astimezone(UTC)
-    # orjson takes half the time of ``isoformat``.
-    return f"{orjson.dumps(instant)[1:20].decode()}.{instant.microsecond:06}Z"
+    # orjson takes half the time of ``isoformat``. It omits the microseconds if there are none.
+    text = orjson.dumps(instant, option=orjson.OPT_UTC_Z)[1:-1].decode()
+    return text if instant.microsecond else f"{text[:-1]}.000000Z"
 
 
 def _instant(text: str) -> datetime:
