@@ -13,11 +13,10 @@ class ListOrder(NamedTuple):
     name: str
     filter: str
     """The words for the order in a page's title; empty for the default order."""
-    heading: str
     further_heading: str
     further: str
-    """``further_heading`` replaces ``heading`` on all pages of the list except the first.
-    ``further`` is in the titles of these pages."""
+    """``further_heading`` is the heading on all pages of the list except the first. ``further`` is
+    in the titles of these pages."""
     onward: str
     back: str
     """``onward`` is the text of the link to the next page, ``back`` to the previous page."""
@@ -35,7 +34,6 @@ ORDERS: Mapping[str, ListOrder] = {
         "NEWEST",
         gettext_noop("Newest first"),
         "",
-        gettext_noop("Newest comments"),
         gettext_noop("Older comments"),
         gettext_noop("older comments"),
         gettext_noop("Older"),
@@ -45,7 +43,6 @@ ORDERS: Mapping[str, ListOrder] = {
         "OLDEST",
         gettext_noop("Oldest first"),
         gettext_noop("oldest first"),
-        gettext_noop("Oldest comments"),
         gettext_noop("Newer comments"),
         gettext_noop("newer comments"),
         gettext_noop("Newer"),
@@ -55,21 +52,18 @@ ORDERS: Mapping[str, ListOrder] = {
         "HIGHEST_RATING",
         gettext_noop("Highest rating"),
         gettext_noop("highest rating first"),
-        gettext_noop("Highest rated comments"),
         *_FURTHER,
     ),
     "lowest": ListOrder(
         "LOWEST_RATING",
         gettext_noop("Lowest rating"),
         gettext_noop("lowest rating first"),
-        gettext_noop("Lowest rated comments"),
         *_FURTHER,
     ),
     "helpful": ListOrder(
         "MOST_HELPFUL",
         gettext_noop("Most helpful"),
         gettext_noop("most helpful first"),
-        gettext_noop("Most helpful comments"),
         *_FURTHER,
     ),
 }

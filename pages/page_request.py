@@ -187,6 +187,7 @@ class PageRequest:
             "viewer_id": self.session.username,
             "merchant": self.session.replies,
             "moderator": self.session.moderates,
+            "explains": self.session.context.explain,
             "demo_user": self.demo and self.demo.username,
             "form_key": self.session.form_key,
             "ended": self.session.ended and gettext(SESSION_ENDED),

@@ -163,6 +163,8 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         summary=_summary(name, statistics),
         known=known,
         counted=total is not None,
+        # A list that never had a comment needs no filters and no orders.
+        blank=known and not shown["statistics"]["total"] and not comments,
         facets=facets,
         filters=filters,
         # For each filter that is on or off: its name, its texts, and whether it is on.
@@ -194,7 +196,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
             (size, path + replace(filters, size=size).query(**part.chosen), size == filters.size)
             for size in SIZES
         ],
-        heading=gettext(words.further_heading if part.chosen else words.heading),
+        heading=gettext(words.further_heading) if part.chosen else gettext("Comments"),
         onward=gettext(words.onward),
         back=gettext(words.back),
         path=path,

@@ -15,7 +15,7 @@ export function offerMore() {
   const added = document.createElement("p"); // for screen readers, except an error
   added.className = "unseen";
   added.setAttribute("role", "status");
-  pager.before(button, added);
+  pager.prepend(button, added);
   let left = 0;
   const atEnd = new IntersectionObserver(([end]) => {
     if (end.isIntersecting && left > 0) more(false);

@@ -1,9 +1,12 @@
 """Where the pages put their parts, on a desktop, on a phone, and from right to left."""
 
+import re
+
 import pytest
-from playwright.async_api import Page
+from playwright.async_api import Page, expect
 
 from tests.browser.conftest import NEEDS_CHROMIUM, Server, Witness
+from tests.browser.test_pages import open_with_trend
 
 pytestmark = NEEDS_CHROMIUM
 
@@ -29,3 +32,76 @@ async def test_a_title_is_next_to_its_stars_also_in_the_other_direction(
     assert await header.evaluate_all(FAR_TITLES) == []
     await page.set_viewport_size({"width": 390, "height": 844})
     assert await header.evaluate_all(FAR_TITLES) == []
+
+
+BOTTOMS = "all => all.map(one => one.getBoundingClientRect().bottom)"
+
+
+async def test_the_first_screen_of_a_phone_shows_ratings_and_the_first_comment(
+    phone: Page, server: Server, witness: Witness
+) -> None:
+    await open_with_trend(phone, f"{server.url}/products/1")
+    for part in ("h1", ".score", ".filters .bar", ".comment .byline", ".comment .text"):
+        bottoms = await phone.locator(part).evaluate_all(BOTTOMS)
+        assert 0 < max(bottoms[:5] if part == ".filters .bar" else bottoms[:1]) <= 844, part
+    orders = phone.locator(".order a")
+    assert len({await one.evaluate("one => one.offsetTop") for one in await orders.all()}) == 1
+    await expect(phone.locator(".trend, .top nav")).to_have_count(2)
+    for fold in ("#trend-fold", "#fold", "#menu"):
+        content = phone.locator(f"{fold} + .folded")
+        await expect(content).to_be_hidden()
+        await phone.locator(f"{fold} > summary").click()
+        await expect(content).to_be_visible()
+    await expect(phone.get_by_role("link", name="Playground")).to_be_visible()
+    # The selected order stays in view.
+    await phone.goto(f"{server.url}/products/1?order=helpful")
+    await expect(phone.locator(".order [aria-current]")).to_be_in_viewport(ratio=1)
+
+
+MIDDLES = """all => all.map(one => one.getBoundingClientRect()).filter(box => box.width > 1)
+    .map(box => [Math.round(box.top + box.height / 2), (box.left + box.right) / 2])"""
+
+
+@pytest.mark.parametrize("language", ["en", "fr", "ar"])
+@pytest.mark.parametrize("width", [1280, 390])
+async def test_the_ways_to_other_pages_are_one_control_in_the_middle(
+    page: Page, server: Server, witness: Witness, language: str, width: int
+) -> None:
+    await page.set_viewport_size({"width": width, "height": 844})
+    await page.goto(f"{server.url}/products/1?lang={language}")
+    following = await page.locator(".pager a.onward").get_attribute("href")
+    await page.goto(f"{server.url}{following}")
+    pager = page.locator("#pages")
+    box = await pager.bounding_box()
+    assert box is not None
+    # The rows: the button, the range of days on a phone, the links, the sizes of a page.
+    rows: dict[int, list[float]] = {}
+    for y, x in await pager.locator("> *").evaluate_all(MIDDLES):
+        rows.setdefault(y, []).append(x)
+    assert len(rows) == (3 if width == 1280 else 4)
+    for xs in rows.values():
+        assert abs((min(xs) + max(xs)) / 2 - (box["x"] + box["width"] / 2)) < 30
+
+
+async def test_a_number_or_order_is_not_repeated(
+    page: Page, server: Server, witness: Witness
+) -> None:
+    await page.goto(f"{server.url}/products/1")
+    top = await page.locator(".lead, .list-head").all_inner_texts()
+    assert re.findall(r"[\d,]+(?= comments)|[Nn]ewest", " ".join(top)) == ["1,600", "Newest"]
+    await page.goto(f"{server.url}/products/1?rating=1")
+    await expect(page.locator(".found")).not_to_have_text("")
+
+
+async def test_a_product_without_comments_has_no_bars_and_no_orders(
+    page: Page, server: Server, witness: Witness
+) -> None:
+    for address in ("/products/unknown", "/products/unknown?rating=5&order=oldest"):
+        await page.goto(server.url + address)
+        await expect(page.locator("#comments-heading")).to_be_visible()
+        assert await page.locator(".toggle, .order, .share-link, #filters:visible").count() == 0
+    heading = await page.locator("#comments-heading").bounding_box()
+    title = await page.locator("h1").bounding_box()
+    assert heading
+    assert title
+    assert heading["x"] == title["x"]

@@ -127,7 +127,7 @@ async def test_selected_days_and_order_are_shown_in_their_fields(client: httpx.A
     ]
     assert current == f"/products/kettle{query}"
     assert ", in Deutsch, from 31 December 2023 to 1 January 2024, oldest first" in page.text
-    assert "Oldest comments 10 comments match" in page.text
+    assert "Comments 10 comments match" in page.text
     assert "you filter by date." in page.text
     assert not any(given.get("class") in {"share", "count"} for _, given in page.elements)
 

@@ -65,7 +65,7 @@ async def test_a_variant_without_comments_or_outside_of_the_group_is_handled(
     assert "No comments yet. Be the first." in (await opened(client, "/products/pot-2")).text
     every = await opened(client, "/products/pot-2?variants=all")
     assert "It boils." in every.text
-    assert "Newest comments 1 comment" in every.text
+    assert "Comments 1 comment" in every.text
     none = await opened(client, "/products/pot-2?variants=all&rating=1")
     assert "No comments match these filters." in none.text
     await Stores(table).products.put_many({"pot-1": ProductDetails("Tea pot")})
