@@ -9,6 +9,7 @@ import pytest
 from graphql import GraphQLSchema, build_schema
 
 from tests.clients import setup_page
+from tests.engines import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +46,50 @@ def test_code_generators_know_the_type_of_each_scalar(tmp_path: Path) -> None:
     known = dict.fromkeys(["CurrencyCode", "DateTime", "Decimal"], "string")
     assert generated["config"]["scalars"] == known
     assert json.loads(setup_page.blocks()["relay.config.json"])["customScalarTypes"] == known
+
+
+CODEGEN = ROOT / "examples/node_modules/.bin/graphql-codegen"
+"""The code generator of the examples."""
+
+USES = """import { graphql } from "./gql";
+export const USES = graphql(`
+  query Uses($since: DateTime) {
+    product(productId: "1") { lastCommentedAt comments(createdFrom: $since) { totalCount } }
+    order(orderId: "1") { total { amount currencyCode } }
+  }
+`);
+"""
+
+TYPES = """
+export type UsesQueryVariables = Exact<{
+  since?: string | null | undefined;
+}>;
+
+
+export type UsesQuery = { product: { lastCommentedAt: string | null, \
+comments: { totalCount: number | null } | null } | null, \
+order: { total: { amount: string, currencyCode: string } } | null };
+"""
+
+
+def test_the_block_of_code_generators_makes_texts_of_scalars(tmp_path: Path) -> None:
+    assert CODEGEN.exists(), "run `make setup-dev` first"
+    (tmp_path / "codegen.js").write_text(setup_page.blocks()["codegen.js"])
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "node_modules").symlink_to(CODEGEN.parents[1])
+    (tmp_path / "schema.graphql").symlink_to(ROOT / "schema.graphql")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/uses.ts").write_text(USES)
+    done = subprocess.run(
+        ["node", CODEGEN, "--config", "codegen.js"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert TYPES in (tmp_path / "src/gql/graphql.ts").read_text("utf-8")
 
 
 def test_constants_of_a_changed_schema() -> None:
