@@ -47,6 +47,7 @@ _MEDIA_TYPES: Mapping[str, str] = {
     ".js": "text/javascript",
     ".png": "image/png",
     ".svg": "image/svg+xml",
+    ".webp": "image/webp",
 }
 
 _CODINGS: Mapping[str, Callable[[bytes], bytes]] = {
@@ -68,7 +69,7 @@ class StaticFile:
         self.content = content
         self.tag = entity_tag(content)
         self.media_type = _MEDIA_TYPES[Path(name).suffix]
-        large = len(content) >= SMALLEST and self.media_type != "image/png"
+        large = len(content) >= SMALLEST and self.media_type not in ("image/png", "image/webp")
         self._codings = _CODINGS if large else {}
         self._coded = {"": content}
 
@@ -94,7 +95,7 @@ class StaticFile:
         """Return the first of the file's codings that is in ``accepted``, and the coded content.
 
         If there is no such coding, the returned coding is empty and the content is not compressed.
-        Small files and PNG pictures have no codings.
+        Small files, and pictures except SVG, have no codings.
         """
         coding = next((one for one in self._codings if one in accepted), "")
         if coding not in self._coded:

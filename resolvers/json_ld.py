@@ -86,7 +86,7 @@ def _review(comment: Comment, site: str | None) -> Facts:
             "name": comment.title.strip(),
             "reviewRating": _RATING | {"ratingValue": comment.rating},
             "reviewBody": comment.text.strip() and comment.text,
-            "image": [one.url for one in comment.photos if one.url],
+            "image": list(filter(None, (_absolute(one.url, site) for one in comment.photos))),
             "comment": reply
             and reply.text.strip()
             and {

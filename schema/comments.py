@@ -111,7 +111,8 @@ class Photo:
     """The GraphQL type of ``dal.model.Photo``."""
 
     url: str = strawberry.field(
-        description="HTTPS URL of the photo, on any host. Maximum 2,048 characters.",
+        description="HTTPS URL of the photo, on any host, or the photo's path on this server. "
+        "Maximum 2,048 characters.",
         metadata=PUBLIC,
     )
     alt: str = strawberry.field(

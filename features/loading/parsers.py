@@ -138,7 +138,7 @@ def _photos(field: str, cell: object) -> Iterator[tuple[object, Photo | InvalidA
         image = entry.get("image", entry) if isinstance(entry, dict) else entry
         values = image if isinstance(image, dict) else {"url": image}
         try:
-            url = rules.photo_address(f"{place}.url", text(f"{place}.url", values.get("url")))
+            url = rules.address(f"{place}.url", text(f"{place}.url", values.get("url")))
             alt = text(f"{place}.alt", values.get("alt", values.get("altText")) or "")
             yield entry, Photo(url, rules.alternative_text(f"{place}.alt", alt))
         except InvalidArgumentError as error:

@@ -128,6 +128,14 @@ async def test_json_ld_has_no_empty_property(schema: Schema, stores: Stores) -> 
     assert review.keys() == kept
 
 
+async def test_a_photo_on_the_server_has_an_absolute_url(schema: Schema, stores: Stores) -> None:
+    photos = (Photo("/static/mug.webp"), Photo("https://p.example/mug.webp"))
+    await put_comments(stores.comments, [comment("b", product_id="p5", photos=photos)])
+    data = await answered(schema, stores, '{ comment(commentId: "b") { jsonLd } }')
+    images = json.loads(data["comment"]["jsonLd"])["image"]
+    assert images == [f"{SITE}/static/mug.webp", "https://p.example/mug.webp"]
+
+
 async def test_an_authors_name_has_at_most_99_characters(schema: Schema, stores: Stores) -> None:
     await put_comments(stores.comments, [comment("a", product_id="p4", name="n" * 120)])
     data = await answered(schema, stores, '{ comment(commentId: "a") { jsonLd } }')

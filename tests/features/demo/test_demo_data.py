@@ -21,6 +21,7 @@ from features.moderation.kind import CASE_FILE, DECISIONS, REPORTS
 from features.votes.kind import FILE as VOTE_FILE
 from features.votes.kind import KIND as VOTES
 from server.auth.authenticator import DEMO_USER
+from tests.engines import ROOT
 from tests.features.demo.loads import demo_load
 from tests.verifying import verify
 
@@ -120,6 +121,14 @@ def test_orders_and_tickets_belong_to_customers_and_are_valid() -> None:
     assert {(one.organization, one.username) for one in tickets} <= users
     assert {one.status for one in tickets} == set(TicketStatus)
     assert len({one.organization for one in tickets if one.username == DEMO_USER}) == 2
+
+
+def test_the_photos_are_small_files_of_the_pages(made: list[Comment]) -> None:
+    files = {one.url.removeprefix("/static/pages/") for comment in made for one in comment.photos}
+    assert {one.product_id for one in made if one.photos} == {*"12345679"}
+    sizes = [(ROOT / "pages/static" / name).stat().st_size for name in files]
+    assert len(sizes) == 9
+    assert sum(sizes) < 150_000
 
 
 async def test_the_demo_data_is_loaded_once(table: Table, some: list[Comment]) -> None:

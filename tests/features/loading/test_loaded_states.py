@@ -10,11 +10,12 @@ import pytest
 
 from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
-from dal.model import Comment, Photo, Reply
+from dal.model import Comment, Photo, Reply, rules
 from dal.model.submissions import ReviewCause, Submission
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.stores import Stores
+from dal.table.errors import InvalidArgumentError
 from dal.writes.comments import version
 from dal.writes.overwrite import Outcome
 from features.loading import parsers
@@ -229,6 +230,13 @@ KETTLE = Photo("https://p.example/w_1,h_1/a;b.jpg")
 )
 def test_a_cell_of_photos_is_loaded(cell: object) -> None:
     assert parsers.photos("photos", cell) == (KETTLE, Photo("https://p.example/2.jpg"))
+
+
+def test_only_a_file_can_name_a_photo_on_the_server_itself() -> None:
+    ours = Photo("/static/kettle.webp")
+    assert parsers.photos("photos", [{"url": ours.url}, "//p.example/1.jpg"]) == (ours,)
+    with pytest.raises(InvalidArgumentError):
+        rules.photo_address("url", ours.url)
 
 
 async def test_photos_change_only_by_files_with_photos(table: Table) -> None:
