@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -19,6 +20,7 @@ from strawberry.schema import BaseSchema
 from pages.faults import fault_of
 from pages.i18n import TEMPLATES
 from resolvers.context import Context
+from server.http.graphql import HASH_PREFIX
 
 _PLAN = re.compile(r"\n( +)plan \{.*?\n\1\}", re.DOTALL)
 
@@ -53,6 +55,21 @@ PLAIN: Mapping[str, str]
 because their schema lacks the field."""
 
 DOCUMENTS, PLAIN = _documents(TEMPLATES)
+
+
+def id_of(name: str) -> str:
+    """Return the id of a document: ``sha256:`` and the SHA-256 of its text."""
+    return HASH_PREFIX + sha256(DOCUMENTS[name].encode()).hexdigest()
+
+
+_BUILT_IN = ("product.live", "widget", "widget.votes", "vote.mark", "vote.unmark")
+
+BUILT_IN: Mapping[str, str] = {
+    id_of(name).removeprefix(HASH_PREFIX): DOCUMENTS[name] for name in _BUILT_IN
+}
+"""The documents that scripts of the pages and of the widget send, by the SHA-256 of their text.
+Every server executes them, also with ``--documents-only``. Shared caches may store the responses to
+the widget's query, because clients send its id."""
 
 
 @dataclass(frozen=True, slots=True)

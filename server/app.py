@@ -16,7 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from features.live import websocket
-from features.live.routes import SUBSCRIPTION, wants_events, with_subscriptions
+from features.live.routes import wants_events, with_subscriptions
 from features.moderation.publication import ModeratedPublication
 from features.trusted_documents.persisted import PersistedDocuments
 from pages.paths import PATHS
@@ -32,7 +32,7 @@ from server.http.connections import (
     raise_descriptor_limit,
 )
 from server.http.errors import http_failure
-from server.http.graphql import GraphQLView
+from server.http.graphql import Documents, GraphQLView
 from server.http.middleware import (
     AllowedHosts,
     CompressionMiddleware,
@@ -42,6 +42,7 @@ from server.http.middleware import (
     RequestIdMiddleware,
 )
 from server.http.schema_file import schema_route
+from server.http.shared_caching import SharedCaching
 from server.services import Services, printed_schema
 from server.settings import NO_RATE_LIMIT, Settings
 
@@ -65,11 +66,11 @@ def create_app(settings: Settings, services: Services) -> ASGIApp:
 
     The caller opens and closes the services.
     """
-    # Trust this document, too: the product page sends it to subscribe to comments.
-    if settings.documents_only:
-        from pages.page_documents import DOCUMENTS  # noqa: PLC0415 - as in _pages
-
-        services.documents.add(SUBSCRIPTION, DOCUMENTS[SUBSCRIPTION])
+    caching = SharedCaching(settings.s_maxage, settings.stale_while_revalidate).response
+    documents = Documents(_built_in, caching)  # the next statement can be deleted with its feature
+    documents = PersistedDocuments(
+        settings, services.documents, services.stores.documents, _built_in, caching
+    )
     view = GraphQLView(
         services.schema,
         settings=settings,
@@ -77,7 +78,7 @@ def create_app(settings: Settings, services: Services) -> ASGIApp:
         authenticator=services.authenticator,
         services=services.for_requests(settings),
         publication=ModeratedPublication(services.moderation),
-        documents=PersistedDocuments(settings, services.documents, services.stores.documents),
+        documents=documents,
     )
 
     routes = [
@@ -180,6 +181,13 @@ def _pages(view: GraphQLView, settings: Settings, services: Services) -> ASGIApp
         await app()(scope, receive, send)
 
     return pages
+
+
+def _built_in() -> Mapping[str, str]:
+    """Return the built-in documents by the SHA-256 of their text."""
+    from pages.page_documents import BUILT_IN  # noqa: PLC0415 - as in _pages
+
+    return BUILT_IN
 
 
 def _busy_page(headers: RequestHeaders) -> Response | None:

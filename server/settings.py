@@ -94,6 +94,7 @@ _RATE = (_is_rate, "is not a rate such as 100/s or 600/min, or 'off'.")
 _store = partial(setting, panel="Store")
 _authentication = partial(setting, panel="Authentication")
 _observability = partial(setting, panel="Observability")
+_documents = partial(setting, panel="Documents")
 _limits = partial(setting, panel="Processes and limits")
 
 
@@ -251,6 +252,18 @@ class Settings(
         "that takes longer fails with the code UNAVAILABLE. The time in which a request arrives or "
         "waits for its turn does not count.",
         bounds=(1, None),
+    )
+    s_maxage: int = _documents(
+        10,
+        "Seconds for which a CDN may store the public response to a GET with the id of a "
+        "registered document, or of the widget's. 0: a CDN must not store responses.",
+        bounds=(0, None),
+    )
+    stale_while_revalidate: int = _documents(
+        30,
+        "Seconds after --s-maxage in which a CDN may send the old response while it fetches a new "
+        "response.",
+        bounds=(0, None),
     )
     log_format: LogFormat = setting("text", "Format of the log on standard error.")
 

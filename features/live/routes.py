@@ -12,9 +12,6 @@ from server.http.graphql import GraphQLView
 from server.http.request import GRAPHQL, JSON, header, preferred
 from server.settings import Settings
 
-SUBSCRIPTION = "product.live"
-"""The id of the document with which the product page subscribes to comments."""
-
 
 def with_subscriptions(view: GraphQLView, settings: Settings) -> ASGIApp:
     """Return the view with subscriptions over WebSocket and as server-sent events."""

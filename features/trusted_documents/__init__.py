@@ -6,8 +6,7 @@ documents. With automatic persisted queries, clients register documents by the h
 Items: ``DOCUMENTS`` / ``DOCUMENT#<id>`` and ``DOCUMENTS`` / ``HASH#<SHA-256>``, both with the text.
 
 Composition: ``dal.stores`` (repository), ``dal.composition`` (kind of items), ``server.services``
-(documents of manifests and of the table), ``server.app`` (finds documents of requests, and trusts
-the subscription of the product page), ``server.settings`` (``--documents`` and other options),
-``server.checks`` (two checks), ``server.run`` (refuses ``--documents-only`` without a document),
-``server.cli.main`` (the command).
+(documents of manifests and of the table), ``server.app`` (finds documents of requests),
+``server.settings`` (``--documents`` and other options), ``server.checks`` (two checks),
+``server.run`` (refuses ``--documents-only`` without a document), ``server.cli.main`` (the command).
 """

@@ -12,14 +12,11 @@ from hashlib import sha256
 from graphql import GraphQLError
 
 from schema.execution.documents import DocumentCache
+from server.http.graphql import HASH_PREFIX
 
 TRUSTED_CHARACTERS = 16_000_000
 """Maximum characters of all trusted documents together. The texts of trusted documents stay in
 memory."""
-
-_PREFIX = "sha256:"
-"""The prefix of document ids that are hashes. GraphQL over HTTP defines it for persisted
-documents."""
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +42,7 @@ class TrustedDocuments:
         if text not in self._texts:
             self._texts.add(text)
             self._characters += len(text)
-        self._by_id[hash_of(text)] = self._by_id[document_id.removeprefix(_PREFIX)] = text
+        self._by_id[hash_of(text)] = self._by_id[document_id.removeprefix(HASH_PREFIX)] = text
 
     def add_all(self, texts: Mapping[str, str]) -> list[str]:
         """Register documents by id.
@@ -73,7 +70,7 @@ class TrustedDocuments:
 
         If the document is no longer in the cache of trusted documents, check it and cache it again.
         """
-        text = self._by_id.get(document_id.removeprefix(_PREFIX))
+        text = self._by_id.get(document_id.removeprefix(HASH_PREFIX))
         if text is not None:
             self._documents.trusted(text)
         return text
@@ -84,10 +81,10 @@ class TrustedDocuments:
 
     def _fault(self, document_id: str, text: str) -> str | None:
         """Return the reason why a document cannot be registered, as a sentence; None if it can."""
-        known = self._by_id.get(document_id.removeprefix(_PREFIX), text)
+        known = self._by_id.get(document_id.removeprefix(HASH_PREFIX), text)
         if known != text:
             return "another text is registered under this id: give the new text another id."
-        if document_id.startswith(_PREFIX) and document_id != _PREFIX + hash_of(text):
+        if document_id.startswith(HASH_PREFIX) and document_id != HASH_PREFIX + hash_of(text):
             return "its id is not the SHA-256 of its text."
         if text not in self._texts and self._characters + len(text) > TRUSTED_CHARACTERS:
             return f"all documents together may have {TRUSTED_CHARACTERS:,} characters at most."

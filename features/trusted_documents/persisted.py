@@ -5,6 +5,7 @@ server responds that it has no text for the hash, they send the request again wi
 """
 
 import logging
+from collections.abc import Callable, Mapping
 from time import monotonic
 
 from cachetools import LRUCache, TTLCache
@@ -14,11 +15,10 @@ from dal.table.errors import DalError
 from features.trusted_documents.documents import BrokenDocumentError, TrustedDocuments, hash_of
 from features.trusted_documents.repository import DocumentRepository
 from features.trusted_documents.settings import DocumentSettings
-from features.trusted_documents.shared_caching import SharedCaching
 from schema.errors import KNOWN_ERRORS
 from schema.execution.documents import MAX_DOCUMENT
 from schema.execution.errors import client_error
-from server.http.graphql import Document, Documents
+from server.http.graphql import HASH_PREFIX, Caching, Document, Documents, not_kept
 from server.http.request import GraphQLRequest
 
 AUTOMATIC_BYTES = 16_000_000
@@ -48,11 +48,16 @@ class PersistedDocuments(Documents):
     """
 
     def __init__(
-        self, settings: DocumentSettings, trusted: TrustedDocuments, stored: DocumentRepository
+        self,
+        settings: DocumentSettings,
+        trusted: TrustedDocuments,
+        stored: DocumentRepository,
+        built_in: Callable[[], Mapping[str, str]] = dict,
+        caching: Caching = not_kept,
     ) -> None:
+        super().__init__(built_in, caching)
         self._trusted = trusted
         self._stored = stored
-        self._caching = SharedCaching(settings.s_maxage, settings.stale_while_revalidate).response
         self._trusted_only = settings.documents_only
         self._refused: TTLCache[str, None] = TTLCache(REFUSED_TEXTS, REFUSED_SECONDS, monotonic)
         """The SHA-256 hashes of texts that were refused recently."""
@@ -91,19 +96,23 @@ class PersistedDocuments(Documents):
             if text is not None:
                 return Document(text)
         if text is None:
+            text = self.built_in().get(document_id.removeprefix(HASH_PREFIX))
+        if text is None:
             text = await self._load(document_id)
         if text is not None:
-            return Document(text, self._caching)
+            return Document(text, self.caching)
         if self._automatic is not None and request.document_id is None:
             # After this error, Apollo and urql send the text only with this request.
             raise _error("PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND")
         return await super().find(request)
 
     async def _is_trusted(self, text: str) -> bool:
-        """Return whether a text is a trusted document. Search the memory first, then the table."""
+        """Return whether a text is trusted or built in. Search the memory first, then the table."""
         if self._trusted.holds(text):
             return True
         digest = hash_of(text)
+        if digest in self.built_in():
+            return True
         if digest in self._refused:
             return False
         try:

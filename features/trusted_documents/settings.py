@@ -27,18 +27,6 @@ class DocumentSettings:
         "Automatic persisted queries: clients such as Apollo and urql send a document's text once, "
         "and later only its hash. Each process keeps up to 16 MB of texts in memory.",
     )
-    s_maxage: int = _documents(
-        10,
-        "Seconds for which a CDN may store the public response to a GET with a registered "
-        "document's id. 0: a CDN must not store responses.",
-        bounds=(0, None),
-    )
-    stale_while_revalidate: int = _documents(
-        30,
-        "Seconds after --s-maxage in which a CDN may send the old response while it fetches a new "
-        "response.",
-        bounds=(0, None),
-    )
 
     def conflicts(self) -> dict[str, bool]:
         """Return, for each message about contradicting settings, whether the message applies."""

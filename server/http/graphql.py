@@ -6,7 +6,7 @@ The specification of GraphQL over HTTP is https://graphql.github.io/graphql-over
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import orjson
 from graphql import GraphQLError
@@ -47,6 +47,10 @@ NOT_KEPT = "private, no-store"
 
 REJECTIONS = (InvalidTokenError, KeysUnavailableError, HTTPException)
 """Exceptions that end a request before an operation is executed."""
+
+HASH_PREFIX = "sha256:"
+"""The prefix of document ids that are hashes. GraphQL over HTTP defines it for persisted
+documents."""
 
 _POST_TYPES, _GET_TYPES = OperationType.from_http("POST"), OperationType.from_http("GET")
 
@@ -111,21 +115,37 @@ def not_kept(_: Scope, __: ExecutionResult, response: GraphQLResponse) -> GraphQ
     return replace(response, headers=[(b"cache-control", NOT_KEPT.encode())])
 
 
+Caching: TypeAlias = Callable[[Scope, ExecutionResult, GraphQLResponse], GraphQLResponse]
+"""Returns the response to a GET with the header ``Cache-Control``."""
+
+
 class Document(NamedTuple):
     """The text of a document, and the rule for caches of responses."""
 
     text: str
-    caching: Callable[[Scope, ExecutionResult, GraphQLResponse], GraphQLResponse] = not_kept
-    """Returns the response to a GET with the header ``Cache-Control``."""
+    caching: Caching = not_kept
 
 
 class Documents:
-    """Finds the document of a request: the text that the client has sent."""
+    """Finds the document of a request: the text that the client has sent, or a built-in document.
+
+    ``built_in`` returns the built-in documents by the SHA-256 of their text. ``caching`` is the
+    rule for caches of responses to these documents.
+    """
+
+    def __init__(
+        self, built_in: Callable[[], Mapping[str, str]] = dict, caching: Caching = not_kept
+    ) -> None:
+        self.built_in = built_in
+        self.caching = caching
 
     async def find(self, request: GraphQLRequest) -> Document:
         """Return the document of a request. Raise GraphQLError with a code if there is none."""
         if request.query is not None:
             return Document(request.query)
+        asked = (request.document_id or request.sha256 or "").removeprefix(HASH_PREFIX)
+        if (text := self.built_in().get(asked)) is not None:
+            return Document(text, self.caching)
         if request.document_id is not None:
             message = f"No document is registered under the id {request.document_id!r}."
             raise GraphQLError(message, extensions={"code": "NOT_FOUND"})

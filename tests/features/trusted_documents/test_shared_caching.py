@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from dal.dynamodb.table import Table
+from pages.page_documents import id_of
 from server.http.request import GRAPHQL
 from tests.features.trusted_documents.serving import serving
 from tests.features.trusted_documents.test_persisted import VIEW, by_get, by_post, hashed, sha256
@@ -184,3 +185,13 @@ async def test_the_cache_varies_by_origin(table: Table) -> None:
             answer = await client.get("/graphql", params=asked, headers=headers)
             assert kept(answer) == KEPT
             assert "Origin" in answer.headers["vary"]
+
+
+async def test_a_server_of_trusted_documents_runs_and_caches_the_widgets_query(
+    table: Table,
+) -> None:
+    variables = {"productId": "1", "first": 5}
+    async with serving(table, documents_only=True) as client:
+        answer = await by_get(client, documentId=id_of("widget"), variables=variables)
+    assert "data" in answer.json()
+    assert kept(answer) == KEPT

@@ -1,6 +1,7 @@
-"""Lets shared caches, such as CDNs, store responses to public queries of trusted documents.
+"""Lets shared caches, such as CDNs, store responses to public queries of known documents.
 
-A query is public if all clients get the same response.
+A document is known if it is built into the server, or if the operator has registered it. A query is
+public if all clients get the same response.
 """
 
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ cookies."""
 
 @dataclass(frozen=True, slots=True)
 class SharedCaching:
-    """Allows shared caches to store responses to public queries of trusted documents.
+    """Allows shared caches to store responses to public queries.
 
     A cache may serve a stored response for ``s_maxage`` seconds. For ``stale_while_revalidate``
     more seconds, it may serve the old response while it fetches a new response (RFC 5861). If
