@@ -367,10 +367,14 @@ def _in_pieces(app: ASGIApp) -> ASGIApp:
     return divided
 
 
+_STATIC = re.compile(r"/static/|/widget\.js$")
+"""Matches the paths of static files, also below the path at which a proxy serves the site."""
+
+
 class CompressionMiddleware:
     """Compresses responses with brotli or gzip at level 1, which needs little CPU time.
 
-    Static files are not compressed, because browsers cache them.
+    Static files are not compressed here. The pages compress them once, and add their own headers.
 
     Responses to requests with a cookie are not compressed, because of an attack (BREACH,
     https://breachattack.com). A page for a signed-in visitor contains a secret, ``form_key``. It
@@ -395,7 +399,7 @@ class CompressionMiddleware:
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass the request on, and compress the response."""
-        if scope["type"] != "http" or "/static/" in scope["path"]:
+        if scope["type"] != "http" or _STATIC.search(scope["path"]):
             return self._app(scope, receive, send)
         if b"cookie" in dict(scope["headers"]):
             return self._uncompressed(scope, receive, send)
