@@ -192,17 +192,12 @@ class PageRequest:
             "form_key": self.session.form_key,
             "ended": self.session.ended and gettext(SESSION_ENDED),
             "notice": gettext(notice) if notice else None,
-            "picture_origins": self._picture_origins(),
+            "picture_origins": self.http.app.state.picture_origins,
             "loading": self.http.app.state.loading(),
             # After a POST there are no links to other languages, because following a link would
             # lose the typed text.
             "spoken_languages": LANGUAGES if self.http.method != "POST" else [],
         }
-
-    def _picture_origins(self) -> tuple[str, ...]:
-        origins = tuple(self.http.app.state.settings.picture_origins)
-        uploads = self.view.uploads
-        return origins if uploads is None else (*origins, origin_text(uploads.url))
 
     def _headers(self, template: str, status: int, facts: dict[str, Any]) -> dict[str, str]:
         """Return the headers of a page.

@@ -23,6 +23,7 @@ from pages import (
     votes,
     widget,
 )
+from pages.addresses import origin_text
 from pages.page_request import Endpoint, endpoint
 from pages.sign_in import DemoAccount, SignIn
 from server.http import graphiql
@@ -51,6 +52,7 @@ _ROUTES = (
     ("GET", "/sign-in/callback", signing.return_from_provider),
     ("POST", "/sign-out", signing.sign_out),
     ("POST", "/photo-uploads", uploads.create),
+    ("GET", "/widget", widget.show_preview),
     ("GET", "/widget/{product_id:path}", widget.show_framed),
     ("GET", "/robots.txt", crawlers.robots),
     ("GET", "/sitemap.xml", crawlers.sitemap),
@@ -105,6 +107,8 @@ def pages_app(
     # to the host in the Host header, which may be another site.
     app.router.redirect_slashes = False
     app.state.settings = settings
+    uploads = [] if view.uploads is None else [origin_text(view.uploads.url)]
+    app.state.picture_origins = (*settings.picture_origins, *uploads)
     app.state.explain = view.schema.explain
     app.state.provider = provider
     app.state.shared_pages = SharedReads[Response]()

@@ -39,6 +39,7 @@ STYLES = (
     "plan",
     "lanes",
     "playground",
+    "widget",
 )
 """The files that form ``page.css``, in the order of the cascade: styles for all pages first."""
 

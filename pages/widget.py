@@ -1,11 +1,13 @@
 """``/widget.js``: a script that shows comments on a shop's own pages.
 
-The script contains its GraphQL document, and its labels in all languages. ``/widget/{id}`` is a
-page with the same comments. Shops put this page into an ``iframe``, for browsers without scripts.
+The script contains the ids of its documents, and its labels in all languages. ``/widget`` is a page
+that shows the element, and the HTML that a shop copies. ``/widget/{id}`` is a page with the same
+comments. Shops put this page into an ``iframe``, for browsers without scripts.
 """
 
 import re
 from functools import cache
+from html import escape
 
 import orjson
 from starlette.requests import Request
@@ -13,9 +15,9 @@ from starlette.responses import Response
 
 from pages import i18n
 from pages.addresses import Filters, product_path
-from pages.i18n import LOCALES, TEMPLATES, gettext, plural_forms
-from pages.page_documents import DOCUMENTS
-from pages.page_request import PageRequest
+from pages.i18n import LOCALES, TEMPLATES, gettext, gettext_noop, plural_forms
+from pages.page_documents import DOCUMENTS, id_of
+from pages.page_request import LANGUAGES, PageRequest
 from pages.static_files import StaticFile
 from server.http.graphiql import content_security_policy
 
@@ -29,11 +31,36 @@ _HOUR = "public, max-age=3600"
 """The address of the script has no version. With this cache time, visitors get the script of a new
 release within an hour."""
 
+_DOCUMENTS = {
+    "read": "widget",
+    "votes": "widget.votes",
+    "mark": "vote.mark",
+    "unmark": "vote.unmark",
+}
+
+_THEMES = {
+    "page": gettext_noop("Like your page"),
+    "light": gettext_noop("Light"),
+    "dark": gettext_noop("Dark"),
+}
+
+_COLOURS = {
+    "page": "",
+    "light": "background: #fff; color: #1c1b1f; padding: 1rem;",
+    "dark": "background: #16151a; color: #ece9f0; padding: 1rem;",
+}
+"""The CSS of the themes. The style sheet of the preview has the same colours."""
+
+_COLOUR = re.compile("#[0-9a-f]{6}")
+
+_ACCENT = "#7a2e5d"
+
 
 async def show(request: Request) -> Response:
     """Return the script, which any site may load."""
-    response = _script().response(request, _HOUR)
+    response = _script(request.app.state.picture_origins).response(request, _HOUR)
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    response.headers["Access-Control-Allow-Origin"] = "*"  # browsers require it for modules
     return response
 
 
@@ -61,24 +88,84 @@ async def show_framed(request: PageRequest) -> Response:
     return response
 
 
+async def show_preview(request: PageRequest) -> Response:
+    """Return the page that shows the element, and the HTML that a shop copies.
+
+    The query has the product, the language and the colours of the element. Invalid values are
+    replaced by defaults.
+    """
+    given = request.http.query_params
+    result = await request.run("home", after=None)
+    ranks = result.data["leaderboard"]["nodes"]
+    products = [rank["product"] for rank in ranks if rank["product"]["title"]]
+    first = products[0]["productId"] if products else "1"
+    product = given.get("product", "").strip() or first
+    tag = i18n.offered(given.get("labels", ""))
+    theme = given.get("theme", "")
+    theme = theme if theme in _THEMES else "page"
+    accent = given.get("accent", "")
+    accent = accent if _COLOUR.fullmatch(accent) else _ACCENT
+    rules = f"{_COLOURS[theme]} --marginalia-button: {accent};".lstrip()
+    response = request.render(
+        "widget.preview.html",
+        products=products,
+        languages=LANGUAGES,
+        themes={name: gettext(label) for name, label in _THEMES.items()},
+        product=product,
+        tag=tag,
+        theme=theme,
+        accent=accent,
+        snippet=_snippet(request.site, product, tag, rules),
+    )
+    images = " ".join(["'self'", *request.http.app.state.picture_origins])
+    policy = content_security_policy(frame_src="'self'", img_src=images)
+    response.headers["Content-Security-Policy"] = policy
+    return response
+
+
+def _snippet(site: str, product: str, tag: str | None, rules: str) -> str:
+    """Return the HTML that shows the element on a page of the shop."""
+    product_page = site + product_path(product)
+    lang = f' lang="{tag}"' if tag else ""
+    with i18n.speaking(tag or i18n.spoken()):
+        link = gettext("All comments")
+    return f"""\
+<script async src="{escape(site)}/widget.js"></script>
+<style>
+  marginalia-comments {{ {rules} }}
+</style>
+<marginalia-comments product="{escape(product)}"{lang}>
+  <a href="{escape(product_page)}">{escape(link)}</a>
+</marginalia-comments>"""
+
+
 @cache
-def _script() -> StaticFile:
-    """Return the script with its document and its labels."""
-    document = _MARGINS.sub(" ", DOCUMENTS["widget"]).strip()
+def _script(photo_origins: tuple[str, ...]) -> StaticFile:
+    """Return the script with its documents and its labels."""
     messages = {}
     for tag in LOCALES:
         with i18n.speaking(tag):
             messages[tag] = {
                 "stars": gettext("%(rating)s out of 5 stars"),
+                "ratings": plural_forms("%(count)s star", "%(count)s stars"),
                 "counts": plural_forms("%(count)s comment", "%(count)s comments"),
+                "helpful": gettext("Helpful"),
+                "voteFailed": gettext("Your vote could not be saved. Please try again."),
+                "photo": gettext("Photo %(place)s of %(count)s"),
                 "verified": gettext("Verified purchase"),
                 "reply": gettext("Reply from the shop"),
                 "none": gettext("No comments yet."),
+                "write": gettext("Write a comment"),
                 "more": gettext("More comments"),
                 "failed": gettext("Comments are temporarily unavailable. Please try again later."),
                 "again": gettext("Try again"),
                 "all": gettext("All comments"),
             }
-    filled = orjson.dumps({"document": document, "messages": messages})
+    filled = {
+        "ids": {purpose: id_of(name) for purpose, name in _DOCUMENTS.items()},
+        "document": _MARGINS.sub(" ", DOCUMENTS["widget"]).strip(),
+        "messages": messages,
+        "photos": photo_origins,
+    }
     source = (TEMPLATES / "widget.js").read_bytes()
-    return StaticFile("widget.js", source.replace(_PLACE, filled))
+    return StaticFile("widget.js", source.replace(_PLACE, orjson.dumps(filled)))

@@ -19,6 +19,8 @@ async def test_pages_of_a_cors_origin_may_frame_the_widget(table: Table, tmp_pat
     page = Parsed(answer.text)
     assert page.headings == ["6", "5", "1", "0"]
     assert "2.8 from 9 comments" in page.text
+    shown = next(given for tag, given in page.elements if (tag, "width" in given) == ("svg", True))
+    assert shown["width"] == "55.6", "2.78 of 5 stars"
     assert [given["href"] for _, given in page.anchors] == ["/products/framed?rating=1&rating=2"]
     assert 'dir="rtl"' in arabic.text
     for name, one in (("framed", answer), ("arabic", arabic)):

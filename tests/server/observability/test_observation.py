@@ -24,6 +24,8 @@ from server.settings import Settings
         ("/playground", "page"),
         ("/static/pages/page.css", "static"),
         ("/widget.js", "static"),
+        ("/widget", "page"),
+        ("/widget/1", "page"),
         ("/products-of-mine", OTHER),
         ("/metrics", OTHER),
     ],
