@@ -1,4 +1,4 @@
-"""Takes the pictures of README and docs: ``python -m tests.browser.pictures``.
+"""Takes the pictures of docs: ``python -m tests.browser.pictures``.
 
 They show the demo's kettle without its Japanese comments, because a machine with few fonts cannot
 draw these.
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from playwright.async_api import Browser, FloatRect, async_playwright
+from playwright.async_api import Browser, async_playwright
 
 from dal.model import Comment
 from features.demo.demo_data import demo_comments
@@ -77,7 +77,6 @@ async def _take(url: str) -> None:
             executable_path=CHROMIUM, args=["--headless", "--no-sandbox", "--disable-gpu"]
         )
         await _plan(browser, url)
-        await _playground(browser, url)
         await _graphiql(browser, url)
         await browser.close()
 
@@ -87,19 +86,6 @@ async def _plan(browser: Browser, url: str) -> None:
     await page.goto(url + ADDRESS)
     await page.locator("#plan > summary").click()
     await page.screenshot(path=PICTURES / "plan.png")
-
-
-async def _playground(browser: Browser, url: str) -> None:
-    """Take a picture of both plans, which are below the form."""
-    page = await browser.new_page(viewport={"width": 1200, "height": 860})
-    await page.goto(f"{url}/playground?rating=1&rating=2&language=de&language=en&product={PRODUCT}")
-    verdict = await page.locator(".verdict").bounding_box()
-    sides = await page.locator(".sides").bounding_box()
-    assert verdict
-    assert sides
-    top, bottom = verdict["y"] - 24, sides["y"] + sides["height"] + 10
-    clip: FloatRect = {"x": 0, "y": top, "width": 1200, "height": bottom - top}
-    await page.screenshot(path=PICTURES / "playground.png", full_page=True, clip=clip)
 
 
 async def _graphiql(browser: Browser, url: str) -> None:
