@@ -3,6 +3,7 @@
 Only a page whose plan the request selects has a trace.
 """
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from dal.query.optimizer import PageSpan, TableStatistics
 from dal.query.plan import AccessPath, Plan
 from dal.query.statistics import Purpose
 from dal.table.entity import Row
-from dal.table.index import Index, QueryResponse
+from dal.table.index import Index, QueryRequest, QueryResponse, query_arguments
 from dal.table.items import bytes_of
 from dal.table.ranges import HEADS
 from features.plans.alternatives import Alternative, FullPages, alternatives, full_pages
@@ -62,6 +63,25 @@ class Step:
     def segments(self) -> int:
         """The number of segments."""
         return len(self.plan.segments)
+
+    @property
+    def queries(self) -> list[str]:
+        """The arguments of the first Query of each segment that is not skipped, as JSON."""
+        plan = self.plan
+        requests = (
+            QueryRequest(
+                plan.index,
+                one.partition,
+                one.sort_keys,
+                plan.descending,
+                one.limit,
+                consistent=plan.consistent,
+            )
+            for one in plan.segments
+            if not one.skipped
+        )
+        # JSON in ASCII, because bounds of ranges may contain the last character of Unicode.
+        return [json.dumps(query_arguments(request)) for request in requests]
 
 
 class ReadFigures(NamedTuple):

@@ -100,6 +100,11 @@ class PlanStep:
         description="Number of segments of this step. `QueryPlan.segments` has the segments of "
         "all steps, in the order of the steps."
     )
+    queries: list[str] = strawberry.field(
+        description="Arguments of the first DynamoDB Query of each segment that the server read, "
+        "as JSON, without the name of the table.",
+        metadata=facts(reads=listed(5, MAX_SEGMENTS)),
+    )
 
 
 @strawberry.type(description="A key range that the server would read with an alternative plan.")

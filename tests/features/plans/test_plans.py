@@ -1,5 +1,6 @@
 """The rows and alternatives of a page's plan in the API, on a real engine."""
 
+import json
 from collections import Counter
 from typing import Any
 
@@ -23,8 +24,8 @@ from tests.strategies import TIES, order
 DATA = oracle.voted(oracle.make_comments("42", 120, seed=5))
 TRACE = """
 requests itemsRead consumedCapacity estimatedCapacity index
-segments { itemsRead refills skipped skipReason }
-steps { purpose index segments }
+segments { partitionKey limit itemsRead refills skipped skipReason }
+steps { purpose index segments queries }
 rows { position segment refill outcome }
 alternatives {
   index residual expectedRows estimatedCapacity cost chosen reason
@@ -63,6 +64,10 @@ def adds_up(page: dict[str, Any]) -> Counter[str]:
     assert plan["ideal"]["capacity"] <= plan["consumedCapacity"]
     assert [one["chosen"] for one in plan["alternatives"]][:1] == [True]
     assert plan["alternatives"][0]["index"] == plan["index"]
+    sent = [json.loads(query) for step in plan["steps"] for query in step["queries"]]
+    assert [(one["ExpressionAttributeValues"][":p"]["S"], one["Limit"]) for one in sent] == [
+        (one["partitionKey"], one["limit"]) for one in plan["segments"] if not one["skipped"]
+    ]
     for segment in plan["segments"]:
         assert segment["skipped"] == (segment["skipReason"] is not None)
     return outcomes
