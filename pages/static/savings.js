@@ -1,5 +1,5 @@
 /* Adds up the read capacity of all lists that this tab has shown, and the capacity that the articles' plan (see
-   playground.py) would have used for these lists. Shows both sums in the panel of the list's plan. */
+   playground.py) would have used for these lists. If that is more, shows both sums in the panel of the list's plan. */
 
 import { filled } from "./live.js";
 
@@ -12,7 +12,7 @@ export function addSavings() {
     sessionStorage.setItem("capacity", JSON.stringify([ours, theirs]));
     const line = plan.querySelector(".saved");
     line.textContent = filled(line.dataset.text, { ours, theirs, saved: theirs - ours });
-    line.hidden = false;
+    line.hidden = theirs <= ours;
   } catch (error) {
     console.info(error); // the browser stores nothing, so the line with the sums stays hidden
   }

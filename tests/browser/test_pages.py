@@ -622,6 +622,7 @@ async def test_the_plan_is_next_to_the_list_and_on_a_phone_below_its_heading(
             await page.locator("#rating-5").check()
             await expect(page).to_have_title(re.compile("rated 1, 4 or 5"))
             await expect(sheet).to_be_visible()
+            await expect(sheet.locator(".saved")).to_be_visible()
         await page.set_viewport_size({"width": 390, "height": 800})
         below, head = await sheet.bounding_box(), await heading.bounding_box()
         assert below is not None
@@ -631,6 +632,14 @@ async def test_the_plan_is_next_to_the_list_and_on_a_phone_below_its_heading(
         for more in await sheet.locator("summary").all():
             await more.click()
         assert await width(page) <= 390
+
+
+async def test_a_list_that_saves_nothing_says_so(page: Page, server: Server) -> None:
+    await page.goto(f"{server.url}/products/1")
+    await page.locator("#plan > summary").click()
+    await expect(page.locator(".costs.same")).to_be_visible()
+    assert await page.evaluate("sessionStorage.getItem('capacity')") == "[1,1]"
+    await expect(page.locator(".saved")).to_be_hidden()
 
 
 async def test_the_plan_opens_in_graphiql(page: Page, server: Server) -> None:
