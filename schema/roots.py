@@ -91,9 +91,9 @@ class Query:
         graphql_type=ProductConnection | None,
         description="Products with titles in which the text begins at a word, sorted by title "
         "from this word on. For example, `kettle 1` finds `Copper kettle 1.7 l`. The search finds "
-        "the beginning of a title, and its first ten different words. It ignores case, repeated "
-        "spaces, and whether a character is full-width or half-width, but not accents. It compares "
-        "at most 100 characters. A new title may be missing for a moment.",
+        "the beginning of a title, and its first ten different words. It ignores case, "
+        "punctuation, and whether a character is full-width or half-width, but not accents. It "
+        "compares at most 100 characters. A new title may be missing for a moment.",
         metadata=facts(reads=SEARCH, public=True),
     )
     comment: model.Comment | None = strawberry.field(

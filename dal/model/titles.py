@@ -6,6 +6,7 @@ a search by the beginning of keys finds each word, and the words that follow it.
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 
 from dal.model.folding import fold
@@ -18,11 +19,13 @@ is enough for such a title and an identifier."""
 MAX_KEYS = 10
 """Maximum keys of a title."""
 
+_APOSTROPHES = ("'", "\u2019")
+
 _WORD = re.compile(
     """
     h[hm]*[gm]*  # Han, and the Hiragana that follows it
     | k[km]*[gm]*  # Katakana, likewise
-    | [ad](?:[adm]|(?<=d)[.](?=d)|q(?=[ad]m*(?![adm])))*[gm]*  # as in 1.7l and men's, not d'oro
+    | [ad](?:[adm]|(?<=d)[.](?=d))*[gm]*  # as in 1.7l
     | g[gm]*
     | (?<![^ ])e[em]*
     """,
@@ -34,7 +37,6 @@ _CLASSES = (
     ("h", re.compile("[\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003fffd]")),
     ("k", re.compile("[\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff]")),
     ("g", re.compile("[\u3041-\u3096\u309d-\u309f]")),
-    ("q", re.compile("['\u2019]")),
     (".", re.compile("[.,]")),
     (" ", re.compile(" ")),
     ("e", re.compile("[\U0001f3fb-\U0001f3ff]")),
@@ -45,9 +47,10 @@ _CLASSES = (
 def fold_title(title: str) -> str:
     """Return the beginning of a folded title in the form that sort keys contain.
 
-    Each run of spaces becomes one space.
+    This form has the title's words with single spaces, without punctuation. A title without words,
+    such as ``!``, keeps its punctuation.
     """
-    return _cut(_whole(title))
+    return _cut(_joined(_folded(title)))
 
 
 def fold_prefix(text: str) -> str:
@@ -68,36 +71,47 @@ def is_folded(title: str) -> bool:
 def title_keys(title: str) -> list[str]:
     """Return the keys by which a search finds a title: at most ten, all different.
 
-    The first key is the folded title. Each word after the title's beginning adds a key, unless the
-    title has the same word before. A word is a run of letters and digits. In Japanese and Chinese,
-    a word also begins where Han or Katakana follows another script. For example, ``Copper kettle``
-    has the keys ``copper kettle`` and ``kettle``.
+    The first key is the folded title. Each further word adds a key, unless the title has the same
+    word before, or the word is the last letter after an apostrophe, as in ``men's``. For example,
+    ``Copper kettle`` has the keys ``copper kettle`` and ``kettle``. In Japanese and Chinese, a word
+    also begins where Han or Katakana follows another script.
     """
-    folded = _whole(title)
-    keys: dict[str, None] = dict.fromkeys([folded] if folded else [])
-    words: set[str] = set()
-    for found in _WORD.finditer("".join(map(_class, folded))):
-        start, end = found.span()
-        word = folded[start:end]
-        if word not in words:
-            words.add(word)
-            keys[folded[start:]] = None
-    return list(dict.fromkeys(map(_cut, keys)))[:MAX_KEYS]
+    folded = _folded(title)
+    found = list(_words(folded)) or [(0, folded)] * bool(folded)
+    keys, words = dict[str, None](), set[str]()
+    for number, (start, word) in enumerate(found):
+        last_letter = len(word) == 1 and folded[:start].endswith(_APOSTROPHES)
+        if not number or (word not in words and not last_letter):
+            keys[_cut(" ".join(word for _, word in found[number:]))] = None
+        words.add(word)
+    return list(keys)[:MAX_KEYS]
 
 
-def _whole(title: str) -> str:
+def _folded(title: str) -> str:
     return " ".join(fold(title.replace(LAST_CHARACTER, "")).split())
 
 
+def _words(folded: str) -> Iterator[tuple[int, str]]:
+    """Yield the words of a folded text, each with its start."""
+    for found in _WORD.finditer("".join(map(_class, folded))):
+        yield found.start(), folded[found.start() : found.end()]
+
+
+def _joined(folded: str) -> str:
+    return " ".join(word for _, word in _words(folded)) or folded
+
+
 def _cut(folded: str) -> str:
-    return folded[:TITLE_LENGTH].rstrip()
+    if len(folded) <= TITLE_LENGTH:
+        return folded
+    return _joined(folded[:TITLE_LENGTH].rstrip())  # without a point at the new end, as in ``1.``
 
 
 @lru_cache(maxsize=5_000)
 def _class(character: str) -> str:
     """Return the class of a character: one letter of ``_WORD``.
 
-    They are: letter, digit, mark, Han, Katakana, Hiragana, apostrophe, emoji or similar symbol.
+    They are: letter, digit, mark, Han, Katakana, Hiragana, emoji or similar symbol.
     """
     for name, characters in _CLASSES:
         if characters.match(character):
