@@ -676,6 +676,7 @@ PAGES = (
     "/authors/wakana64",
     "/sign-in",
     "/playground",
+    "/widget",
     "/comments/none",
 )
 

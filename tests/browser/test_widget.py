@@ -10,6 +10,7 @@ import pytest
 from playwright.async_api import Browser, Locator, Page, Request, Route, expect
 
 from tests.browser.conftest import NEEDS_CHROMIUM, Server, token_of
+from tests.browser.test_pages import violations
 from tests.engines import ROOT
 
 pytestmark = NEEDS_CHROMIUM
@@ -257,6 +258,7 @@ async def test_the_page_of_the_widget_follows_its_form(page: Page, server: Serve
     preview = page.locator("marginalia-comments")
     await expect(preview.locator("section")).to_have_attribute("dir", "rtl")
     assert await preview.locator("button.more").evaluate(CONTRAST) >= 4.5
+    assert await violations(page) == []
     await page.locator("#labels").select_option("de")
     await page.locator("#theme").select_option("dark")
     await expect(preview.locator("section")).to_have_attribute("lang", "de")
@@ -264,6 +266,7 @@ async def test_the_page_of_the_widget_follows_its_form(page: Page, server: Serve
     await expect(snippet).to_contain_text('<marginalia-comments product="2" lang="de">')
     await expect(snippet).to_contain_text("#ece9f0")
     assert "theme=dark" in page.url
+    assert await violations(page) == []
     await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     await page.locator("#copy").click()
     await expect(page.locator("#snippet [role=status]")).not_to_have_text("")

@@ -137,6 +137,7 @@ PAGES = (
     "/comments/told",
     "/sign-in",
     "/playground",
+    "/widget",
     "/playground?product=told&rating=1&rating=4&language=en&language=eo",
     "/playground?product=told&rating=1&rating=2&rating=3&by=nothing&order=oldest",
     "/playground?product=told&by=counts&after=x",

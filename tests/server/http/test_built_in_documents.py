@@ -1,7 +1,4 @@
-"""Documents that the server has built in: the widget's page of comments and its votes."""
-
-import orjson
-import pytest
+"""Documents that the server has built in: such as the widget's query."""
 
 from dal.dynamodb.table import Table
 from pages.page_documents import BUILT_IN, id_of
@@ -24,20 +21,6 @@ async def test_the_widgets_document_is_found_by_its_hash_and_cached_by_shared_ca
     assert (again.status_code, again.content) == (304, b"")
     assert signed_in.status_code == 200
     assert signed_in.headers["cache-control"] == "private, no-store"
-
-
-@pytest.mark.parametrize("name", ["widget.votes", "vote.mark", "vote.unmark"])
-async def test_no_document_of_a_signed_in_user_is_cached(table: Table, name: str) -> None:
-    variables = {"ids": [], "input": {"id": "eA=="}}
-    async with serving(table) as client:
-        posted = {"documentId": id_of(name), "variables": variables}
-        answer = await client.post("/graphql", json=posted, headers=bearer("ann"))
-        by_get = await client.get(
-            "/graphql",
-            params={"documentId": id_of(name), "variables": orjson.dumps(variables).decode()},
-        )
-    assert "data" in answer.json()
-    assert "public" not in by_get.headers.get("cache-control", "")
 
 
 async def test_an_unknown_document_is_not_found(table: Table) -> None:
