@@ -1,4 +1,4 @@
-"""Signs visitors of the pages in: at an OpenID Connect issuer, or to the demo's account.
+"""Signs visitors of the pages in: at an OpenID Connect issuer, or to the demo's accounts.
 
 The sign-in at an issuer uses the authorization code flow with PKCE. Afterwards, the browser keeps a
 JWT that this server has signed, because the issuer's JWT may be too large for a cookie.
@@ -9,11 +9,12 @@ import hmac
 import logging
 import secrets
 from base64 import urlsafe_b64encode
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from resolvers.authorization import ROLES
+from resolvers.authorization import MERCHANT, MODERATOR, ROLES
 from server.auth.authenticator import DEMO_LIFETIME, Authenticator, SignInCode
 from server.auth.claims import InvalidTokenError, TokenFlaw
 from server.auth.issuer import AUTH_METHODS, Issuer, KeysUnavailableError
@@ -49,9 +50,19 @@ class Attempt:
     verifier: str
 
 
+DEMO_ROLES: Mapping[str, frozenset[str]] = {
+    "shopper": frozenset(),
+    "moderator": frozenset({MODERATOR}),
+    "merchant": frozenset({MERCHANT}),
+}
+"""The roles of each of the demo's accounts."""
+
+
 @dataclass(frozen=True, slots=True)
 class DemoAccount:
-    """The demo's user, who has no roles and signs in by one click. Only a demo has this account.
+    """The demo's accounts, to which visitors sign in by one click. Only a demo has them.
+
+    ``username`` is the user of the account ``shopper``. The other users have roles.
 
     ``code`` is in the link that the server prints at its start. The link signs the visitor in
     without a click. With several workers there is no code, because only the process that made a
@@ -62,9 +73,15 @@ class DemoAccount:
     authenticator: Authenticator
     code: SignInCode | None = None
 
-    def jwt(self) -> str | None:
-        """Return a JWT that expires after ``DEMO_LIFETIME``, or None without a secret."""
-        return self.authenticator.issue(self.username, DEMO_LIFETIME)
+    def jwt(self, account: str = "shopper") -> str | None:
+        """Return a JWT of an account in ``DEMO_ROLES``. It expires after ``DEMO_LIFETIME``.
+
+        Return None without a secret, or if there is no such account.
+        """
+        if account not in DEMO_ROLES:
+            return None
+        user = self.username if account == "shopper" else f"{self.username}-{account}"
+        return self.authenticator.issue(user, DEMO_LIFETIME, roles=sorted(DEMO_ROLES[account]))
 
 
 class SignIn:

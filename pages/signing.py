@@ -56,7 +56,7 @@ async def sign_in(request: PageRequest) -> Response:
     """Store the form's JWT in a cookie, and redirect to the page in the field ``next``.
 
     If the JWT is invalid, show the form again with an error. With the field ``demo``, sign in to
-    the demo's account.
+    the account of the demo that the field names.
     """
     fields = await request.form()
     following = fields.get("next", "/")
@@ -69,7 +69,7 @@ async def sign_in(request: PageRequest) -> Response:
         return _form(request, following, message)
     jwt: str | None = sessions.pasted_jwt(fields.get("jwt", ""))
     if "demo" in fields:
-        jwt = request.demo.jwt() if request.demo else None
+        jwt = request.demo.jwt(fields["demo"]) if request.demo else None
     if jwt is None:
         raise PageFault(404, gettext("This server has no demo account. Sign in another way."))
     try:

@@ -173,7 +173,10 @@ def exposure(settings: Settings) -> Iterator[Finding]:
     """Check the demo, plans, costs and introspection, which may be dangerous on a public server."""
     public = is_public(settings)
     if public and settings.demo:
-        yield danger("demo", "every visitor may write as the user demo: add --no-demo.")
+        yield danger(
+            "demo",
+            "every visitor may write, moderate and reply as a user of the demo: add --no-demo.",
+        )
     else:
         yield ok("demo", "on, only for this machine." if settings.demo else "off.")
     yield plans.checked(settings, demo=settings.demo, public=public)

@@ -199,7 +199,8 @@ class Settings(
     demo: bool = setting(
         False,
         "Load demo data once, and let every visitor write as the user demo. Visitors use the JWT "
-        "that the server prints, or sign in on the pages with one click.",
+        "that the server prints, or sign in on the pages with one click, also as a moderator or "
+        "as the merchant.",
     )
     show_cost: bool = setting(
         False,

@@ -75,6 +75,12 @@ export function swap(fresh, landing) {
     const link = fresh.head.querySelector(`link[rel=${kind}]`);
     if (link) document.head.append(document.importNode(link));
   }
+  /* After signing in or out, visitors return to the list that they see now. */
+  const ways = "a[href*='/sign-in?next='], input[name=next]";
+  const current = fresh.querySelectorAll(ways);
+  for (const [place, one] of document.querySelectorAll(ways).entries()) {
+    if (current[place]) one.replaceWith(document.importNode(current[place], true));
+  }
   const target = focused ? document.getElementById(focused) : null;
   target?.focus({ preventScroll: !landing });
   if (landing) target?.scrollIntoView();

@@ -541,6 +541,19 @@ async def test_the_keyboard_reaches_everything(page: Page, server: Server) -> No
     await expect(page.locator("#comments-heading")).to_be_focused()
 
 
+@EITHER
+async def test_a_visitor_who_tries_the_demo_returns_to_the_filtered_list(reader: Reader) -> None:
+    await reader.open("/products/7?order=oldest")
+    await reader.toggle("5 stars")
+    await expect(reader.page).to_have_title(re.compile("rated 5"))
+    header = reader.page.get_by_role("banner").get_by_role("link", name="Sign in")
+    assert "rating%3D5" in str(await header.get_attribute("href"))
+    await reader.page.get_by_role("button", name="Try it as “demo”").click()
+    await reader.page.wait_for_url(re.compile(r"/products/7\?.*#write$"))
+    assert reader.query == {"rating": ["5"], "order": ["oldest"]}
+    await expect(reader.page.get_by_role("button", name="Publish")).to_be_visible()
+
+
 SHIFTED = """() => new Promise(done => {
     let sum = 0;
     new PerformanceObserver(list => list.getEntries().forEach(one => { sum += one.value; }))

@@ -13,8 +13,9 @@ from dal.dynamodb.table import Table
 from pages.addresses import product_path
 from pages.faults import _FLAWS
 from pages.sessions import pasted_jwt
+from pages.sign_in import DEMO_ROLES
 from server.app import create_app
-from server.auth.authenticator import Authenticator, SignInCode
+from server.auth.authenticator import DEMO_USER, Authenticator, SignInCode
 from server.auth.claims import TokenFlaw
 from server.services import services_of
 from server.settings import Settings
@@ -207,16 +208,33 @@ async def test_in_a_demo_one_click_signs_in(table: Table) -> None:
     async with client_of(app_of(table, authenticator, demo=True)) as visitor:
         for address in ("/sign-in?next=/products/1", "/products/1"):
             page = await opened(visitor, address)
-            assert "Try it as “demo”" in page.text
-            assert page.fields()["demo"] == "1"
+            assert any(
+                one.get("value") == "shopper" for tag, one in page.elements if tag == "button"
+            )
         elsewhere = {"Origin": "https://evil.example"}
-        refused = await visitor.post("/sign-in", data=FORM | {"demo": "1"}, headers=elsewhere)
+        refused = await visitor.post("/sign-in", data=FORM | {"demo": "shopper"}, headers=elsewhere)
         assert (refused.status_code, "set-cookie" in refused.headers) == (403, False)
-        answer = await visitor.post("/sign-in", data=FORM | {"demo": "1"})
+        answer = await visitor.post("/sign-in", data=FORM | {"demo": "shopper"})
         assert answer.headers["location"] == FORM["next"]
         page = await opened(visitor, "/products/1")
         assert "Signed in as demo" in page.text
         assert "Try it as" not in page.text
+
+
+async def test_a_demo_has_accounts_of_a_moderator_and_a_merchant(table: Table) -> None:
+    authenticator = Authenticator(secret=lambda: SECRET)
+    app = app_of(table, authenticator, demo=True)
+    async with client_of(app) as visitor:
+        page = await visitor.get("/sign-in")
+        for part, roles in DEMO_ROLES.items():
+            assert f'name="demo" value="{part}"' in page.text
+            answer = await visitor.post("/sign-in", data=FORM | {"demo": part})
+            jwt = answer.headers["set-cookie"].partition("=")[2].partition(";")[0]
+            viewer = await authenticator.viewer(f"Bearer {jwt}")
+            assert viewer.roles == roles
+            assert (viewer.user_id == DEMO_USER) is (part == "shopper")
+        unknown = await visitor.post("/sign-in", data=FORM | {"demo": "owner"})
+        assert unknown.status_code == 404
 
 
 async def test_the_link_that_a_demo_prints_signs_in_once_and_expires_after_minutes(
@@ -242,7 +260,7 @@ async def test_the_link_that_a_demo_prints_signs_in_once_and_expires_after_minut
     async with client_of(app) as another:
         answer = await another.get(link)
         assert (answer.status_code, 'role="alert"' in answer.text) == (410, True)
-        assert "Try it as “demo”" in Parsed(answer.text).text
+        assert 'value="shopper"' in answer.text
         assert not another.cookies
         assert 'role="alert"' not in (await another.get("/sign-in")).text
     made = time.monotonic()
@@ -255,5 +273,5 @@ async def test_a_server_without_a_demo_has_no_sign_in_by_one_click(
 ) -> None:
     assert "marginalia token" not in (await opened(client, "/sign-in")).text
     assert "Try it as" not in (await opened(client, "/sign-in")).text
-    answer = await client.post("/sign-in", data=FORM | {"demo": "1"})
+    answer = await client.post("/sign-in", data=FORM | {"demo": "shopper"})
     assert (answer.status_code, "set-cookie" in answer.headers) == (404, False)
