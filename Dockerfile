@@ -34,7 +34,7 @@ RUN MARGINALIA_IMAGE=1 python -m pip --python /opt/marginalia install --no-cache
 # Delete unused files. The SDK describes four hundred services, and the server uses a few. Babel has a thousand
 # locales, and the pages use six. starlette-compress installs zstandard, which the server does not use.
 RUN python -m pip --python /opt/marginalia uninstall --yes zstandard \
-    && find /opt/marginalia/lib/python3*/site-packages/botocore/data -mindepth 1 -maxdepth 1 -type d ! -name 'dynamodb*' ! -name sts ! -name 'sso*' ! -name signin -exec rm -r {} + \
+    && find /opt/marginalia/lib/python3*/site-packages/botocore/data -mindepth 1 -maxdepth 1 -type d ! -name 'dynamodb*' ! -name s3 ! -name sts ! -name 'sso*' ! -name signin -exec rm -r {} + \
     && find /opt/marginalia/lib/python3*/site-packages/babel/locale-data -type f -regextype egrep ! -regex '.*/(root|en|en_001|de|fr|es|ja|ar)\.dat' -delete
 COPY --from=node /build/node_modules /node_modules
 # Change the working directory: in /build Python would import the sources there and write bytecode next to them.

@@ -15,6 +15,7 @@ from dal.table.errors import DalError
 from features.analytics import exporting as analytics
 from features.live import brokers as live
 from features.moderation import word_file
+from features.photos import bucket_check as photos
 from features.plans import settings as plans
 from features.trusted_documents.registration import documents_finding, manifests_finding
 from server.auth.issuer import Issuer, KeysUnavailableError
@@ -53,6 +54,7 @@ async def findings(settings: Settings) -> AsyncIterator[Finding]:
     yield backup(settings)
     yield await live.checked(settings)
     yield await analytics.checked(settings)
+    yield await photos.checked(settings)
 
 
 def is_public(settings: Settings) -> bool:

@@ -3,13 +3,16 @@
 No Docker engine is needed: .dockerignore has lines of three forms only.
 """
 
+import ast
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tomllib
 from pathlib import Path, PurePosixPath
 
+import botocore
 import pytest
 import yaml
 
@@ -17,6 +20,7 @@ from pages.i18n import LOCALES
 from tests.docs.test_reference import variables
 from tests.engines import ROOT
 
+IMAGE = (ROOT / "Dockerfile").read_text("utf-8")
 EVERYTHING, *IGNORE_LINES = [
     line
     for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines()
@@ -41,7 +45,7 @@ def test_dockerignore_allows_names_at_the_root_and_excludes_names_anywhere() -> 
 
 def copied() -> set[str]:
     """Return the sources of every COPY from the build context."""
-    text = (ROOT / "Dockerfile").read_text("utf-8").replace("\\\n", " ")
+    text = IMAGE.replace("\\\n", " ")
     steps = [line.split() for line in text.splitlines() if line.startswith("COPY ")]
     own = [step for step in steps if not any(word.startswith("--from=") for word in step)]
     return {source for step in own for source in step[1:-1] if not source.startswith("--")}
@@ -125,9 +129,8 @@ def test_the_variables_in_compose_are_options_of_commands(service: str) -> None:
 
 
 def test_the_stages_have_arguments_for_their_bases_and_the_engine() -> None:
-    text = (ROOT / "Dockerfile").read_text("utf-8")
-    bases = re.findall(r"^FROM (\S+)", text, re.MULTILINE)
-    declared = set(re.findall(r"^ARG (\w+)", text, re.MULTILINE))
+    bases = re.findall(r"^FROM (\S+)", IMAGE, re.MULTILINE)
+    declared = set(re.findall(r"^ARG (\w+)", IMAGE, re.MULTILINE))
     assert {one.strip("${}") for one in bases} | {"ENGINE"} == declared
     assert "platform" not in (ROOT / "compose.yaml").read_text("utf-8")
 
@@ -139,16 +142,43 @@ def test_the_image_has_all_packages_of_the_wheel() -> None:
 
 
 def test_the_image_keeps_babels_data_for_the_languages_of_the_pages() -> None:
-    text = (ROOT / "Dockerfile").read_text("utf-8")
-    (kept,) = re.findall(r"/\(([\w|]+)\)\\\.dat", text)
+    (kept,) = re.findall(r"/\(([\w|]+)\)\\\.dat", IMAGE)
     parents = {"root", *(str(one).partition("_")[0] for one in LOCALES.values())}
     assert set(kept.split("|")) == parents | {str(one) for one in LOCALES.values()}
 
 
+def opened_services() -> set[str]:
+    """Return the AWS services whose SDK clients the code opens."""
+    calls = [
+        node
+        for path in files("*.py")
+        if not path.startswith(("tests/", "tools/"))
+        for node in ast.walk(ast.parse((ROOT / path).read_text("utf-8")))
+        if isinstance(node, ast.Call)
+    ]
+    return {
+        str(call.args[0].value)
+        for call in calls
+        if ast.unparse(call.func) in {"open_sdk", "session.client"}
+        and isinstance(call.args[0], ast.Constant)
+    }
+
+
+def test_the_image_keeps_the_descriptions_of_the_services_that_the_code_opens() -> None:
+    """Run the Dockerfile's ``find`` on the installed SDK. It prints the folders to delete."""
+    (line,) = re.findall(r"^.*(find \S+/botocore/data .*)-exec rm -r \{\} \+", IMAGE, re.MULTILINE)
+    program, _, *conditions = shlex.split(line)
+    data = Path(botocore.__file__).parent / "data"
+    done = subprocess.run([program, data, *conditions], capture_output=True, text=True, check=True)
+    deleted = {Path(one).name for one in done.stdout.splitlines()}
+    services = {one.name for one in data.iterdir() if one.is_dir()}
+    assert deleted < services
+    assert {"dynamodb", "dynamodbstreams", "s3"} <= opened_services() <= services - deleted
+
+
 def test_a_container_with_a_blocked_event_loop_ends() -> None:
     """The server must not be the container's first process, which the kernel would not end."""
-    text = (ROOT / "Dockerfile").read_text("utf-8")
-    (name,) = re.findall(r"(MARGINALIA_EXIT\w+)=true", text)
+    (name,) = re.findall(r"(MARGINALIA_EXIT\w+)=true", IMAGE)
     assert name in variables()
-    assert 'ENTRYPOINT ["tini", "--"]' in text
-    assert "--no-install-recommends tini" in text
+    assert 'ENTRYPOINT ["tini", "--"]' in IMAGE
+    assert "--no-install-recommends tini" in IMAGE

@@ -104,6 +104,14 @@ class PhotoUploads:
             )
         return cls(store, url or form_url, form_url)
 
+    async def reach(self) -> None:
+        """Send a request to the bucket. Raises StoreUnavailableError if the bucket cannot be used.
+
+        Success does not prove that the bucket exists and that the server may use it: without the
+        right to list the bucket, S3 gives the same answer for a missing file.
+        """
+        await self._store.tag("uploads/")
+
     async def forms(self, user_id: str, content_types: Sequence[str]) -> list[UploadForm]:
         """Return one upload form of the user for each content type."""
         expires_at = datetime.now(UTC) + timedelta(seconds=_SECONDS)

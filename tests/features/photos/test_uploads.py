@@ -5,20 +5,25 @@ import json
 import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from botocore.loaders import Loader
 
 from dal.dynamodb.sdk import open_s3
 from dal.dynamodb.table import Table
 from dal.model import Photo
 from dal.stores import Stores
 from dal.table.errors import InvalidArgumentError
+from features.photos.bucket_check import checked
+from features.photos.settings import PhotoSettings
 from features.photos.uploads import MAX_UPLOAD, PhotoUploads
 from resolvers.context import Context, Viewer
 from resolvers.photo_files import PhotoFiles
 from schema.build import build_schema
+from server.findings import Level
 from tests.engines import ministack
 
 URL = "https://photos.shop.example"
@@ -218,3 +223,42 @@ async def test_a_file_that_is_replaced_before_its_copy_is_refused() -> None:
     with pytest.raises(InvalidArgumentError) as refused:
         await uploads.published("ann", [Photo(form.photo_url, "")])
     assert refused.value.argument == "photos.0.url"
+
+
+@pytest.mark.usefixtures("uploads")
+@pytest.mark.parametrize(
+    ("given", "endpoint", "level", "words"),
+    [
+        ({}, None, Level.OK, "not configured"),
+        ({"upload_bucket": "photos", "upload_url": URL}, None, Level.OK, f"load them from {URL}"),
+        ({"upload_bucket": "photos"}, None, Level.DANGER, "set --upload-url"),
+        (
+            {"upload_bucket": "photos", "upload_url": URL},
+            "http://127.0.0.1:9",
+            Level.DANGER,
+            "cannot be used",
+        ),
+    ],
+)
+async def test_serve_check_has_a_line_for_uploads(
+    monkeypatch: pytest.MonkeyPatch,
+    given: dict[str, str],
+    endpoint: str | None,
+    level: Level,
+    words: str,
+) -> None:
+    if endpoint is not None:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", endpoint)
+    found = await checked(PhotoSettings(**given))
+    assert (found.subject, found.level) == ("uploads", level)
+    assert words in found.sentence
+
+
+async def test_uploads_without_the_description_of_s3_are_a_danger(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A container image may lack the SDK's description of S3. Its server cannot start."""
+    monkeypatch.setattr(Loader, "BUILTIN_DATA_PATH", str(tmp_path))
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    found = await checked(PhotoSettings(upload_bucket="photos"))
+    assert (found.subject, found.level) == ("uploads", Level.DANGER)
