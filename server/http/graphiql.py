@@ -79,16 +79,20 @@ PAGE_HEADERS = {
 }
 
 
-def page(address: str, *, explain: bool) -> Response:
+def page(address: str, *, explain: bool, jwt: str | None = None) -> Response:
     """Return GraphiQL's page, or a page with status 404 if GraphiQL is not installed.
 
     ``address`` is the URL of the page and of the API. With ``explain``, the page shows query plans.
+    ``jwt`` is the JWT that GraphiQL sends unless the visitor writes another one.
     """
     if all(path.is_file() for path in FILES.values()):
         shown = escape(quote(address, safe=":/[]%"))
         content = _PAGE.replace("{{ address }}", shown)
-        content = content.replace("{{ plans }}", "data-plans" if explain else "")
-        return HTMLResponse(content, headers=PAGE_HEADERS)
+        data = " data-plans" if explain else ""
+        data += f' data-jwt="{escape(jwt)}"' if jwt else ""
+        content = content.replace("{{ data }}", data)
+        kept = {"Cache-Control": "no-store"} if jwt else {}
+        return HTMLResponse(content, headers=PAGE_HEADERS | kept)
     if _LOGGED.adds("missing"):
         logger.warning("GraphiQL is not installed: run `make setup`, then reload the page.")
     return FileResponse(NOT_INSTALLED, status_code=404, headers=PAGE_HEADERS)

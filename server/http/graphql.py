@@ -26,7 +26,7 @@ from schema.execution.executable_schema import (
     MAX_RESPONSE,
     ExecutableSchema,
 )
-from server.auth.authenticator import Authenticator
+from server.auth.authenticator import DEMO_LIFETIME, DEMO_USER, Authenticator
 from server.auth.claims import InvalidTokenError
 from server.auth.issuer import KeysUnavailableError
 from server.http import graphiql
@@ -187,6 +187,7 @@ class GraphQLView:
         self.uploads: PhotoFiles | None = services.get(PhotoFiles)
         self.documents = documents or Documents()
         self._authenticator = authenticator
+        self._demo = settings.demo
         self._site = settings.public_url
         self._context = partial(
             Context,
@@ -223,7 +224,8 @@ class GraphQLView:
             raise HTTPException(406, f"The response is {GRAPHQL} or {JSON}: accept one of them.")
         if media_type == HTML:
             address = str(URL(scope=scope).replace(query=""))
-            return graphiql.page(address, explain=self.schema.explain)
+            jwt = self._authenticator.issue(DEMO_USER, DEMO_LIFETIME) if self._demo else None
+            return graphiql.page(address, explain=self.schema.explain, jwt=jwt)
         context = await self.context(header(scope, b"authorization"))
         request = await read_request(scope, receive)
         try:

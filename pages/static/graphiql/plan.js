@@ -3,16 +3,64 @@
 
 const planned = (() => {
   const make = React.createElement;
-  let last = { answer: null, variables: {} };
-  const listeners = new Set();
+  const { parse, visit } = GraphiQL.GraphQL;
 
-  /* Returns all plans in a response, each with the path of its list. */
+  /* The fields of a plan that the drawing needs. */
+  const NEEDED = {
+    residual: [],
+    steps: ["purpose", "index", "segments"],
+    segments: ["partitionKey", "itemsRead", "skipReason"],
+    rows: ["position", "segment", "refill", "outcome"],
+  };
+  const LATEST = 50;
+
+  /* For each of the latest responses, by its text in the result pane: its plans and the variables of its request.
+     Each tab keeps its response, so the pane draws the plans of the response that the visitor sees. */
+  const drawable = new Map();
+  let runs = 0;
+
+  /* These fields as GraphQL, with aliases, so that they fit next to any fields of the query. */
+  const ADDED = Object.entries(NEEDED)
+    .map(([name, below]) => ` drawn_${name}: ${name} ${below.length ? `{ ${below.join(" ")} }` : ""}`)
+    .join("");
+
+  /* Returns whether a plan's selection lacks fields of the drawing. Fields in fragments do not count. */
+  function lacks({ selections }) {
+    const has = (fields, name) => fields?.find((one) => one.kind === "Field" && !one.alias && one.name.value === name);
+    return Object.entries(NEEDED).some(([name, below]) => {
+      const field = has(selections, name);
+      return !field || below.some((one) => !has(field.selectionSet?.selections, one));
+    });
+  }
+
+  /* Returns the query with the fields that its plans lack for a drawing. */
+  function completed(query) {
+    const ends = [];
+    try {
+      visit(parse(query), {
+        Field({ name, selectionSet }) {
+          if (name.value === "plan" && selectionSet && lacks(selectionSet)) ends.push(selectionSet.loc.end - 1);
+        },
+      });
+    } catch {
+      return query; // the server's answer shows the syntax error
+    }
+    return ends.reduceRight((text, end) => text.slice(0, end) + ADDED + text.slice(end), query);
+  }
+
+  /* Returns all plans in a response, each with the path of its list. Removes the fields that this script has added. */
   function plansOf(value, path = []) {
     if (value === null || typeof value !== "object") return [];
     const found = [];
     for (const [name, below] of Object.entries(value)) {
-      if (name === "plan" && !Array.isArray(value)) found.push({ path, plan: below });
-      else found.push(...plansOf(below, Array.isArray(value) ? path : [...path, name]));
+      if (name === "plan" && below !== null && typeof below === "object" && !Array.isArray(below)) {
+        const plan = { ...below };
+        for (const field of Object.keys(NEEDED)) {
+          if (`drawn_${field}` in below) plan[field] = below[`drawn_${field}`];
+          delete below[`drawn_${field}`];
+        }
+        found.push({ path, plan });
+      } else found.push(...plansOf(below, Array.isArray(value) ? path : [...path, name]));
     }
     return found;
   }
@@ -75,21 +123,16 @@ const planned = (() => {
   }
 
   function Content() {
-    const { answer, variables } = React.useSyncExternalStore(
-      (listener) => {
-        listeners.add(listener);
-        return () => listeners.delete(listener);
-      },
-      () => last,
-    );
-    const plans = plansOf(answer?.data);
+    const { tabs, activeTabIndex } = GraphiQL.React.useEditorContext();
+    const { response } = tabs[activeTabIndex];
+    const { plans, run, variables } = drawable.get(response) ?? { plans: [] };
     return make(
       "div",
       null,
       make("div", { className: "graphiql-doc-explorer-title" }, "Plan"),
       plans.length === 0
-        ? make("p", null, answer ? "This response contains no plan. Select the field plan of a list." : "Run a query that selects the field plan. Its drawing appears here.")
-        : plans.map((one, key) => make(Drawn, { key, ...one })),
+        ? make("p", null, response ? "This response contains no plan. Select the field plan of a list." : "Run a query that selects the field plan. Its drawing appears here.")
+        : plans.map((one, place) => make(Drawn, { key: `${run} ${place}`, ...one })),
       make("p", null, make("a", { href: playground(variables) }, "Compare two plans in the playground")),
     );
   }
@@ -104,44 +147,16 @@ const planned = (() => {
       ),
     );
 
-  function note(answer, variables) {
-    if (!answer?.data && !answer?.errors) return; // a later part of a response, without a plan
-    last = { answer, variables };
-    for (const listener of listeners) listener();
-  }
-
-  /* Stores a response and returns it. For a subscription, stores each response when it arrives. */
-  function passed(coming, variables) {
-    const iterator = coming?.[Symbol.asyncIterator]?.();
-    if (!iterator) {
-      note(coming, variables);
-      return coming;
-    }
-    return {
-      async next() {
-        try {
-          const step = await iterator.next();
-          if (!step.done) note(step.value, variables);
-          return step;
-        } catch (error) {
-          note({ errors: [error] }, variables); // otherwise the plan of an earlier response would stay
-          throw error;
-        }
-      },
-      return: (value) => iterator.return(value),
-      [Symbol.asyncIterator]() {
-        return this;
-      },
-    };
-  }
-
-  /* Returns a fetcher that stores each response, except responses with the schema. */
+  /* Returns a fetcher that adds the fields of the drawing to a query, and stores the plans of its response. */
   function noting(fetcher) {
-    return (params, options) => {
-      const coming = fetcher(params, options);
-      if (params.operationName === "IntrospectionQuery") return coming;
-      if (typeof coming?.then !== "function") return passed(coming, params.variables);
-      return coming.then((answer) => passed(answer, params.variables));
+    return async (params, options) => {
+      const answer = await fetcher({ ...params, query: completed(params.query) }, options);
+      const plans = plansOf(answer?.data);
+      if (plans.length) {
+        if (drawable.size >= LATEST) drawable.delete(drawable.keys().next().value);
+        drawable.set(JSON.stringify(answer, null, 2), { plans, run: (runs += 1), variables: params.variables });
+      }
+      return answer;
     };
   }
 

@@ -6,7 +6,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from dal.dynamodb.table import Table
+from server.auth.authenticator import DEMO_USER, Authenticator
 from server.http import graphiql
+from tests.server.applications import SECRET, serving
 
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
@@ -47,6 +50,19 @@ async def test_browsers_get_graphiql(client: httpx.AsyncClient, query: str) -> N
         assert answer.status_code == 200, file
         assert answer.content
         assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+async def test_only_a_demos_page_has_a_jwt_and_it_is_the_demos_user(table: Table) -> None:
+    pages = []
+    for demo in (False, True):
+        authenticator = Authenticator(secret=lambda: SECRET)
+        async with serving(table, authenticator=authenticator, demo=demo) as client:
+            pages.append(await client.get("/graphql", headers=HTML))
+    assert ["data-jwt" in page.text for page in pages] == [False, True]
+    assert [page.headers["cache-control"] for page in pages] == ["no-cache", "no-store"]
+    jwt = pages[1].text.partition('data-jwt="')[2].partition('"')[0]
+    viewer = await authenticator.viewer(f"Bearer {jwt}")
+    assert (viewer.user_id, viewer.roles) == (DEMO_USER, frozenset())
 
 
 async def test_an_unchanged_file_is_answered_by_304(client: httpx.AsyncClient) -> None:
