@@ -1,5 +1,6 @@
 """The template's resources agree with what the code reads, writes and expects."""
 
+import shlex
 from dataclasses import fields
 from ipaddress import ip_address, ip_network
 from typing import Any
@@ -199,6 +200,9 @@ def holds(formula: Any, parameters: dict[str, str]) -> bool:
             return all(holds(one, parameters) for one in operands)
         case "Or":
             return any(holds(one, parameters) for one in operands)
+        case "EachMemberEquals":
+            one, other = operands
+            return all(member == other for member in parameters[one["Ref"]].split(","))
     raise ValueError(function)
 
 
@@ -230,6 +234,53 @@ def test_sign_in_on_pages_requires_a_client_an_issuer_and_both_secrets() -> None
     for missing in client:
         rest = {name: value for name, value in client.items() if name != missing}
         assert not accepts(**issuer, **rest), missing
+
+
+SERVERS = {
+    "Image": "marginalia:1",
+    "JwtSecretArn": "arn:1",
+    "VpcId": "vpc-1",
+    "Subnets": "subnet-1,subnet-2",
+}
+"""The parameters that a stack with servers needs."""
+
+
+def test_servers_need_a_network_and_a_key_that_verifies_jwts() -> None:
+    """Otherwise the stack would fail at its first load balancer, or nobody could sign in."""
+    assert accepts(**SERVERS)
+    for missing in SERVERS.keys() - {"Image"}:
+        rest = {name: value for name, value in SERVERS.items() if name != missing}
+        assert not accepts(**rest), missing
+    rest = {name: value for name, value in SERVERS.items() if name != "JwtSecretArn"}
+    assert accepts(**rest, JwtIssuer="https://login.shop.example", JwtAudience="shop")
+    assert accepts(**rest, JwksUrl="https://login.shop.example/keys")
+
+
+def test_a_certificate_requires_the_address_that_it_is_for() -> None:
+    """Servers refuse hosts that they do not know: status 421."""
+    assert not accepts(CertificateArn="arn:3", **SERVERS)
+    assert accepts(CertificateArn="arn:3", PublicUrl="https://comments.shop.example", **SERVERS)
+
+
+def overrides(page: str) -> list[dict[str, str]]:
+    """Return the parameters that each command of a page of the documentation sets in the stack."""
+    text = (ROOT / "docs" / page).read_text("utf-8").replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if "--template-file deploy/cloudformation" in line]
+    given = [shlex.split(one.partition("--parameter-overrides")[2]) for one in lines]
+    return [dict(word.split("=", 1) for word in words) for words in given]
+
+
+@pytest.mark.parametrize("page", ["amazon.md", "events.md"])
+def test_the_stack_accepts_the_documented_parameters(page: str) -> None:
+    found = overrides(page)
+    assert found
+    for given in found:
+        assert accepts(**given), given
+
+
+def test_the_documented_stack_with_servers_has_a_certificate_and_its_address() -> None:
+    (given,) = [one for one in overrides("amazon.md") if "Image" in one]
+    assert {*SERVERS, "CertificateArn", "PublicUrl"} == given.keys()
 
 
 def test_limits_of_throughput_are_set_together() -> None:
