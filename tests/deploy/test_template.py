@@ -1,5 +1,7 @@
 """The template's resources agree with what the code reads, writes and expects."""
 
+import json
+import re
 import shlex
 from dataclasses import fields
 from ipaddress import ip_address, ip_network
@@ -281,6 +283,20 @@ def test_the_stack_accepts_the_documented_parameters(page: str) -> None:
 def test_the_documented_stack_with_servers_has_a_certificate_and_its_address() -> None:
     (given,) = [one for one in overrides("amazon.md") if "Image" in one]
     assert {*SERVERS, "CertificateArn", "PublicUrl"} == given.keys()
+
+
+def test_the_variables_of_the_stack_are_given_to_the_images_command() -> None:
+    """ECS cannot split a parameter into variables, but ``env`` can set them."""
+    (container,) = resources()["Task"]["Properties"]["ContainerDefinitions"]
+    condition, command, usual = container["Command"]["If"]
+    assert usual == {"Ref": "AWS::NoValue"}
+    separator, joined = command["Split"]
+    wanted = "MARGINALIA_DOCUMENTS_ONLY=true,MARGINALIA_PICTURE_ORIGIN=https://a.example https://b.example"
+    words = joined["Sub"].replace("${Variables}", wanted).split(separator)
+    (line,) = re.findall(r"^CMD (\[.*\])$", (ROOT / "Dockerfile").read_text("utf-8"), re.MULTILINE)
+    assert words == ["env", *wanted.split(","), *json.loads(line)]
+    assert not holds(template()["Conditions"][condition], {"Variables": ""})
+    assert holds(template()["Conditions"][condition], {"Variables": wanted})
 
 
 def test_limits_of_throughput_are_set_together() -> None:
