@@ -46,7 +46,7 @@
       box-sizing: border-box; color: ButtonText; cursor: pointer; display: inline-block; font: inherit;
       line-height: 1.4; min-block-size: 2.75em; padding: 0.6em 1.1em; text-decoration: none; }
     .button[aria-busy="true"] { cursor: progress; opacity: 0.7; }
-    .vote { background: none; border-color: var(--marginalia-line, #8886); color: inherit; font-size: 0.875em; }
+    .vote { background: none; border-color: var(--marginalia-line, #8886); color: inherit; }
     .vote[aria-pressed="true"] { border-color: currentColor; font-weight: bold; }
     .vote[aria-pressed="true"]::before { content: "✓ "; }
     /* White and black have the same contrast to the luminance 0.179. A darker colour gets a white label, and a
