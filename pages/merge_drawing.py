@@ -24,11 +24,11 @@ from pages.i18n import gettext, gettext_noop
 
 Plan = Mapping[str, Any]
 
-AXIS, TITLE, STEP, LANE, SKIPPED, LIST, GAP = 34, 22, 20, 30, 20, 40, 10
+AXIS, TITLE, STEP, LANE, SKIPPED, LIST, GAP = 34, 22, 20, 31, 20, 40, 10
 """Heights of the axis, a plan's title, a step's heading, a lane, a skipped lane, the list, and the
 space between two plans."""
 
-MARK, LABEL = 12, 13
+MARK, LABEL = 12, 15
 """Height of a mark, and the distance of marks from the top of their lane, where the label is."""
 
 FEWEST_SLOTS = 40

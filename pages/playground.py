@@ -21,6 +21,7 @@ from starlette.responses import Response
 
 from pages import i18n, merge_drawing, plan_panel, rendering
 from pages.addresses import RATINGS, SIZE, Filters
+from pages.aws_commands import requests_of
 from pages.faults import PageFault
 from pages.formats import decimal, number
 from pages.i18n import gettext, gettext_noop, ngettext
@@ -109,12 +110,12 @@ class Choice:
         return {"productId": self.product, **self.filters.variables()}
 
 
-def beginning(product: str, languages: Sequence[str]) -> Choice:
-    """Return the choice that the playground shows first: three ratings in one language.
+def beginning(product: str) -> Choice:
+    """Return the choice that the playground shows first: four ratings in any language.
 
-    For this choice, the two plans differ.
+    For this choice, both plans merge four key ranges, and the articles' plan reads more rows.
     """
-    return Choice(product, Filters((1, 4, 5), tuple(languages[:1])))
+    return Choice(product, Filters((1, 2, 3, 4)))
 
 
 def examples(choice: Choice, languages: Sequence[str]) -> list[tuple[str, Choice]]:
@@ -126,8 +127,8 @@ def examples(choice: Choice, languages: Sequence[str]) -> list[tuple[str, Choice
         return replace(start, filters=Filters(ratings, tuple(sorted(chosen)), order=order))
 
     return [
-        (gettext("Three ratings, one language"), of((1, 4, 5), *first)),
         (gettext("Four ratings, any language"), of((1, 2, 3, 4))),
+        (gettext("Three ratings, one language"), of((1, 4, 5), *first)),
         (gettext("Two ratings, three languages"), of((1, 2), *languages[:3])),
         (gettext("Languages without comments"), of((1, 2), *first, "eo", "tlh", "vo")),
         (gettext("Oldest first"), of((2, 3), order="oldest")),
@@ -231,7 +232,7 @@ async def _start(request: PageRequest) -> tuple[Choice, dict[str, Any]]:
     result = await request.run("playground.start")
     for rank in result.data["leaderboard"]["nodes"]:
         product = rank["product"]
-        return beginning(product["productId"], languages_of([product])), product
+        return beginning(product["productId"]), product
     return Choice(), {"statistics": None}
 
 
@@ -247,12 +248,14 @@ async def _both(request: PageRequest, choice: Choice) -> dict[str, Any]:
     ours = await request.run("playground", **asked, planBy=BASES[choice.by])
     listed, theirs = (one.data["product"]["comments"] for one in (ours, articles))
     rows, cursor = listed["nodes"], listed["pageInfo"]["endCursor"]
-    sides = [_side("ours", ours), _side("articles", articles)]
+    table = request.http.app.state.settings.table
+    sides = [_side("ours", ours, table), _side("articles", articles, table)]
+    drawing = merge_drawing.draw_merge([side["plan"] for side in sides], titled=True, moving=True)
     return {
         "sides": sides,
-        "drawing": merge_drawing.draw_merge(
-            [side["plan"] for side in sides], titled=True, moving=True
-        ),
+        "drawing": drawing,
+        "moves": _moves(drawing),
+        "gains": any(sides[0]["plan"][one] != sides[1]["plan"][one] for one in _GAINS),
         "compared": _compared(sides),
         "rows": rows,
         "same": rows == theirs["nodes"],
@@ -280,13 +283,41 @@ async def _depth(request: PageRequest, choice: Choice) -> str | None:
     return after
 
 
-def _side(key: str, result: DocumentResult) -> dict[str, Any]:
+_GAINS = ("itemsRead", "consumedCapacity")
+"""The figures of a plan that the page shows in large type."""
+
+MOST_HEADS = 8
+"""Maximum number of heads that the text of a step names."""
+
+
+def _moves(drawing: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    """Return for each row of the page how each plan merges it, by the labels of lanes."""
+    moves = []
+    for place in range(drawing["steps"]):
+        plans = []
+        for panel in drawing["panels"]:
+            labels = [one["label"] for one in panel["lanes"]]
+            for move in panel["moves"][place : place + 1]:
+                heads = [labels[lane] for lane, _ in move["heads"]]
+                plans.append(
+                    {
+                        "taken": labels[move["taken"]],
+                        "heads": heads[:MOST_HEADS] + ["…"] * (len(heads) > MOST_HEADS),
+                        "sent": [labels[lane] for lane in move["sent"]],
+                    }
+                )
+        moves.append(plans)
+    return moves
+
+
+def _side(key: str, result: DocumentResult, table: str) -> dict[str, Any]:
     plan = result.data["product"]["comments"]["plan"]
     return {
         "key": key,
         "plan": plan,
         "title": plan_title(key, plan),
         "segments": plan_panel.segments_of(plan),
+        "requests": requests_of(plan["steps"], table),
         "graphiql": result.graphiql,
     }
 

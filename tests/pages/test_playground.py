@@ -81,6 +81,21 @@ async def test_both_plans_have_the_figures_of_the_api_and_equal_rows(
     assert page.marks == Counter(shown=2 * rows, dropped=read - 2 * rows, taken=2 * rows)
 
 
+@pytest.mark.parametrize(("chosen", "gains"), [("&rating=1&rating=2&rating=3", True), ("", False)])
+async def test_the_page_says_whether_the_plans_differ_and_shows_each_query(
+    client: httpx.AsyncClient, teapot: str, chosen: str, gains: bool
+) -> None:
+    page = await opened(client, teapot + chosen)
+    (heading,) = [given for _, given in page.elements if given.get("id") == "verdict-heading"]
+    assert (heading.get("class") is None) is gains
+    links = [href for _, given in page.elements if "/graphql?" in (href := given.get("href") or "")]
+    plans = [(await told(client, link))["plan"] for link in links]
+    sent = sum(not one["skipReason"] for plan in plans for one in plan["segments"])
+    assert page.text.count("aws dynamodb query") == sent
+    moves = [given for tag, given in page.elements if given.get("id") == "step"]
+    assert [given["max"] for given in moves] == ["20"]
+
+
 def listed(page: Parsed) -> list[str]:
     """Return the distinct addresses of a page's comments."""
     links = [(given.get("href") or "").partition("#")[0] for _, given in page.elements]
@@ -111,7 +126,14 @@ async def test_without_a_product_the_playground_shows_the_first_of_the_leaderboa
     await Stores(table).boards.correct(["teapot"])
     page = await opened(client, "/playground")
     assert FIGURES.search(page.text)
-    assert any(given.get("aria-current") for _, given in page.elements)
+    examples = [
+        href
+        for _, given in page.elements
+        if (href := given.get("href") or "")[:12] == "/playground?"
+    ]
+    assert examples[0] == "/playground?rating=1&rating=2&rating=3&rating=4&product=teapot"
+    lanes = [given for tag, given in page.elements if tag == "text" and given["class"] == "many"]
+    assert len(lanes) >= 4 + 1, "the articles' plan has four lanes"
     links = [given.get("href") for _, given in (await opened(client, "/")).elements]
     assert "/playground" in links
 

@@ -55,7 +55,7 @@ async def test_browsers_cache_the_files_of_a_page(client: httpx.AsyncClient) -> 
         for name in ("href", "src")
         if "/static/" in (address := given.get(name) or "")
     ]
-    assert len({*named}) == 4
+    assert len({*named}) == 5
     for address in named:
         answer = await client.get(address)
         assert answer.status_code == 200
