@@ -1,7 +1,7 @@
 """``marginalia serve --check``: checks the settings, and the files and services that they name."""
 
 import stat
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -31,13 +31,18 @@ from server.settings import Settings
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
-async def findings(settings: Settings) -> AsyncIterator[Finding]:
-    """Yield the findings.
+async def findings(
+    settings: Settings, unknown_variables: Sequence[str] = ()
+) -> AsyncIterator[Finding]:
+    """Yield the findings. ``unknown_variables`` are sentences about environment variables.
 
     The checks write no rows. On the embedded engine, they remove other users' permissions on the
     data files, as a server does. If the engine has data but does not run, they start the engine,
     and stop it at the end.
     """
+    for sentence in unknown_variables:
+        # The variable may be a misspelt setting that would protect the server.
+        yield danger("variables", sentence)
     yield transport(settings)
     yield hosts(settings)
     yield authentication(settings)

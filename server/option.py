@@ -9,6 +9,9 @@ from dataclasses import Field, field
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
+PREFIX = "MARGINALIA_"
+"""The beginning of the name of each environment variable that the project reads."""
+
 Check = tuple[Callable[[str], bool], str]
 """A function that returns whether a value is valid, and the end of the message for an invalid
 value. The message begins with the option and the value. If the value is secret, the message begins
@@ -39,6 +42,11 @@ def option_name(setting: Field[Any]) -> str:
     """Return the name of a setting's command-line option, with its dashes."""
     option: Option = setting.metadata["option"]
     return f"--{option.name or setting.name.replace('_', '-')}"
+
+
+def variable_name(option: str) -> str:
+    """Return the environment variable of an option, such as MARGINALIA_PORT of --port."""
+    return PREFIX + option.strip("-").replace("-", "_").upper()
 
 
 def setting(default: Any, help: str, **metadata: Any) -> Any:  # noqa: A002 - Typer's name

@@ -6,7 +6,7 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -49,13 +49,15 @@ _WHY_NOT = {
 }
 
 
-def run(settings: Settings) -> None:
-    """Serve until SIGTERM or Ctrl-C.
+def run(settings: Settings, notices: Sequence[str] = ()) -> None:
+    """Serve until SIGTERM or Ctrl-C. Log ``notices`` as warnings.
 
     Raise CommandError if the server cannot start, or if the storage engine ends and is not
     restarted.
     """
     set_up_logs(settings.log_format)
+    for notice in notices:
+        logger.warning("%s", notice)
     for check in OPTION_CHECKS:
         check(settings)
     if AllowedHosts(settings).by_address:

@@ -14,6 +14,7 @@ from typer.core import TyperCommand, TyperOption
 
 from dal.table.errors import DalError
 from server.errors import INTERRUPTED, CommandError, exit_code
+from server.option import variable_name
 
 _NOWHERE = logging.NullHandler()
 
@@ -139,7 +140,7 @@ class ListedCommand(TyperCommand):
         self.help = (self.help or "").replace("-", _HYPHEN)
         for one in self.params:
             if isinstance(one, TyperOption):
-                one.envvar = "MARGINALIA_" + one.opts[0].strip("-").replace("-", "_").upper()
+                one.envvar = variable_name(one.opts[0])
 
     def get_help(self, ctx: Any) -> str:
         """Return the help text, without line breaks inside names such as --data-dir."""

@@ -17,7 +17,7 @@ from dal.table.definition import table_definition
 from dal.table.index import EXPIRES
 from dal.table.items import Item
 from features.stream_counting.streams import WHOLE_IMAGES
-from server.option import Option, option_name
+from server.option import Option, option_name, variable_name
 from server.settings import Settings
 from tests.deploy.template import of_type, policies, resources, sums_up, template
 from tests.docs.test_reference import variables
@@ -176,8 +176,7 @@ def test_servers_receive_every_setting_for_sign_in() -> None:
         option: Option = setting.metadata["option"]
         if option.panel == "Authentication":
             parameter = setting.name.title().replace("_", "") + "Arn" * option.secret
-            variable = option_name(setting).removeprefix("--").replace("-", "_").upper()
-            expected[f"MARGINALIA_{variable}"] = parameter
+            expected[variable_name(option_name(setting))] = parameter
     assert expected.items() <= given.items()
     # ECS starts a task only if its execution role may read each secret.
     (rights,) = resources()["StartRole"]["Properties"]["Policies"]

@@ -9,6 +9,7 @@ from typer import main
 
 from resolvers.mutations import UserErrorCode
 from schema.errors import KNOWN_ERRORS, ErrorCode
+from server.cli.variables import OTHERS as NO_OPTIONS
 from tests.docs.markdown import fences
 from tests.docs.pages import living
 from tests.docs.shell import TOOLS, make_complaint
@@ -26,9 +27,6 @@ _VARIABLE = re.compile(r"\bMARGINALIA_[A-Z_]+[A-Z]\b")
 
 OTHERS = {"--alternator-write-isolation", "--redis", "--writes"}
 """Options of ScyllaDB and of trials, which pages may name too."""
-
-BESIDE = {"MARGINALIA_ENGINE", "MARGINALIA_IMAGE"}
-"""Environment variables that are not options of `marginalia`."""
 
 
 @cache
@@ -70,7 +68,7 @@ def options(words: str = "") -> set[str]:
 @cache
 def variables() -> set[str]:
     """Return the environment variables of all options, and the other variables."""
-    return BESIDE | {str(one.envvar) for leaf in leaves().values() for one in leaf.params}
+    return {str(one.envvar) for leaf in leaves().values() for one in leaf.params} | NO_OPTIONS
 
 
 def unknown(code: str) -> bool:

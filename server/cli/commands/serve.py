@@ -1,12 +1,14 @@
 """``marginalia serve`` runs the GraphQL server. ``marginalia schema`` prints its schema."""
 
 import asyncio
+import os
 from typing import Annotated
 
 import typer
 
 from server.checks import findings
 from server.cli.options import takes
+from server.cli.variables import unknown_variables
 from server.errors import DIFFERS
 from server.findings import Level
 from server.run import run
@@ -35,13 +37,13 @@ def serve(
     if check:
         asyncio.run(_check(settings))
     else:
-        run(settings)
+        run(settings, unknown_variables(os.environ))
 
 
 async def _check(settings: Settings) -> None:
     """Print a line for each finding of the checks. The exit code is 1 if a level is DANGER."""
     worst = set()
-    async for level, subject, sentence in findings(settings):
+    async for level, subject, sentence in findings(settings, unknown_variables(os.environ)):
         worst.add(level)
         typer.echo(f"{level:8} {subject:14} {sentence}")
     if Level.DANGER in worst:
