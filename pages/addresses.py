@@ -310,6 +310,13 @@ def local(address: str) -> str:
     return address if fits else "/"
 
 
+def without(address: str, *names: str) -> str:
+    """Return an address without the parameters ``names``."""
+    path, _, query = address.partition("?")
+    kept = "&".join(part for part in query.split("&") if part.partition("=")[0] not in names)
+    return f"{path}?{kept}" if kept else path
+
+
 def with_query(path: str, *pairs: tuple[str, str], **parameters: str | None) -> str:
     """Return ``path`` with a query of ``pairs`` and of the ``parameters`` that are not empty."""
     query = urlencode([*pairs, *((name, value) for name, value in parameters.items() if value)])

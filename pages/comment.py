@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from starlette.responses import Response
 from strawberry.relay.utils import to_base64
@@ -132,6 +132,9 @@ class CommentForm:
             "choice": asdict(choice),
             "most": _MOST,
             "text_optional": optional,
+            # Whether the comment will wait for a moderator.
+            "held": request.http.app.state.settings.moderation == "before-publishing"
+            and not request.session.moderates,
         }
 
     def input(self) -> dict[str, Any]:
@@ -234,7 +237,7 @@ async def change(request: PageRequest) -> Response:
                 409,
                 gettext("This comment was changed in the meantime. Check it before you delete it."),
             )
-        return request.to(product_path(comment["product"]["productId"]) + "?notice=deleted")
+        return gone(request, comment["product"]["productId"], "deleted")
     form = CommentForm.typed(fields)
     errors = unchecked(request.session, fields)
     if not errors:
@@ -243,27 +246,41 @@ async def change(request: PageRequest) -> Response:
     if errors:
         return await _page(request, form.with_errors(errors), status=422)
     if result.data["updateComment"]["submission"]:
-        return request.to(product_path(comment["product"]["productId"]) + "?notice=held")
+        return gone(request, comment["product"]["productId"], "held")
     return done(request, comment, "changed")
 
 
 def done(request: PageRequest, comment: dict[str, Any], notice: str) -> Response:
     """Redirect to the comment's page, which shows ``notice``.
 
-    If a script sent the form, the address also has the parameter ``card``.
+    If a script sent the form, redirect to the script's list, with the comment as ``fresh``.
     """
-    return request.to(
-        with_query(comment_path(comment["commentId"]), notice=notice, card=_card(request))
-    )
+    if request.list_of_script is not None:
+        return request.to(_added(request.list_of_script, notice, fresh=comment["commentId"]))
+    return request.to(with_query(comment_path(comment["commentId"]), notice=notice))
 
 
-def _card(request: PageRequest) -> str | None:
-    """Return the kind of list in which a script shows the comment's card.
+def gone(request: PageRequest, product_id: str, notice: str) -> Response:
+    """Redirect to the product's page, or to the script's list, which does not show the comment."""
+    return request.to(_added(request.list_of_script or product_path(product_id), notice))
 
-    Return None if no script sent the request.
+
+def _added(address: str, notice: str, **parameters: str) -> str:
+    mark = "&" if "?" in address else "?"
+    return f"{address}{mark}{urlencode({'notice': notice, **parameters})}"
+
+
+async def fresh_comment(request: PageRequest) -> dict[str, Any] | None:
+    """Return the comment that a script has changed in the list in the address; None without one.
+
+    The page of the list then also contains the comment's card, and the new counts.
     """
-    kind = request.http.query_params.get("card")
-    return kind if kind in {"product", "author", "variant"} else None
+    comment_id = request.http.query_params.get("fresh")
+    if comment_id is None or request.session.username is None:
+        return None
+    result = await request.run("comment", commentId=comment_id)
+    comment: dict[str, Any] | None = result.data["comment"]
+    return comment
 
 
 async def _reply(request: PageRequest, comment: dict[str, Any], fields: dict[str, str]) -> Response:
@@ -365,7 +382,6 @@ async def _page(
         path=path,
         canonical=path,
         published=published,
-        kind=_card(request),
         mine=mine,
         form=form and form.shown(request),
         reply=reply and reply | {"most": _MOST["reply"], "removable": bool(comment["reply"])},
@@ -411,6 +427,7 @@ async def show_author(request: PageRequest) -> Response:
     path, end, start = author_path(username), info["endCursor"], info["startCursor"]
     return request.render(
         "author.html",
+        fresh=await fresh_comment(request),
         author=comments[0]["authorName"] if comments else request.session.name,
         mine=mine,
         comments=comments,

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from pages import formats, i18n, rendering, sessions
-from pages.addresses import CURSORS, MAX_PAGE_ADDRESS, origin_text
+from pages.addresses import CURSORS, MAX_PAGE_ADDRESS, local, origin_text, without
 from pages.faults import KEYS_AWAY, SESSION_ENDED, TOO_LARGE, PageFault, flaw_message
 from pages.i18n import gettext, gettext_noop
 from pages.page_documents import DocumentResult, run_document
@@ -95,11 +95,17 @@ class PageRequest:
         """The address of the first page of the list in ``here``, with the same filters."""
         return self._without("lang", "notice", *CURSORS)
 
+    @property
+    def list_of_script(self) -> str | None:
+        """The first page of the list in which a script has sent a form; None without a script."""
+        address = local(self.http.query_params.get("list", ""))
+        if address == "/":
+            return None
+        return without(address.removeprefix(self.root), "notice", "fresh", *CURSORS)
+
     def _without(self, *names: str) -> str:
         path = "/" + quote(self.http.scope["path"].removeprefix(self.root)).lstrip("/")
-        parts = self.http.url.query.split("&")
-        query = "&".join(part for part in parts if part.partition("=")[0] not in names)
-        return f"{path}?{query}" if query else path
+        return without(f"{path}?{self.http.url.query}", *names)
 
     async def run(self, name: str, **variables: Any) -> DocumentResult:
         """Return the result of one of the pages' documents, run for this session's user.

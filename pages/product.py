@@ -28,6 +28,8 @@ from pages.comment import (
     UNLISTED,
     CommentForm,
     done,
+    fresh_comment,
+    gone,
     unchecked,
     user_errors,
 )
@@ -98,7 +100,7 @@ async def add(request: PageRequest) -> Response:
         return await _page(request, form.with_errors(form.messages(refusals), key), status=422)
     comment = result.data["addComment"]["comment"]
     if comment is None:  # the comment waits for a moderator
-        return request.to(product_path(product_id) + "?notice=held")
+        return gone(request, product_id, "held")
     return done(request, comment, "added")
 
 
@@ -209,6 +211,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         else [(words, n, path + rest.query()) for words, n, rest in _wider(filters, facets)],
         pager=Pager(path, filters, part, info, len(comments), total),
         comments=comments,
+        fresh=await fresh_comment(request),
         live=graphql_address("product.live", variables | {"after": events}) if events else None,
         trend=trend,
         linked=connection["jsonLd"],

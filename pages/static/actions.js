@@ -4,41 +4,54 @@
 
 import { fetched } from "./fetching.js";
 import { announce, counted, number } from "./live.js";
+import { showPlace } from "./more.js";
 
 /* The section with the form of a new comment, as it was loaded. */
 const blank = document.getElementById("write");
 
-/* Shows the length of each text in a form next to the maximum length. */
+/* Shows the length of each text in a form next to the maximum length, in characters as the server counts them.
+   The browser does not send a longer text. */
 function count(within) {
   for (const room of within.querySelectorAll(".room[data-counts]")) {
     const field = room.closest("form").elements[room.dataset.counts];
     const said = room.textContent;
     const show = () => {
-      const size = [...field.value].length;
-      room.textContent = size ? `${number(size)} / ${number(Number(room.dataset.most))}` : said;
+      const size = [...field.value.trim()].length;
+      const most = Number(room.dataset.most);
+      const over = size > most ? counted(JSON.parse(room.dataset.over), size, { most }) : "";
+      field.setCustomValidity(over);
+      room.classList.toggle("error", over !== "");
+      room.textContent = over || (size ? `${number(size)} / ${number(most)}` : said);
     };
     field.addEventListener("input", show);
     show();
   }
 }
 
-async function page(address, kind, options) {
-  const url = new URL(address, location.href);
-  url.searchParams.set("card", kind);
-  const { answer, parsed } = await fetched(url, options);
-  return { answer, parsed: document.importNode(parsed.body, true) };
-}
+/* Removes the error of a field when the visitor has corrected the field. */
+document.addEventListener("input", ({ target }) => {
+  const field = target.closest("[aria-invalid]") ?? target.closest(".field")?.querySelector("[aria-invalid]");
+  if (!field || !target.validity.valid || (!target.value.trim() && target.required)) return;
+  const ids = field.getAttribute("aria-describedby")?.split(" ") ?? [];
+  const wrong = ids.filter((id) => document.getElementById(id)?.matches(".error"));
+  for (const id of wrong) document.getElementById(id).remove();
+  field.removeAttribute("aria-invalid");
+  const rest = ids.filter((id) => !wrong.includes(id));
+  if (rest.length) field.setAttribute("aria-describedby", rest.join(" "));
+  else field.removeAttribute("aria-describedby");
+  if (!target.form.querySelector("[aria-invalid]")) target.form.querySelector(".errors[data-fields]")?.remove();
+});
 
 /* Opens the form to which an action's link leads, at the end of the comment's card. Removes any form that is
    already open in a card. */
 async function open(link) {
   const card = link.closest(".comment");
   card.setAttribute("aria-busy", "true");
-  const { parsed } = await page(link.href, link.dataset.act);
+  const { parsed } = await fetched(link.href);
   const form = parsed.querySelector(link.hash);
   if (!form) throw new Error(`The page has no ${link.hash}.`);
   document.querySelector(".in-place")?.remove();
-  put(card, form, link);
+  put(card, document.importNode(form, true), link);
   card.removeAttribute("aria-busy");
 }
 
@@ -64,21 +77,19 @@ function put(card, form, link) {
   (error ?? field ?? cancel).focus();
 }
 
-/* Sends a form. Returns the notice and the card in the next page, the refused form, or an error message.
-   Reads the form's address by getAttribute, because a form may have a field named ``action``. In such a form,
+/* Sends a form. The server answers with the list of the current page, so that one request brings the notice, the
+   comment's card and the new counts. Returns this page, the refused form, or an error message. Reads the form's address by getAttribute, because a form may have a field named ``action``. In such a form,
    ``form.action`` is the field. */
-async function sent(form, kind, submitter) {
+async function sent(form, submitter) {
   let message = form.dataset.failed;
   try {
     const body = new URLSearchParams(new FormData(form, submitter));
-    const { answer, parsed } = await page(form.getAttribute("action"), kind, { method: "POST", body });
-    const url = new URL(answer.url);
-    if (answer.ok && url.searchParams.has("notice")) {
-      const stays = url.pathname.includes("/comments/"); // otherwise the comment is deleted or waits for approval
-      return { notice: parsed.querySelector("#notice"), fresh: stays && parsed.querySelector(".comment") };
-    }
+    const address = new URL(form.getAttribute("action"), location.href);
+    address.searchParams.set("list", location.pathname + location.search);
+    const { answer, parsed } = await fetched(address, { method: "POST", body });
+    if (answer.ok && new URL(answer.url).searchParams.has("notice")) return { page: parsed };
     const refused = parsed.querySelector(form.id ? `#${form.id}` : "#write");
-    if (refused) return { refused };
+    if (refused) return { refused: document.importNode(refused, true) };
     message = parsed.querySelector("main .lead p")?.textContent ?? message;
   } catch (error) {
     console.info(error); // there is no connection, so show the form's own message
@@ -88,10 +99,10 @@ async function sent(form, kind, submitter) {
 
 async function send(card, form, link, submitter) {
   const expected = expect(card, form);
-  const { notice, fresh, refused, message } = await sent(form, link.dataset.act, submitter);
-  if (notice) {
+  const { page, refused, message } = await sent(form, submitter);
+  if (page) {
     card.remove();
-    settle(expected, notice, fresh);
+    settle(expected, page);
     return;
   }
   expected.remove();
@@ -127,10 +138,10 @@ async function add(form) {
   // second press of a double click would hit another element.
   const main = document.querySelector("main");
   main.inert = true;
-  const [outcome] = await Promise.all([sent(form, "product"), new Promise((done) => setTimeout(done, 400))]);
+  const [outcome] = await Promise.all([sent(form), new Promise((done) => setTimeout(done, 400))]);
   main.inert = false;
-  const { notice, fresh, refused, message } = outcome;
-  if (!notice) {
+  const { page, refused, message } = outcome;
+  if (!page) {
     expected.remove();
     if (!refused) return complain(form, message);
     document.getElementById("write").replaceWith(refused);
@@ -138,8 +149,7 @@ async function add(form) {
     refused.querySelector(".errors").focus();
     return;
   }
-  if (fresh && document.querySelector("#comments > .empty")) first();
-  settle(expected, notice, fresh);
+  settle(expected, page);
   announce();
   // Replace the form by the form that the page first had, because ``reset`` does not empty the texts of a
   // refused form. The next comment needs a new idempotency key.
@@ -148,14 +158,6 @@ async function add(form) {
   next.elements.key.value = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(16))));
   document.getElementById("write").replaceWith(blank);
   clear(next);
-}
-
-/* Replaces the texts about an empty list, after the list's first comment was added. */
-function first() {
-  document.querySelector("#comments > .empty").remove();
-  const { many } = document.getElementById("news").dataset;
-  document.querySelector("#comments .found").textContent = counted(JSON.parse(many), 1);
-  document.querySelector(".verdict > p:not(.score)")?.remove();
 }
 
 /* Empties a comment's form. The dispatched events update the numbers of characters and the stored draft. */
@@ -193,15 +195,41 @@ function fill(card, form) {
   lit.setAttribute("viewBox", `0 0 ${20 * rating.value} 20`);
 }
 
-/* Shows the card and the notice of the server's response in place of the expected card. If the comment has
-   left the list, ``fresh`` is empty, and only the notice is shown. */
-function settle(expected, notice, fresh) {
+/* Shows the notice, the card and the counts of the server's response. If the comment has left the list, the
+   response has no card, and only the notice replaces the expected card. */
+function settle(expected, page) {
+  const take = (selector, within = page) => {
+    const found = within.querySelector(selector);
+    return found && document.importNode(found, true);
+  };
+  const notice = take("#notice");
   notice.removeAttribute("id");
   notice.tabIndex = -1;
-  if (fresh) {
-    expected.replaceWith(fresh);
-    fresh.append(notice);
-  } else expected.replaceWith(notice);
+  const fresh = page.getElementById("fresh");
+  const card = fresh && take(".comment", fresh.content);
+  expected.replaceWith(card ?? notice);
+  card?.append(notice);
+  const parts = ["score", "filters", "found"];
+  // The response has the first page of the list, with a heading and highlights.
+  if (!document.querySelector("#comments .pager a.back")) {
+    document.title = page.title;
+    parts.push("list-head", "summary");
+  }
+  const open = document.querySelector("#fold")?.open;
+  for (const part of parts) {
+    const fitting = take(`#${part}`);
+    if (fitting) document.getElementById(part)?.replaceWith(fitting);
+  }
+  if (open) document.querySelector("#fold").open = true;
+  const empty = document.querySelector("#comments > .empty");
+  if (card) empty?.remove();
+  else if (!empty && take("#comments > .empty")) notice.after(take("#comments > .empty"));
+  const pager = document.querySelector("#comments .pager[data-total]");
+  if (pager) {
+    const whole = page.querySelectorAll("#comments > .comment").length; // a list that fits on a page has no pager
+    pager.dataset.total = page.querySelector("#comments .pager")?.dataset.total ?? whole;
+    showPlace(pager);
+  }
   notice.focus();
 }
 

@@ -84,10 +84,10 @@ function day(instant) {
 
 /* Returns a text such as "3 new comments". `forms` has a text for each plural category of the page's
    language. */
-export function counted(forms, count) {
+export function counted(forms, count, others) {
   const { lang } = document.documentElement;
   const form = forms[new Intl.PluralRules(lang).select(count)] ?? forms.other;
-  return filled(form, { count });
+  return filled(form, { count, ...others });
 }
 
 /* Returns a text with numbers in place of its placeholders, such as %(count)s. */

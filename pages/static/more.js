@@ -7,6 +7,15 @@ import { counted, filled } from "./live.js";
 
 const BY_THEMSELVES = 3; // pages that are appended without a press
 
+/* Shows which comments are on the page, such as 1–40 of 110. Returns whether their place is known. */
+export function showPlace(pager) {
+  const { total, place } = pager.dataset;
+  if (!total) return false;
+  const last = document.querySelectorAll("#comments > .comment").length;
+  pager.querySelector(".place").textContent = filled(place, { first: 1, last, count: Number(total) });
+  return true;
+}
+
 export function offerMore() {
   const pager = document.querySelector("#comments .pager");
   if (!pager?.querySelector("a.onward")) return;
@@ -53,12 +62,8 @@ export function offerMore() {
     const known = new Set(shown.map((one) => one.dataset.comment));
     const fresh = comments.filter((one) => !known.has(one.dataset.comment));
     shown.at(-1).after(...fresh.map((one) => document.importNode(one, true)));
-    const { total, place, added: forms } = pager.dataset;
-    const last = shown.length + fresh.length;
-    added.textContent = counted(JSON.parse(forms), fresh.length);
-    const line = pager.querySelector(".place");
-    if (total) line.textContent = filled(place, { first: 1, last, count: Number(total) });
-    else line?.remove();
+    added.textContent = counted(JSON.parse(pager.dataset.added), fresh.length);
+    if (!showPlace(pager)) pager.querySelector(".place")?.remove();
     const next = document.importNode(further.querySelector(".onward"), true);
     onward.replaceWith(next);
     if (!next.href) {

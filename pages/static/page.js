@@ -112,11 +112,11 @@ function narrow({ value, dataset }) {
   }
 }
 
-if (filters()) {
+if (document.querySelector("#comments[data-part]")) {
   /* A checkbox changes the list immediately. A date changes the list only after a press of the button, because
      visitors type a date in parts. */
   document.addEventListener("change", ({ target }) => {
-    if (target.form !== filters() || target.type === "date") return;
+    if (!filters() || target.form !== filters() || target.type === "date") return;
     if (target.name === "language" && target.checked) narrow(target);
     show(chosen(filters()), { push: true });
   });

@@ -713,7 +713,7 @@ async def test_axe_and_the_validator_find_no_fault(
     await Reader(page, server.url, scripts=True).sign_in(adas_jwt)
     await look(page, f"{server.url}/products/8?rating=5", tmp_path / "signed-in.html")
     await page.locator(".comment-form").evaluate("form => form.noValidate = true")
-    async with page.expect_response(f"{server.url}/products/8?card=product") as posted:
+    async with page.expect_response(f"{server.url}/products/8?list=**") as posted:
         await page.get_by_role("button", name="Publish").click()
     await expect(page.locator("#rating-error")).to_be_visible()
     await page.wait_for_load_state()
