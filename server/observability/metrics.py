@@ -13,7 +13,9 @@ from typing import Protocol, TypeVar
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.metrics import MetricWrapperBase
 
+from dal.dynamodb.account import WRITES
 from dal.dynamodb.table import Table
+from server.observability.outcomes import OUTCOMES
 
 FAST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Bounds of the histogram's buckets in seconds. The first bound, 1 ms, is about the time of a page
@@ -44,7 +46,12 @@ class Series(dict[tuple[str, ...], Metric]):
 
 
 class Metrics:
-    """Metrics of requests. A series does not exist until something is counted in it."""
+    """Metrics of requests.
+
+    The series of failures exist from the start, with the value 0. Otherwise an alert would miss the
+    first failure: a series that begins at 1 has no increase. Other series do not exist until
+    something is counted in them.
+    """
 
     def __init__(self, labels: Mapping[str, str]) -> None:
         self.labels = labels
@@ -71,6 +78,8 @@ class Metrics:
         self.errors = self._counter(
             "marginalia_errors", "GraphQL errors by `extensions.code`.", "code"
         )
+        for code in ("INTERNAL", "UNAVAILABLE"):
+            self.errors[code,].inc(0)
         self.plans = self._counter(
             "marginalia_plans",
             "Executed plans by access pattern and index. Most pages execute one plan.",
@@ -89,6 +98,9 @@ class Metrics:
             "operation",
             "outcome",
         )
+        for operation in ("query", "get_item", "batch_get_item", *WRITES):
+            for outcome in OUTCOMES.values():
+                self.store_requests[operation, outcome].inc(0)
         self.capacity = self._counter(
             "marginalia_dynamodb_capacity_units",
             "Consumed capacity, `read` (RCU) or `write` (WCU), by access pattern. A GetItem "

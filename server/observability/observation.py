@@ -17,21 +17,12 @@ from graphql import GraphQLError
 from strawberry.types import ExecutionResult
 
 from dal.dynamodb.account import WRITES, consumed
-from dal.dynamodb.errors import (
-    ConditionFailedError,
-    ConflictError,
-    CredentialsExpiredError,
-    NoTableError,
-    StoreDamagedError,
-    StoreFullError,
-    StoreUnavailableError,
-    ThrottledError,
-)
 from dal.dynamodb.instrumentation import STORE_INSTRUMENTS, Send
 from dal.query.plan import Plan, Segment
 from dal.query.statistics import READ_INSTRUMENTS, Result, SegmentStatistics
-from dal.table.errors import DalError, StoreRefusedError
+from dal.table.errors import DalError
 from schema.execution.executable_schema import ExecutableSchema, OperationResult
+from server.observability.outcomes import OUTCOMES
 
 if TYPE_CHECKING:  # an extra
     from prometheus_client import Counter
@@ -72,18 +63,6 @@ _WRITES = {
 }
 """The access pattern of a client's write is ``write`` and one of these words, such as ``write
 comments``. The keys are the access patterns of the written items in ``_PATTERNS``."""
-
-_OUTCOMES: Mapping[type[DalError], str] = {
-    ThrottledError: "throttled",
-    StoreUnavailableError: "unavailable",
-    ConflictError: "conflict",
-    ConditionFailedError: "condition_failed",
-    StoreFullError: "full",
-    StoreDamagedError: "damaged",
-    CredentialsExpiredError: "credentials_expired",
-    StoreRefusedError: "refused",
-    NoTableError: "refused",
-}
 
 NameOf = Callable[[Result], tuple[str, str]]
 """Returns the name and the type of the operation that has this result."""
@@ -205,8 +184,9 @@ class Observation:
             if self._metrics is not None:
                 plans = self._metrics.plans[plan.access_pattern, plan.index.name or "table"]
                 self._counts[plans] += 1
-                if refills := sum(one.refills for one in counts[before:]):
-                    self._counts[self._metrics.refills[plan.access_pattern,]] += refills
+                # Add 0, too, because alerts need each series from its first plan.
+                refills = sum(one.refills for one in counts[before:])
+                self._counts[self._metrics.refills[plan.access_pattern,]] += refills
 
     def segment(
         self, segment: Segment, counts: SegmentStatistics, reading: Awaitable[Result]
@@ -287,7 +267,7 @@ def outcome_of(error: BaseException) -> str:
     The outcome is ``cancelled`` if the deadline has passed or the client has disconnected.
     """
     if isinstance(error, DalError):
-        return _OUTCOMES.get(type(error), OTHER)
+        return OUTCOMES.get(type(error), OTHER)
     return "cancelled"
 
 

@@ -128,6 +128,10 @@ class _ObservedApp:
         pages: re.Pattern[str],
     ) -> None:
         self._app, self._signals, self._endless, self._pages = app, signals, endless, pages
+        if signals.metrics is not None:
+            for route in (*_PATHS.groupindex, *pages.groupindex, "websocket", OTHER):
+                for status in ("500", "503"):
+                    signals.metrics.http_requests[route, status].inc(0)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and observe it."""

@@ -12,7 +12,7 @@ from prometheus_client.metrics import MetricWrapperBase
 from dal.dynamodb.table import Table
 from features.stream_counting.follower_metrics import FollowerMetrics
 from server.observability.metrics import Load, Metrics, StateSampler
-from server.observability.observation import _OUTCOMES
+from server.observability.outcomes import OUTCOMES
 from tests.engines import ROOT
 
 _NAME = re.compile(r"\bmarginalia_[a-z_]+[a-z]\b")
@@ -71,7 +71,7 @@ def test_every_failure_of_the_store_has_an_alert() -> None:
     named = re.findall(r'marginalia_dynamodb_requests_total\{outcome=~?"([^"]+)"', ALERTS)
     alerted = {outcome for one in named for outcome in one.split("|")}
     everyday = {"condition_failed"}
-    assert alerted == set(_OUTCOMES.values()) - everyday
+    assert alerted == set(OUTCOMES.values()) - everyday
 
 
 def test_every_metric_is_shown_on_the_dashboard() -> None:

@@ -72,13 +72,13 @@ def value(values: Values, name: str, **labels: str) -> float:
 
 
 def by(values: Values, name: str, label: str) -> dict[str, float]:
-    """Return the sums of a metric's samples for each value of a label."""
+    """Return the sums of a metric's samples for each value of a label, without sums of 0."""
     found: dict[str, float] = {}
     for (sample, labels), amount in values.items():
         if sample == name:
             of = dict(labels)[label]
             found[of] = found.get(of, 0.0) + amount
-    return found
+    return {of: amount for of, amount in found.items() if amount}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,108 @@
+"""The alert rules, evaluated by Prometheus on the series of a server before and after an event."""
+
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from dal.dynamodb.errors import (
+    CredentialsExpiredError,
+    NoTableError,
+    StoreDamagedError,
+    StoreFullError,
+)
+from dal.dynamodb.table import Table
+from server.observability.metrics import Metrics
+from server.observability.signals import Signals
+from tests.engines import ROOT
+from tests.fakes import FaultyClient, refuse
+from tests.server.observability.observed import Values, client_of, scraped
+
+RULES = ROOT / "deploy/prometheus/alerts.yaml"
+PROMTOOL = shutil.which("promtool")
+TEXT: Any = {"capture_output": True, "text": True}
+EVERY = 15
+"""Seconds between two scrapes."""
+
+pytestmark = pytest.mark.skipif(
+    PROMTOOL is None, reason="promtool is missing: apt-get install prometheus"
+)
+
+
+def test_rules_are_valid() -> None:
+    assert PROMTOOL is not None
+    checked = subprocess.run([PROMTOOL, "check", "rules", RULES], check=False, **TEXT)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def fire(folder: Path, scrapes: Iterable[tuple[int, Values]], at: int, expected: set[str]) -> str:
+    """Let Prometheus evaluate the rules. Return how the alerts differ from the expected alerts.
+
+    ``scrapes`` has how often each result was scraped, and ``at`` is the time in seconds.
+    """
+    assert PROMTOOL is not None
+    scrapes = list(scrapes)
+    series = []
+    for name, labels in sorted({key for _, values in scrapes for key in values}):
+        values = " ".join(
+            f"{found[name, labels]}x{times - 1}" if (name, labels) in found else f"_x{times}"
+            for times, found in scrapes
+        )
+        named = {"job": "marginalia", "instance": "a", **dict(labels)}
+        shown = ",".join(f'{label}="{value}"' for label, value in named.items())
+        series.append({"series": f"{name}{{{shown}}}", "values": values})
+    test = {
+        "rule_files": [str(RULES)],
+        "evaluation_interval": "15s",
+        "tests": [
+            {
+                "interval": f"{EVERY}s",
+                "input_series": series,
+                "promql_expr_test": [
+                    {
+                        "expr": 'group by (alertname) (ALERTS{alertstate="firing"})',
+                        "eval_time": f"{at}s",
+                        "exp_samples": [
+                            {"labels": f'{{alertname="{name}"}}', "value": 1} for name in expected
+                        ],
+                    }
+                ],
+            }
+        ],
+    }
+    file = folder / "rules.json"
+    file.write_bytes(orjson.dumps(test))
+    done = subprocess.run([PROMTOOL, "test", "rules", file], check=False, **TEXT)
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+BEFORE, WITHIN = 8, 90
+"""The number of scrapes before the event, and the seconds after it in which an operator knows."""
+
+
+@pytest.mark.parametrize(
+    ("error", "alerts"),
+    [
+        (RuntimeError("a bug"), {"MarginaliaFaults"}),
+        (StoreFullError("full"), {"MarginaliaDiskFull"}),
+        (StoreDamagedError("damaged"), {"MarginaliaRefused"}),
+        (CredentialsExpiredError("expired"), {"MarginaliaRefused"}),
+        (NoTableError("no table"), {"MarginaliaRefused", "MarginaliaFaults"}),
+    ],
+)
+async def test_the_first_event_of_a_server_is_reported(
+    table: Table, tmp_path: Path, error: Exception, alerts: set[str]
+) -> None:
+    metrics = Metrics({})
+    async with client_of(table, Signals(metrics)) as client:
+        before = scraped(metrics)
+        table.service = FaultyClient(table.service, refuse(error), refuse(error))
+        await client.post("/graphql", json={"query": '{ comment(commentId: "1") { title } }'})
+        after = scraped(metrics)
+    scrapes = [(BEFORE, before), (40, after)]
+    assert fire(tmp_path, scrapes, BEFORE * EVERY - 1, set()) == ""
+    assert fire(tmp_path, scrapes, BEFORE * EVERY + WITHIN, alerts) == ""
