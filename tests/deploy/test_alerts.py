@@ -106,3 +106,20 @@ async def test_the_first_event_of_a_server_is_reported(
     scrapes = [(BEFORE, before), (40, after)]
     assert fire(tmp_path, scrapes, BEFORE * EVERY - 1, set()) == ""
     assert fire(tmp_path, scrapes, BEFORE * EVERY + WITHIN, alerts) == ""
+
+
+def test_errors_in_responses_with_status_200_are_reported(tmp_path: Path) -> None:
+    """An outage of the store gives UNAVAILABLE. One error among many responses is no outage."""
+    metrics = Metrics({})
+
+    def answer(times: int, errors: int) -> Values:
+        metrics.http_requests["graphql", "200"].inc(times)
+        metrics.errors["UNAVAILABLE",].inc(errors)
+        return scraped(metrics)
+
+    quiet = [(BEFORE, answer(20, 0)), *((1, answer(20, 0)) for _ in range(8))]
+    blip = [*quiet, (1, answer(20, 1)), *((1, answer(20, 0)) for _ in range(8))]
+    outage = [*blip, *((1, answer(5, 5)) for _ in range(8))]
+    began = EVERY * sum(times for times, _ in blip)
+    assert fire(tmp_path, outage, began - 1, set()) == ""
+    assert fire(tmp_path, outage, began + WITHIN, {"MarginaliaUnavailable"}) == ""

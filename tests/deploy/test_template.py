@@ -1,22 +1,32 @@
 """The template's resources agree with what the code reads, writes and expects."""
 
 import json
+import logging
 import re
 import shlex
+from collections.abc import Callable
 from dataclasses import fields
+from fnmatch import fnmatchcase
+from io import StringIO
 from ipaddress import ip_address, ip_network
 from typing import Any
 
 import pytest
 import yaml
+from graphql import GraphQLError
 
+from dal.dynamodb.errors import StoreUnavailableError, ThrottledError
+from dal.dynamodb.retries import FailureLog
 from dal.entities import INDEXES
 from dal.entities.comment import comment_key
 from dal.entities.order import order_key
 from dal.table.definition import table_definition
+from dal.table.errors import DalError, StoreRefusedError
 from dal.table.index import EXPIRES
 from dal.table.items import Item
 from features.stream_counting.streams import WHOLE_IMAGES
+from schema.execution.errors import log_faults
+from server.logs import log_handler
 from server.option import Option, option_name, variable_name
 from server.settings import Settings
 from tests.deploy.template import of_type, policies, resources, sums_up, template
@@ -96,6 +106,56 @@ def test_every_fault_that_readiness_ignores_has_an_alarm() -> None:
         if "MetricName" in metric
     }
     assert {"TransactionConflict", "SystemErrors"} <= watched
+
+
+def logged(record: Callable[[], None]) -> list[dict[str, Any]]:
+    """Return the lines of the log in JSON that ``record`` causes."""
+    text = StringIO()
+    handler, root = log_handler("json", text), logging.getLogger()
+    root.addHandler(handler)
+    try:
+        record()
+    finally:
+        root.removeHandler(handler)
+    return [json.loads(line) for line in text.getvalue().splitlines()]
+
+
+def matches(pattern: str, line: dict[str, Any]) -> bool:
+    """Return whether a line of the log matches a filter pattern of CloudWatch."""
+    terms = re.findall(r'\(\$\.(\w+) (!?=) "([^"]*)"\)', pattern)
+    found = [
+        name in line and fnmatchcase(line[name], value) is (sign == "=")
+        for name, sign, value in terms
+    ]
+    assert len(found) == 2
+    return any(found) if " || " in pattern else all(found)
+
+
+def test_failures_that_graphql_answers_with_status_200_ring() -> None:
+    """Readiness and the load balancer's metrics do not show them."""
+    filters = [one["Properties"] for one in of_type("Logs::MetricFilter")]
+    alarm = resources()["FailuresAlarm"]["Properties"]
+
+    def counted(lines: list[dict[str, Any]]) -> int:
+        (line,) = lines
+        shown = [one for one in filters if matches(one["FilterPattern"], line)]
+        transformations = [made for one in shown for made in one["MetricTransformations"]]
+        for made in transformations:
+            assert made["MetricName"] == alarm["MetricName"]
+            assert made["MetricNamespace"] == alarm["Namespace"]
+        return sum(int(made["MetricValue"]) for made in transformations)
+
+    def failure(error: DalError) -> int:
+        return counted(logged(lambda: FailureLog().note("query", error, 1)))
+
+    bug = GraphQLError("", original_error=RuntimeError("a bug"))
+    assert counted(logged(lambda: log_faults([bug], {}))) > alarm["Threshold"]
+    assert counted(logged(lambda: logging.getLogger("x").warning("a warning"))) == 0
+    assert failure(ThrottledError("busy")) == 0  # It has alarms of its own.
+    assert failure(StoreUnavailableError("away")) == failure(StoreRefusedError("denied")) == 1
+    # A failure is logged at most once a second, so an outage reaches the threshold in a minute.
+    assert alarm["Threshold"] < alarm["Period"] / 5
+    assert alarm["EvaluationPeriods"] == 1
 
 
 def test_the_template_is_small_enough_to_be_sent_without_a_bucket() -> None:
