@@ -38,6 +38,8 @@ SIZES = (SIZE, 50, 100)
 CURSORS = ("after", "before", "page", "unpublished")
 """The parameters that name a page of a list. The first page has none of them."""
 
+ORDER_UNKNOWN = gettext_noop("%(value)s is not a sort order. Choose one of these: %(names)s.")
+
 _LOCAL = re.compile(r"/(?![/\\])[!-~]*")
 
 _PORTS = {"https": 443, "http": 80}
@@ -261,6 +263,11 @@ def comment_path(comment_id: str) -> str:
     return f"/comments/{quote(comment_id, safe='')}"
 
 
+def ticket_path(ticket_id: str) -> str:
+    """Return the path of a ticket's page."""
+    return f"/tickets/{quote(ticket_id, safe='')}"
+
+
 @lru_cache(maxsize=8192)
 def author_path(username: str) -> str:
     """Return the path of an author's page. The name may contain any character."""
@@ -357,7 +364,7 @@ def _midnight(day: date | None) -> str | None:
 def _order(value: str) -> str:
     if value not in {"", *ORDERS}:
         raise invalid(
-            gettext_noop("%(value)s is not a sort order. Choose one of these: %(names)s."),
+            ORDER_UNKNOWN,
             value,
             names=", ".join(ORDERS),
         )

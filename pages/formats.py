@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -100,6 +101,12 @@ def language(tag: str) -> str:
     return f"{name} ({rest})" if known and rest else name
 
 
+def money(value: Mapping[str, str]) -> str:
+    """Return the API's ``Money`` with the currency's sign, such as ``€39.90``."""
+    amount = Decimal(value["amount"])
+    return numbers.format_currency(amount, value["currencyCode"], locale=i18n.locale())
+
+
 def product_name(product: Mapping[str, Any]) -> str:
     """Return a product's title; without a title, ``Product`` and the product's id."""
     title: str | None = product["title"]
@@ -120,6 +127,7 @@ FILTERS = {
     "language": language,
     "listed": listed,
     "minute": minute,
+    "money": money,
     "month": month,
     "share": share,
 }

@@ -188,6 +188,7 @@ def environment(tag: str) -> jinja2.Environment:
         counted=_counted,
         photo_parts=photos.photo_parts,
         product_path=addresses.product_path,
+        ticket_path=addresses.ticket_path,
     )
     environment.globals.update(
         lang=tag,

@@ -36,6 +36,7 @@ STYLES = (
     "votes",
     "forms",
     "moderation",
+    "entries",
     "plan",
     "lanes",
     "playground",

@@ -694,6 +694,29 @@ PAGES = (
 )
 
 
+OWN_PAGES = (
+    "/orders?status=PLACED",
+    "/tickets?user=demo&order=oldest",
+    "/tickets/demo-ticket-001",
+    "/orders?lang=ar",
+)
+"""Pages for the demo's shopper."""
+
+
+async def test_axe_and_the_validator_find_no_fault_in_orders_and_tickets(
+    page: Page, server: Server, tmp_path: Path
+) -> None:
+    await page.goto(f"{server.url}/sign-in?next={OWN_PAGES[0]}")
+    await page.get_by_role("button", name="Try it as shopper").click()
+    await page.wait_for_url(f"**{OWN_PAGES[0]}")
+    for number, path in enumerate(OWN_PAGES):
+        await look(page, f"{server.url}{path}", tmp_path / f"{number}.html")
+        await expect(page.locator("article.card, .entries > li.card").first).to_be_visible()
+        await page.set_viewport_size({"width": 320, "height": 800})
+        assert await width(page) <= 320, path
+    assert invalid_html(tmp_path) == []
+
+
 async def test_axe_and_the_validator_find_no_fault(
     page: Page, server: Server, witness: Witness, adas_jwt: str, tmp_path: Path
 ) -> None:
