@@ -190,9 +190,10 @@ async def test_the_second_tab_writes_as_the_demos_user_or_with_a_jwt(
 ) -> None:
     await open_graphiql(page, server)
     await page.locator(TABS).nth(1).click()
-    editor = "document.querySelector('.graphiql-query-editor .CodeMirror').CodeMirror"
+    query = page.locator(".graphiql-query-editor .CodeMirror")
     # GraphiQL notices the name of the operation a moment after the text has changed.
-    await page.wait_for_function(f"{editor}.operationName === 'AddComment'")
+    while await query.evaluate("one => one.CodeMirror.operationName") != "AddComment":
+        await page.wait_for_timeout(50)
     added = (await run(page))["data"]["addComment"]
     assert (added["comment"]["authorName"], added["userErrors"]) == ("demo", [])
 
