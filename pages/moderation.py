@@ -1,4 +1,4 @@
-"""``/moderation``: the queues of pending and reported comments, and moderators' decisions."""
+"""``/moderation``: queues of pending and reported comments, decisions, and blocked users."""
 
 from collections.abc import Collection, Iterator, Mapping
 from http import HTTPStatus
@@ -59,13 +59,15 @@ async def show(request: PageRequest) -> Response:
 
 
 async def decide(request: PageRequest) -> Response:
-    """Approve or reject the comments in the form, then redirect to the queue.
+    """Approve or reject the comments in the form, or block a user, then redirect to the queue.
 
     If a decision fails, show the queue with an error at the decision's comment. Decisions without
     an error are saved.
     """
     fields = await request.form()
     require_own(request.session, fields)
+    if "block" in fields or "unblock" in fields:
+        return await _change_block(request, fields)
     seen = {
         name.removeprefix(_SEEN): value for name, value in fields.items() if name.startswith(_SEEN)
     }
@@ -95,6 +97,26 @@ async def decide(request: PageRequest) -> Response:
     return request.to(_address(request, "rejected" if rejects else "approved"))
 
 
+async def _change_block(request: PageRequest, fields: Mapping[str, str]) -> Response:
+    """Block the user in the form or end the block, then redirect to the list.
+
+    If this fails, show the list with an error.
+    """
+    if "unblock" in fields:
+        notice = "unblocked"
+        result = await request.run("moderation.unblock", input={"username": fields["unblock"]})
+    else:
+        notice, reason = "blocked", fields.get("reason", "").strip()
+        given = {"username": fields["block"], "reason": reason}
+        result = await request.run("moderation.block", input=given)
+    errors = user_errors(result)
+    if not errors:
+        return request.to(_address(request, notice))
+    at_reason = errors[0]["field"] == ["input", "reason"]
+    message = size_message(reason, MAX_TITLE) if at_reason else gettext(_REFUSED)
+    return await _page(request, HTTPStatus.UNPROCESSABLE_ENTITY, errors={_CHOSEN: message})
+
+
 async def _page(
     request: PageRequest,
     status: int = HTTPStatus.OK,
@@ -107,16 +129,23 @@ async def _page(
     For some moments, the index may still contain these comments.
     """
     part = ListPart.of(request.http.query_params)
-    reported = _reported(request)
-    result = await request.run(
-        "moderation.queue",
-        kind="REPORTED" if reported else "PENDING",
-        reported=reported,
-        **part.variables(),
-    )
-    queue = result.data["moderationQueue"]
+    kind = _kind(request).get("kind")
+    reported, of_users = kind == "reported", kind == "blocked"
+    if of_users:
+        result = await request.run("moderation.blocked", **part.variables())
+        users = result.data["blockedUsers"]
+        queue = {"nodes": [], "totalCount": None, "pageInfo": users["pageInfo"]}
+    else:
+        result = await request.run(
+            "moderation.queue",
+            kind="REPORTED" if reported else "PENDING",
+            reported=reported,
+            **part.variables(),
+        )
+        queue = result.data["moderationQueue"]
     info = queue["pageInfo"]
-    if part.chosen and not queue["nodes"]:  # all comments of this page were decided
+    blocked = users["nodes"] if of_users else None
+    if part.chosen and not (blocked or queue["nodes"]):  # all comments of this page were decided
         notice = request.http.query_params.get("notice")
         return request.to(with_query(_PATH, **_kind(request), notice=notice))
     typed, errors = typed or {"form": "", "reason": "", "seen": {}}, errors or {}
@@ -146,12 +175,14 @@ async def _page(
         "moderation.html",
         status,
         rows=rows,
+        blocked=blocked,
         reported=reported,
         total=queue["totalCount"],
         address=_address(request),
         tabs=[
-            (gettext("Waiting"), _PATH, not reported),
+            (gettext("Waiting"), _PATH, kind is None),
             (gettext("Reported"), f"{_PATH}?kind=reported", reported),
+            (gettext("Blocked users"), f"{_PATH}?kind=blocked", of_users),
         ],
         # If a comment is not in the list any more, its error is shown at the top of the page.
         errors=[message for name, message in errors.items() if name not in shown],
@@ -173,13 +204,10 @@ def _address(request: PageRequest, notice: str | None = None) -> str:
     return with_query(_PATH, **_kind(request), **part.chosen, notice=notice)
 
 
-def _reported(request: PageRequest) -> bool:
-    return request.http.query_params.get("kind") == "reported"
-
-
 def _kind(request: PageRequest) -> dict[str, str]:
-    """Return the address parameter that selects the queue."""
-    return {"kind": "reported"} if _reported(request) else {}
+    """Return the address parameter that selects a list other than the pending comments."""
+    kind = request.http.query_params.get("kind", "")
+    return {"kind": kind} if kind in {"reported", "blocked"} else {}
 
 
 def _causes(entry: dict[str, Any]) -> Iterator[str]:

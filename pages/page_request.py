@@ -45,6 +45,10 @@ NOTICES = {
     "reported": gettext_noop("Thank you for your report. The shop will check this comment."),
     "approved": gettext_noop("The approval is saved. It may take a moment to appear in lists."),
     "rejected": gettext_noop("The rejection is saved. It may take a moment to appear in lists."),
+    "blocked": gettext_noop("The user is blocked. It may take a moment to appear in lists."),
+    "unblocked": gettext_noop(
+        "The user is not blocked any more. It may take a moment to disappear from lists."
+    ),
     "voted": gettext_noop("Your vote is saved. It may take a moment to appear in lists."),
     "not-voted": gettext_noop("Your vote could not be saved. Please try again."),
     "vote-refused": gettext_noop("This vote is not possible. The comment may have been deleted."),

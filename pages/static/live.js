@@ -6,6 +6,10 @@ let list = null;
 let cursor = null;
 let fresh = new Map(); // the commentId of each new comment, by its global id
 let shown = 0;
+let lost = 0; // the connections that ended since the last event
+let timer = null;
+
+const ATTEMPTS = 6;
 
 /* Subscribes to the list on the page. page.js calls this function again when it has replaced the list. */
 export function listen() {
@@ -15,14 +19,31 @@ export function listen() {
     fresh = new Map();
     shown = Date.now();
   }
+  clearTimeout(timer);
   stream?.close();
   stream = null;
   if (!list?.dataset.live || document.hidden) return;
   stream = new EventSource(address());
+  stream.addEventListener("error", again);
   stream.addEventListener("next", (message) => {
+    lost = 0;
     const event = JSON.parse(message.data).data?.commentEvents;
     if (event) take(event);
   });
+}
+
+/* Connects again after 1, 2, 4, 8, 16 and 32 seconds. Then the page says that there may be new comments, and
+   does not connect until the visitor returns to the tab or uses the list. A random part of each pause prevents that
+   all pages connect to a restarted server at once. */
+function again() {
+  stream.close();
+  if (lost >= ATTEMPTS) {
+    lost = 0;
+    say(list.dataset.some);
+    return;
+  }
+  timer = setTimeout(listen, 1000 * 2 ** lost * (0.5 + Math.random() / 2));
+  lost += 1;
 }
 
 /* Returns the address of the list's events after the last received event. If no event has arrived yet, these

@@ -20,26 +20,44 @@ document.addEventListener("focusin", () => {
 function busy() {
   const fields = [...queue().querySelectorAll("input:not([type=hidden])")];
   const filled = (one) => (one.type === "checkbox" ? one.checked : one.value);
-  if (document.querySelector(".errors") || fields.some(filled)) return true;
+  if (document.querySelector("div.errors") || fields.some(filled)) return true;
   return document.hidden || fields.includes(document.activeElement);
 }
 
+/* The notice that the list could not be updated. */
+const stale = document.getElementById("stale");
+let failures = 0;
+let timer = null;
+
+/* Updates the list, and plans the next update. After each failure, the pause doubles, up to 5 minutes. */
 async function renew() {
-  if (busy()) return;
+  clearTimeout(timer);
   try {
-    const { answer, parsed: fresh } = await fetched(location.href);
-    await settled();
-    if (!answer.ok || busy()) return;
-    const list = fresh.getElementById("queue");
-    if (!list) location.reload(); // the session has ended, so the server redirects to the sign-in page
-    else if (list.outerHTML !== queue().outerHTML) swap(fresh);
+    await update();
+    failures = 0;
   } catch (error) {
-    console.info(error); // there is no connection, so the list stays as it is
+    console.info(error); // the list stays as it is
+    failures += 1;
   }
+  stale.hidden = !failures;
+  clearTimeout(timer);
+  timer = setTimeout(renew, Math.min(EVERY * 2 ** failures, 300_000));
 }
 
-setInterval(renew, EVERY);
-document.addEventListener("visibilitychange", renew);
+async function update() {
+  if (busy()) return;
+  const { answer, parsed: fresh } = await fetched(location.href);
+  await settled();
+  if (!answer.ok) throw new Error(`status ${answer.status}`);
+  if (busy()) return;
+  const list = fresh.getElementById("queue");
+  if (!list) location.reload(); // the session has ended, so the server redirects to the sign-in page
+  else if (list.outerHTML !== queue().outerHTML) swap(fresh);
+}
+
+timer = setTimeout(renew, EVERY);
+stale.querySelector("button").addEventListener("click", renew);
+document.addEventListener("visibilitychange", () => failures || renew());
 
 function move(step) {
   const all = rows();
@@ -86,4 +104,4 @@ try {
   console.warn(error); // the browser stores nothing, so the focus does not move
 }
 
-document.querySelector(".keys").hidden = false;
+for (const keys of document.querySelectorAll(".keys")) keys.hidden = false;

@@ -3,7 +3,7 @@
 import asyncio
 
 import httpx
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Page, Route, expect
 from strawberry.relay.utils import to_base64
 
 from tests.browser.conftest import NEEDS_CHROMIUM, Server, Witness, token_of
@@ -78,3 +78,23 @@ async def test_a_reply_appears_changes_and_disappears_on_an_open_page(
         remove = "mutation ($id: ID!) { removeReply(input: {id: $id}) { userErrors { message } } }"
         await send(server, jwt, remove, id=node_id)
         await expect(comment.locator(".reply")).to_have_count(0)
+
+
+async def test_a_page_connects_again_with_pauses_and_then_says_that_its_list_is_old(
+    page: Page, server: Server, witness: Witness
+) -> None:
+    async def fails(route: Route) -> None:
+        await route.fulfill(status=503, body="The test fails this request.")
+
+    await page.clock.install()
+    await page.route("**/graphql?*", fails)
+    await page.goto(f"{server.url}/products/live")
+    news = page.locator("#news a")
+    await expect(news).to_be_hidden()
+    for _ in range(40):
+        await page.clock.run_for(2_500)
+        await page.wait_for_timeout(50)
+    old = await page.locator("#news").get_attribute("data-some")
+    await expect(news).to_have_text(str(old))
+    assert sum("/graphql?" in one for one in witness.requests) == 7
+    witness.complaints.clear()  # Chromium reports the failed requests

@@ -19,10 +19,17 @@ ADD = """mutation ($input: AddCommentInput!) {
   addComment(input: $input) { submission { id } userErrors { message } } }"""
 DELETE = """mutation ($input: DeleteCommentInput!) {
   deleteComment(input: $input) { userErrors { message } } }"""
+QUEUE = """{ moderationQueue(kind: PENDING, first: 25) {
+  nodes { submission { id createdAt updatedAt } } } }"""
+DECIDE = """mutation ($input: DecideCommentsInput!) {
+  decideComments(input: $input) { userErrors { message } } }"""
 
 
 class Shop:
-    """A blocked user, whose comments wait for review, and a moderator."""
+    """A blocked user, whose comments wait for review, and a moderator.
+
+    The moderator has decided on the demo's own waiting comments.
+    """
 
     def __init__(self, server: Server) -> None:
         self.url = server.url
@@ -30,12 +37,24 @@ class Shop:
         self._author = token_of(server, "blocked")
         self._waiting: dict[str, str] = {}
         self._run(self.moderator, BLOCK, username="blocked", reason="Adverts")
+        waiting = [one["submission"] for one in self._send(self.moderator, QUEUE)["nodes"]]
+        decisions = [
+            {"id": one["id"], "seen": one["updatedAt"] or one["createdAt"]}
+            | {"verdict": "REJECT", "reason": "Test"}
+            for one in waiting
+        ]
+        if decisions:
+            self._run(self.moderator, DECIDE, decisions=decisions)
 
-    def _run(self, jwt: str, document: str, **given: Any) -> Any:
+    def _send(self, jwt: str, document: str, **given: Any) -> Any:
         headers = {"Authorization": f"Bearer {jwt}"}
         body = {"query": document, "variables": {"input": given}}
         answer = httpx.post(f"{self.url}/graphql", json=body, headers=headers, timeout=60)
         (payload,) = answer.json()["data"].values()
+        return payload
+
+    def _run(self, jwt: str, document: str, **given: Any) -> Any:
+        payload = self._send(jwt, document, **given)
         assert not payload["userErrors"]
         return payload
 
@@ -90,6 +109,28 @@ async def test_a_moderator_decides_by_keyboard_and_the_list_is_updated(
     await expect(titles).to_have_count(0)
 
 
+async def test_failed_updates_pause_longer_and_are_shown(
+    page: Page, shop: Shop, witness: Witness
+) -> None:
+    await page.clock.install()
+    await Reader(page, shop.url, scripts=True).sign_in(shop.moderator)
+    await page.goto(f"{shop.url}/moderation")
+    stale = page.locator("#stale")
+    await expect(page.locator(".keys")).to_be_visible()
+    await expect(stale).to_be_hidden()
+    await page.route("**/moderation", lambda route: route.abort())
+    witness.requests.clear()
+    for _ in range(30):
+        await page.clock.run_for(10_000)
+    await expect(stale).to_be_visible()
+    # after 10, 30, 70, 150 and 310 seconds
+    assert witness.requests.count(f"{shop.url}/moderation") <= 5
+    await page.unroute("**/moderation")
+    await stale.get_by_role("button").click()
+    await expect(stale).to_be_hidden()
+    witness.complaints.clear()  # Chromium reports the aborted requests
+
+
 async def test_axe_finds_no_fault(page: Page, shop: Shop, tmp_path: Path) -> None:
     await Reader(page, shop.url, scripts=True).sign_in(shop.moderator)
     await look(page, f"{shop.url}/moderation", tmp_path / "queue.html")
@@ -108,3 +149,13 @@ async def test_several_submissions_are_decided_without_scripts(
             await page.get_by_role("checkbox").nth(number).check()
         await page.get_by_role("button", name="Approve selected").click()
         await expect(page.locator(".waiting h3")).to_have_text(["Second", "Fourth"])
+        first = page.locator(".waiting").first
+        tops = [
+            (await bounding.bounding_box() or {"y": 0})["y"]
+            for bounding in (page.locator("#chosen"), first.locator(".choose"), first.locator("h3"))
+        ]
+        assert tops == sorted(tops), "the selection precedes the comment, and its form the list"
+        await first.get_by_text("Block user").click()
+        await first.locator("details [name=reason]").fill("Adverts")
+        await first.locator("[name=block]").click()
+        await expect(page.get_by_role("status").first).to_contain_text(NOTICES["blocked"])

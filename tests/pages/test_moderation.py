@@ -349,11 +349,35 @@ async def test_reported_comments_have_their_own_queue(mo: httpx.AsyncClient, sho
 
 
 @pytest.mark.usefixtures("stores")
+async def test_a_moderator_blocks_a_user_and_ends_the_block(mo: httpx.AsyncClient) -> None:
+    page = await opened(mo, "/moderation")
+    blocks = [given for tag, given in page.elements if given.get("name") == "block"]
+    assert {given["value"] for given in blocks} == {"ann"}
+    body = {"form_key": page.fields()["form_key"], "block": "ann"}
+    answer = await mo.post("/moderation", data=body | {"reason": "x" * 201})
+    assert answer.status_code == 422
+    assert "201 characters" in answer.text
+    assert (await mo.post("/moderation", data=body | {"form_key": "x"})).status_code == 403
+    answer = await mo.post("/moderation", data=body | {"reason": "Adverts <b>"})
+    assert answer.headers["location"] == "/moderation?notice=blocked"
+    page = await opened(mo, "/moderation?kind=blocked")
+    assert "Adverts <b>" in page.text
+    unblock = [given["value"] for _, given in page.elements if given.get("name") == "unblock"]
+    assert unblock == ["ann"]
+    key = {"form_key": page.fields()["form_key"]}
+    answer = await mo.post("/moderation?kind=blocked", data=key | {"unblock": "ann"})
+    assert answer.headers["location"] == "/moderation?kind=blocked&notice=unblocked"
+    page = await opened(mo, "/moderation?kind=blocked")
+    assert "unblock" not in {given.get("name") for _, given in page.elements}
+
+
+@pytest.mark.usefixtures("stores")
 async def test_the_html_is_valid(mo: httpx.AsyncClient, app: ASGIApp, tmp_path: Path) -> None:
     page = await mo.get("/moderation")
     (tmp_path / "queue.html").write_text(page.text)
     (tmp_path / "arabic.html").write_text((await mo.get("/moderation?lang=ar")).text)
     mo.cookies.delete("marginalia_lang")
+    (tmp_path / "blocked.html").write_text((await mo.get("/moderation?kind=blocked")).text)
     body = {"form_key": Parsed(page.text).fields()["form_key"], "reject": "yes"}
     failed = await mo.post("/moderation", data=body | seen(Parsed(page.text), 0))
     (tmp_path / "failed.html").write_text(failed.text)
