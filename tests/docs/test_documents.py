@@ -48,7 +48,7 @@ from tools.bench.coverage import documents_in
 _BODY = re.compile(r'\{\s*"query":')
 _SHELL_VARIABLE = re.compile(r"'\$\w+'")
 _TAB = re.compile(r"query: `([^`]+)`,\n  variables: `([^`]+)`")
-_INTERPOLATED = re.compile(r'\$\{explains \? \w+ : ""\}')
+_INTERPOLATED = re.compile(r'\$\{\w+ \? \w+ : (?:""|\w+)\}')
 
 RELAY = "examples/storefront"
 """Relay's compiler adds ids itself, and refuses ids that a component does not show."""
