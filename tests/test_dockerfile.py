@@ -11,12 +11,14 @@ import shutil
 import subprocess
 import tomllib
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import botocore
 import pytest
 import yaml
 
 from pages.i18n import LOCALES
+from server.serving import GRACE
 from tests.docs.test_reference import variables
 from tests.engines import ROOT
 
@@ -126,6 +128,34 @@ def test_the_variables_in_compose_are_options_of_commands(service: str) -> None:
     given = {one for one in project["services"][service]["environment"] if one[:4] == "MARG"}
     assert given
     assert given <= variables()
+
+
+def services() -> dict[str, dict[str, Any]]:
+    """Return the services of compose.yaml."""
+    found: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))[
+        "services"
+    ]
+    return found
+
+
+@pytest.mark.parametrize("name", services())
+def test_a_service_of_compose_has_few_rights_and_limits(name: str) -> None:
+    service = services()[name]
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert "/tmp" in service["tmpfs"]
+    assert re.fullmatch(r"\d+[mg]", service["mem_limit"])
+    options = service["logging"]["options"]
+    assert options.keys() == {"max-size", "max-file"}
+    seconds = int(service["stop_grace_period"].removesuffix("s"))
+    assert seconds > 2 * GRACE, "Docker kills a server before its requests have ended"
+
+
+@pytest.mark.parametrize("name", services())
+def test_a_service_of_compose_has_a_pinned_image(name: str) -> None:
+    service = services()[name]
+    assert "build" in service or re.search(r":\d+\.\d+\.\d+(-alpine)?$", service["image"])
 
 
 def test_the_stages_have_arguments_for_their_bases_and_the_engine() -> None:
