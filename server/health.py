@@ -8,6 +8,8 @@ still ready, because it can serve pages. Metrics and alerts report such faults.
 
 import asyncio
 import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from starlette.requests import Request
@@ -30,6 +32,9 @@ DEADLINE = 2.0
 
 GOOD_FOR = 5.0
 """Seconds for which a result is cached. Without the cache, each check would read the store."""
+
+PROBE_SECONDS = 1.0
+"""Seconds between two looks at the circuit breaker."""
 
 _MARKER = "health"
 
@@ -56,6 +61,28 @@ def health_routes(table: Table, directory: DataDirectory | None) -> list[Route]:
         Route("/health/ready", ready),
         Route("/health", ready),
     ]
+
+
+@asynccontextmanager
+async def probing(table: Table) -> AsyncIterator[None]:
+    """Probe the store during the ``with`` block while the circuit breaker is open.
+
+    Without these probes, the circuit of a server without requests stays open after the outage.
+    """
+
+    async def probe() -> None:
+        while True:
+            await asyncio.sleep(PROBE_SECONDS)
+            if table.circuit_open:
+                with suppress(DalError), deadline_in(DEADLINE):
+                    await MarkerRepository(table).marked(_MARKER)
+
+    task = asyncio.create_task(probe())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 @dataclass(slots=True)

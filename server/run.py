@@ -28,6 +28,7 @@ from server.local_engine.storage import Store, open_store
 from server.logs import set_up_logs
 from server.loop_watchdog import watched
 from server.observability.exposition import exposed
+from server.observability.vitals import Vitals
 from server.services import FILE_CHECKS, OPTION_CHECKS
 from server.serving import HttpServer, duplicates, open_application
 from server.settings import Settings
@@ -110,11 +111,13 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
         if secret() is None and (settings.demo or settings.sign_in_client_id is not None):
             ensure_secret(settings.data_dir)
         url = address(settings.host, listener.getsockname()[1])
-        with exposed(settings) as metrics:
+        directory = store.directory
+        vitals = Vitals(store.engine_restarts, None if directory is None else directory.database)
+        with exposed(settings, vitals) as metrics:
             code = SignInCode() if settings.demo and settings.workers == 1 else None
             greeting = banner(settings, url, store.place, metrics, secret(), code)
             if settings.workers > 1:
-                await _serve_by_workers(settings, store, listener, greeting)
+                await _serve_by_workers(settings, store, listener, greeting, vitals)
             else:
                 await _serve(settings, store, listener, greeting, secret, code)
         if store.died.done():
@@ -122,7 +125,7 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
 
 
 async def _serve_by_workers(
-    settings: Settings, store: Store, listener: socket.socket, greeting: str
+    settings: Settings, store: Store, listener: socket.socket, greeting: str, vitals: Vitals
 ) -> None:
     # Check the files that the settings name before workers start. If a file is invalid, this raises
     # one error. Otherwise every worker would log the error and end.
@@ -133,7 +136,7 @@ async def _serve_by_workers(
         async with _demo(store).in_background() as loading:
             either: set[asyncio.Future[Any]] = {loading, store.died}
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-    supervisor = Supervisor(settings, store.connection, listener, greeting)
+    supervisor = Supervisor(settings, store.connection, listener, greeting, vitals)
     _on_signal(lambda _: supervisor.end())
     _on_hangup(supervisor.replace, supervisor.end)
     store.died.add_done_callback(lambda _: supervisor.end())

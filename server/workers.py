@@ -29,6 +29,7 @@ from server.auth.secret import secret_source
 from server.errors import CommandError
 from server.logs import set_up_logs
 from server.loop_watchdog import KILLED_BY, watched
+from server.observability.vitals import Vitals
 from server.serving import WORKER_START, duplicates, http_config, open_application
 from server.settings import Settings
 
@@ -49,7 +50,12 @@ class Supervisor(Multiprocess):
     """Starts the workers, and replaces workers that have ended."""
 
     def __init__(
-        self, settings: Settings, address: TableAddress, listener: socket.socket, greeting: str
+        self,
+        settings: Settings,
+        address: TableAddress,
+        listener: socket.socket,
+        greeting: str,
+        vitals: Vitals,
     ) -> None:
         # Pass the settings to workers as a dictionary. A worker of a newer version may have more
         # settings than the parent process, and uses the defaults of the additional settings. A
@@ -62,7 +68,7 @@ class Supervisor(Multiprocess):
         # because the event loop handles the signals.
         for number, handler in handlers.items():
             signal.signal(number, handler)
-        self._greeting = greeting
+        self._greeting, self._vitals = greeting, vitals
         self._restarts: dict[int, tuple[float, float]] = {}
         """For each worker's index: the time of its last restart, and the seconds of the pause
         before this restart."""
@@ -121,6 +127,7 @@ class Supervisor(Multiprocess):
                 pause = min(max(FIRST_PAUSE, 2 * pause), LONGEST_PAUSE) if soon else 0.0
                 self._restarts[index] = now + pause, pause
                 self._due[worker] = now + pause
+                self._vitals.worker_deaths += 1
                 when = f" in {pause:.0f} s" if pause else ""
                 logger.warning(
                     "A worker has ended (%s): starting it again%s.", _ending(worker), when

@@ -7,9 +7,9 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
@@ -65,6 +65,8 @@ class Engine:
     endpoint_url: str
     died: asyncio.Future[str]
     own: bool
+    restarts: Sequence[float] = ()
+    """The times at which the engine started again, in Unix time. The sequence grows."""
 
 
 @asynccontextmanager
@@ -110,7 +112,7 @@ async def embedded_engine(
         task = asyncio.create_task(keeper.keep())
         try:
             keeper.write_record()
-            yield Engine(keeper.process.endpoint_url, died, own=share)
+            yield Engine(keeper.process.endpoint_url, died, share, keeper.restarts)
         finally:
             task.cancel()
             with suppress(asyncio.CancelledError):
@@ -196,6 +198,7 @@ class _Keeper:
     process: EngineProcess
     died: asyncio.Future[str]
     serving: bool
+    restarts: list[float] = field(default_factory=list)
 
     async def keep(self) -> None:
         """Restart the engine each time it ends. If the disk is full, first wait for free space.
@@ -229,6 +232,7 @@ class _Keeper:
                 self.process = await _start(self.directory, self.process.port)
                 self.write_record()
                 restarted = time.monotonic()
+                self.restarts.append(time.time())
         except CommandError as error:
             self.died.set_result(str(error))
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -49,6 +49,8 @@ class Store:
     """Whether this command runs the engine itself. If so, no other process uses the table."""
     directory: DataDirectory | None = None
     """The embedded engine's data directory, or None if the table is on another store."""
+    engine_restarts: Sequence[float] = ()
+    """The times at which the embedded engine started again. The sequence grows."""
 
     @property
     def stores(self) -> "Stores":
@@ -111,7 +113,10 @@ async def _embedded(settings: Settings, *, share: bool, create: bool) -> AsyncIt
                 if create:
                     directory.begin()
                 place = f"{directory.database}, table {settings.table}"
-                yield Store(table, connection, place, engine.died, created, engine.own, directory)
+                yield Store(
+                    *(table, connection, place, engine.died, created, engine.own, directory),
+                    engine_restarts=engine.restarts,
+                )
         except (StoreFullError, StoreRefusedError, StoreUnavailableError):
             # If the disk is full, raise DiskFullError, because the engine's error does not say so.
             directory.check_room()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import psutil
 
 from server.errors import CommandError, installing
+from server.observability.vitals import Vitals
 from server.settings import Settings
 
 if TYPE_CHECKING:  # an extra
@@ -48,11 +49,12 @@ def check_packages(settings: Settings) -> None:
 
 
 @contextmanager
-def exposed(settings: Settings) -> Iterator[str | None]:
+def exposed(settings: Settings, vitals: Vitals | None = None) -> Iterator[str | None]:
     """Serve the metrics in the ``with`` block, if the settings enable them. Yield the URL or None.
 
-    This process, and the workers that it starts in the block, keep their metrics in a temporary
-    directory. Raises CommandError if the port cannot be opened.
+    ``vitals`` is the state of a server's main process. This process, and the workers that it starts
+    in the block, keep their metrics in a temporary directory. Raises
+    CommandError if the port cannot be opened.
     """
     if settings.metrics_port is None:
         yield None
@@ -64,6 +66,8 @@ def exposed(settings: Settings) -> Iterator[str | None]:
 
         registry = CollectorRegistry()
         registry.register(_Processes(Path(directory)))
+        if vitals is not None:
+            registry.register(vitals)
         try:
             server, thread = start_http_server(port, host, registry)
         except OSError as error:

@@ -170,6 +170,13 @@ class StateSampler:
             registry=registry,
             multiprocess_mode="livemax",
         ).set(time.time())
+        self._seen = Gauge(
+            "marginalia_worker_seen_timestamp_seconds",
+            "When the event loop of each worker last ran, in Unix time: the oldest of all workers.",
+            registry=registry,
+            multiprocess_mode="livemin",
+        )
+        self._seen.set(time.time())
 
     async def run(self) -> None:
         """Sample every second until cancelled, and once more at the end."""
@@ -190,6 +197,7 @@ class StateSampler:
         self._waiting.set(self._load.waiting)
         self._circuit.set(self._table.circuit_open)
         self._late.set(late)
+        self._seen.set(time.time())
         refused = self._load.refused
         self._metrics.http_requests["refused", "503"].inc(refused - self._refused)
         self._refused = refused

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 import pytest
+from prometheus_client import CollectorRegistry, generate_latest
 
 from dal.dynamodb.errors import (
     CredentialsExpiredError,
@@ -18,9 +19,10 @@ from dal.dynamodb.errors import (
 from dal.dynamodb.table import Table
 from server.observability.metrics import Metrics
 from server.observability.signals import Signals
+from server.observability.vitals import Vitals
 from tests.engines import ROOT
 from tests.fakes import FaultyClient, refuse
-from tests.server.observability.observed import Values, client_of, scraped
+from tests.server.observability.observed import Values, client_of, scraped, values_of
 
 RULES = ROOT / "deploy/prometheus/alerts.yaml"
 PROMTOOL = shutil.which("promtool")
@@ -123,3 +125,35 @@ def test_errors_in_responses_with_status_200_are_reported(tmp_path: Path) -> Non
     began = EVERY * sum(times for times, _ in blip)
     assert fire(tmp_path, outage, began - 1, set()) == ""
     assert fire(tmp_path, outage, began + WITHIN, {"MarginaliaUnavailable"}) == ""
+
+
+def test_a_death_of_a_worker_or_of_the_engine_is_reported(tmp_path: Path) -> None:
+    restarts: list[float] = []
+    vitals, registry = Vitals(restarts), CollectorRegistry()
+    registry.register(vitals)
+
+    def now() -> Values:
+        return values_of(generate_latest(registry).decode())
+
+    scrapes = [(BEFORE, now())]
+    vitals.worker_deaths += 1
+    scrapes.append((BEFORE, now()))
+    restarts.append(0.0)
+    scrapes.append((BEFORE, now()))
+    died = {"MarginaliaWorkersDie"}
+    assert fire(tmp_path, scrapes, BEFORE * EVERY - 1, set()) == ""
+    assert fire(tmp_path, scrapes, BEFORE * EVERY + WITHIN, died) == ""
+    assert fire(tmp_path, scrapes, 2 * BEFORE * EVERY - 1, died) == ""
+    died.add("MarginaliaEngineDies")
+    assert fire(tmp_path, scrapes, 2 * BEFORE * EVERY + WITHIN, died) == ""
+
+
+def test_a_worker_without_a_sign_is_reported(tmp_path: Path) -> None:
+    def seen(at: float) -> Values:
+        return {("marginalia_worker_seen_timestamp_seconds", ()): at}
+
+    signs = [(1, seen(float(EVERY * number))) for number in range(BEFORE)]
+    scrapes = [*signs, (40, signs[-1][1])]
+    stopped = (BEFORE - 1) * EVERY
+    assert fire(tmp_path, scrapes, stopped, set()) == ""
+    assert fire(tmp_path, scrapes, stopped + WITHIN, {"MarginaliaWorkerHangs"}) == ""

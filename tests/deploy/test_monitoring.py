@@ -2,17 +2,18 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import pytest
-from prometheus_client import Histogram
+from prometheus_client import Metric
 from prometheus_client.metrics import MetricWrapperBase
 
 from dal.dynamodb.table import Table
 from features.stream_counting.follower_metrics import FollowerMetrics
 from server.observability.metrics import Load, Metrics, StateSampler
 from server.observability.outcomes import OUTCOMES
+from server.observability.vitals import Vitals
 from tests.engines import ROOT
 
 _NAME = re.compile(r"\bmarginalia_[a-z_]+[a-z]\b")
@@ -21,31 +22,33 @@ DASHBOARD = json.loads((ROOT / "deploy/grafana/marginalia.json").read_text("utf-
 ALERTS = (ROOT / "deploy/prometheus/alerts.yaml").read_text("utf-8")
 
 
-def every_metric() -> list[MetricWrapperBase]:
+def every_metric() -> list[tuple[Metric, Sequence[str]]]:
+    """Return each metric with the names of its labels."""
     metrics = Metrics({})
     StateSampler(metrics, lambda: None, cast(Table, None), cast(Load, None))
     FollowerMetrics(metrics, lambda: None)
-    return cast(list[MetricWrapperBase], list(metrics.registry._collector_to_names))
+    wrappers = cast(list[MetricWrapperBase], list(metrics.registry._collector_to_names))
+    vitals = [(one, tuple(one.samples[0].labels)) for one in Vitals().collect()]
+    return [*((family, one._labelnames) for one in wrappers for family in one.describe()), *vitals]
 
 
 METRICS = every_metric()
 
 
-def shown_as(metric: MetricWrapperBase) -> str:
+def shown_as(metric: Metric) -> str:
     """Return a metric's name in Prometheus."""
-    (family,) = metric.describe()
-    return f"{family.name}_total" if family.type == "counter" else family.name
+    return f"{metric.name}_total" if metric.type == "counter" else metric.name
 
 
-def series_of(metric: MetricWrapperBase) -> set[str]:
+def series_of(metric: Metric) -> set[str]:
     """Return the names of the series of a metric."""
     name = shown_as(metric)
-    if isinstance(metric, Histogram):
+    if metric.type == "histogram":
         return {f"{name}{suffix}" for suffix in ("_bucket", "_sum", "_count")}
     return {name}
 
 
-LABELS = {name: set(one._labelnames) for one in METRICS for name in series_of(one)}
+LABELS = {name: set(labels) for one, labels in METRICS for name in series_of(one)}
 
 
 def expressions(panels: list[dict[str, Any]]) -> Iterator[str]:
@@ -76,15 +79,14 @@ def test_every_failure_of_the_store_has_an_alert() -> None:
 
 def test_every_metric_is_shown_on_the_dashboard() -> None:
     shown = set(_NAME.findall(" ".join(expressions(DASHBOARD["panels"]))))
-    assert [one for one in METRICS if not series_of(one) & shown] == []
+    assert [one.name for one, _ in METRICS if not series_of(one) & shown] == []
 
 
 def test_the_documentation_has_every_metric_with_its_labels() -> None:
     page = (ROOT / "docs/monitoring.md").read_text("utf-8")
     rows = []
-    for metric in METRICS:
-        (family,) = metric.describe()
-        labels = ", ".join(f"`{one}`" for one in metric._labelnames)
-        rows.append(f"| `{shown_as(metric)}` | {labels} | {family.documentation} |")
+    for metric, names in METRICS:
+        labels = ", ".join(f"`{one}`" for one in names)
+        rows.append(f"| `{shown_as(metric)}` | {labels} | {metric.documentation} |")
     table = "\n".join(["| metric | labels | what it shows |", "|---|---|---|", *rows])
     assert table in page

@@ -11,10 +11,11 @@ from typing import Any
 import httpx
 import pytest
 
-from dal.dynamodb.errors import StoreDamagedError, StoreFullError
+from dal.dynamodb.errors import StoreDamagedError, StoreFullError, StoreUnavailableError
 from dal.dynamodb.table import Table, TableAddress, connect
 from server.app import create_app
 from server.auth.authenticator import Authenticator
+from server.health import probing
 from server.local_engine.data_directory import DataDirectory
 from server.local_engine.engine import embedded_engine
 from server.local_engine.storage import open_store
@@ -106,6 +107,17 @@ async def test_an_unready_state_and_its_end_are_logged_once(
     first, again = lines_of(caplog)
     assert first == said
     assert "again" in again
+
+
+async def test_an_idle_server_notices_the_end_of_an_outage(table: Table) -> None:
+    """Otherwise the alert of an open circuit would ring until a client sends a request."""
+    away = refuse(StoreUnavailableError("away"))
+    table.service = FaultyClient(table.service, away)
+    table._gate._breaker._next_probe = 0.0
+    async with probing(table), asyncio.timeout(60):
+        while table.circuit_open:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    assert [operation for operation, _ in table.service.calls] == ["get_item"] * 2
 
 
 async def test_a_server_without_its_table_is_not_ready(

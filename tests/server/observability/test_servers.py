@@ -7,7 +7,9 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 import httpx
@@ -21,11 +23,13 @@ from server.settings import Settings
 from tests.server.observability.collector import collecting
 from tests.server.observability.observed import Values, by, value, values_of
 from tests.server.serving import Served, add_comment, called, served
-from tests.server.workers.processes import another, clients_of, workers_of
+from tests.server.workers.processes import another, clients_of, others, workers_of
 
 PAGE = 'query Page { product(productId: "42") { comments(first: 3) { nodes { commentId } } } }'
 REQUESTS = "marginalia_http_requests_total"
 STARTED = "marginalia_worker_start_time_seconds"
+DEATHS, RESTARTS = "marginalia_worker_deaths_total", "marginalia_engine_restarts_total"
+SEEN = "marginalia_worker_seen_timestamp_seconds"
 OPTIONS = ("--access-log", "--log-format", "json", "--metrics-port", "0", "--rate-limit", "off")
 
 
@@ -103,6 +107,31 @@ async def test_metrics_are_sums_over_workers(tmp_path: Path) -> None:
         assert line["dynamodb_requests"] >= 1
         assert len(line["request_id"]) == len(line["trace_id"]) == 32
     assert "ana" not in log.replace("analytics", "")
+
+
+async def test_a_stopped_worker_and_deaths_are_visible_and_a_reload_is_not(tmp_path: Path) -> None:
+    with served(tmp_path, "--metrics-port", "0", "--workers", "2") as server:
+        url = metrics_of(server)
+        found = await until(url, lambda now: value(now, SEEN) > 0)
+        for name in ("data_bytes", "memory_bytes", "start_time_seconds"):
+            assert value(found, f"marginalia_{name}") > 0
+        assert value(found, "marginalia_info", version=version("marginalia")) == 1
+        victim, survivor = workers_of(server)
+        victim.suspend()
+        stopped = time.time()
+        found = await until(url, lambda _: time.time() > stopped + 3)
+        assert 0 < value(found, SEEN) < stopped + 1
+        victim.kill()
+        found = await until(url, lambda now: value(now, SEEN) > stopped + 1)
+        assert value(found, SEEN) > stopped + 1
+        pair = [survivor, await another(server, victim, 2)]
+        assert value(values_of((await got(url)).text), DEATHS) == 1
+        await until(url, lambda now: value(now, STARTED) > stopped)
+        server.process.send_signal(signal.SIGHUP)
+        await others(server, pair)
+        server.engine().kill()
+        found = await until(url, lambda now: value(now, RESTARTS) > 0)
+        assert (value(found, DEATHS), value(found, RESTARTS)) == (1, 1)
 
 
 async def test_one_process_has_the_same_metrics_and_logs_an_unreachable_collector_once(
