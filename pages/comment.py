@@ -133,8 +133,9 @@ class CommentForm:
             "most": _MOST,
             "text_optional": optional,
             # Whether the comment will wait for a moderator.
-            "held": request.http.app.state.settings.moderation == "before-publishing"
-            and not request.session.moderates,
+            "held": request.session.context.publication.always_waits(
+                moderator=request.session.moderates
+            ),
         }
 
     def input(self) -> dict[str, Any]:

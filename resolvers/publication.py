@@ -11,6 +11,10 @@ class Publication:
     ``moderator`` is True if the viewer who writes the comment is a moderator.
     """
 
+    def always_waits(self, *, moderator: bool) -> bool:  # noqa: ARG002 - overridden
+        """Return whether each new comment of the viewer waits for a moderator."""
+        return False
+
     def added(self, permission: Permission, new: Comment, *, moderator: bool) -> Stored:  # noqa: ARG002 - overridden
         """Return a new comment, published or as a submission."""
         return new

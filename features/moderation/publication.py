@@ -24,6 +24,10 @@ class ModeratedPublication(Publication):
     def __init__(self, rule: Moderation) -> None:
         self._rule = rule
 
+    def always_waits(self, *, moderator: bool) -> bool:
+        """Return whether each new comment of the viewer waits for a moderator."""
+        return self._rule.before_publishing and not moderator
+
     def added(self, permission: Permission, new: Comment, *, moderator: bool) -> Stored:
         """Return a new comment, as a submission if it must wait for a moderator."""
         cause = None if moderator else self._cause(permission, None, new)
