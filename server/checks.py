@@ -2,6 +2,7 @@
 
 import stat
 from collections.abc import AsyncIterator, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -27,6 +28,10 @@ from server.local_engine.data_directory import DataDirectory
 from server.local_engine.storage import open_store
 from server.services import schema_of
 from server.settings import Settings
+
+_OLD_BACKUP = timedelta(days=2)
+"""The age above which a backup is reported as old. ``marginalia-backup.timer`` makes one each
+day."""
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -279,14 +284,17 @@ async def counts(table: Table) -> Finding:
 
 
 def backup(settings: Settings) -> Finding:
-    """Report the last `marginalia backup`. Warn if the data has no backup."""
+    """Report the last `marginalia backup`. Warn if it is old or missing."""
     if settings.embedded:
         directory = DataDirectory(settings.data_dir)
         last = directory.last_backup()
         if last is not None:
-            return ok(
-                "backup", f"the last backup was made at {last.at:%Y-%m-%d %H:%M} UTC: {last.file}."
-            )
+            made = f"the last backup was made at {last.at:%Y-%m-%d %H:%M} UTC: {last.file}"
+            if datetime.now(UTC) - last.at > _OLD_BACKUP:
+                return warning(
+                    "backup", f"{made}. Make one every day: run `marginalia backup FILE`."
+                )
+            return ok("backup", f"{made}.")
         try:
             directory.require_data()
         except CommandError:

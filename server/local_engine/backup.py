@@ -1,7 +1,11 @@
-"""Backs up the data file of the embedded engine, and restores backups."""
+"""Backs up the data file of the embedded engine, and restores backups.
+
+A backup has a checksum in its header, because SQLite finds damaged pages but not changed values.
+"""
 
 import os
 import sqlite3
+import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
@@ -11,6 +15,12 @@ from tempfile import TemporaryDirectory
 from server.errors import CommandError
 from server.local_engine.data_directory import DataDirectory, sync
 from server.local_engine.engine_process import end_orphan
+
+_CHECKSUM_AT = 68
+"""The position of SQLite's ``application_id`` in a database file: four bytes, of which SQLite and
+the engine make no use. 0 means that the file has no checksum."""
+
+_CHUNK = 1 << 20
 
 
 def back_up(directory: DataDirectory, file: Path, *, force: bool) -> int:
@@ -34,6 +44,10 @@ def back_up(directory: DataDirectory, file: Path, *, force: bool) -> int:
             # apply it to the new file.
             for log in _files(file)[1:]:
                 log.unlink(missing_ok=True)
+            with draft.open("r+b") as written:
+                written.seek(_CHECKSUM_AT)
+                written.write(_checksum(draft))
+            sync(draft)
             draft.replace(file)
             sync(file.absolute().parent)
             directory.write_backup(file)
@@ -61,6 +75,12 @@ def restore(directory: DataDirectory, file: Path) -> tuple[int, Path | None]:
         raise directory.in_use()
     try:
         end_orphan(directory)
+        with file.open("rb") as read:
+            read.seek(_CHECKSUM_AT)
+            expected = read.read(4)
+        # The data that an earlier restore has kept has no checksum.
+        if any(expected) and expected != _checksum(file):
+            raise _damaged(file, "its checksum is wrong")
         with _copied(file, database) as (draft, items):
             # Keep the old file together with its log, because the log contains the latest writes.
             for path, name in zip(_files(database)[:2], _files(kept)[:2], strict=True):
@@ -97,6 +117,8 @@ def _copied(source: Path, target: Path) -> Iterator[tuple[Path, int]]:
             ):
                 data.execute("VACUUM INTO ?", (str(draft),))
                 items = _check(source, copy)
+                # The engine changes restored data, so the data must not keep the backup's checksum.
+                copy.execute("PRAGMA application_id = 0")
             sync(draft)  # some versions of SQLite do not flush this copy
         except sqlite3.OperationalError as error:
             raise CommandError(
@@ -104,10 +126,7 @@ def _copied(source: Path, target: Path) -> Iterator[tuple[Path, int]]:
                 "on the disk, then try again."
             ) from error
         except sqlite3.DatabaseError as error:
-            raise CommandError(
-                f"The file {source} is damaged ({error}): restore an earlier backup. Nothing was "
-                "changed."
-            ) from error
+            raise _damaged(source, error) from error
         yield draft, items
 
 
@@ -122,6 +141,22 @@ def _check(source: Path, copy: sqlite3.Connection) -> int:
         raise CommandError(f"The file {source} has no data of Marginalia. Nothing was changed.")
     counts = [copy.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for (name,) in names]  # noqa: S608 - names of DynamoDB tables have no quotes
     return sum(counts)
+
+
+def _damaged(file: Path, how: object) -> CommandError:
+    return CommandError(
+        f"The file {file} is damaged ({how}): restore an earlier backup. Nothing was changed."
+    )
+
+
+def _checksum(file: Path) -> bytes:
+    """Return the CRC-32 of a database without the bytes of the checksum; never four zero bytes."""
+    with file.open("rb") as opened:
+        found = zlib.crc32(opened.read(_CHECKSUM_AT))
+        opened.seek(_CHECKSUM_AT + 4)
+        while chunk := opened.read(_CHUNK):
+            found = zlib.crc32(chunk, found)
+    return (found or 1).to_bytes(4, "big")
 
 
 def _files(database: Path) -> list[Path]:

@@ -1,8 +1,9 @@
 """``serve --check``: each line, and the exit code."""
 
+import json
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -229,7 +230,12 @@ async def test_the_time_of_the_last_backup_is_reported(tmp_path: Path) -> None:
         refused = called("backup", tmp_path / name, "--data-dir", settings.data_dir)
         assert refused.returncode == USAGE
         assert DataDirectory(settings.data_dir).last_backup() == last
-    (settings.data_dir / "marginalia.backup").write_text("{")
+    record = settings.data_dir / "marginalia.backup"
+    for age, level in ((timedelta(hours=47), Level.OK), (timedelta(days=120), Level.WARNING)):
+        old = {"at": (datetime.now(UTC) - age).isoformat(), "file": "old.db"}
+        record.write_text(json.dumps(old))
+        assert checks.backup(settings).level is level
+    record.write_text("{")
     assert checks.backup(settings).level is Level.WARNING
 
 

@@ -141,6 +141,27 @@ async def test_a_restore_keeps_the_old_data_as_a_backup(data: Path, tmp_path: Pa
     assert holds(data, "second")
 
 
+async def test_a_backup_with_four_changed_bytes_is_refused(data: Path, tmp_path: Path) -> None:
+    """SQLite's own check finds no damage, because the changed value is still valid."""
+    backup = tmp_path / "backup.db"
+    assert (await command("backup", backup, "--data-dir", data)).returncode == 0
+    whole = backup.read_bytes()
+    backup.write_bytes(whole.replace(b"first 7first 7", b"WORSt 7first 7", 1))
+    assert len(whole) == backup.stat().st_size
+    before = (data / "marginalia.db").read_bytes()
+    line = await asyncio.to_thread(refused, "restore", backup, "--data-dir", data)
+    assert line.startswith(f"marginalia: The file {backup} is damaged (its checksum is wrong)")
+    assert (data / "marginalia.db").read_bytes() == before
+    # Data that changes after a restore does not keep the checksum of the backup.
+    backup.write_bytes(whole)
+    assert (await command("restore", backup, "--data-dir", data)).returncode == 0
+    await write(data, [item("second")])
+    outcome = await command("restore", backup, "--data-dir", data)
+    kept = Path(outcome.stdout.splitlines()[1].rpartition(" ")[2].removesuffix("."))
+    assert (await command("restore", kept, "--data-dir", data)).returncode == 0
+    assert holds(data, "second")
+
+
 async def test_writes_in_a_killed_engines_log_are_backed_up_and_kept(
     data: Path, tmp_path: Path
 ) -> None:
