@@ -8,17 +8,17 @@ from dal.dynamodb.errors import (
     StoreUnavailableError,
     ThrottledError,
 )
-from dal.table.errors import DalError
+from dal.table.errors import DalError, OutdatedTableError
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C. Shells use 128 plus the number of the signal, which is 2."""
 
 
-DIFFERS, USAGE, UNAVAILABLE = 1, 2, 3
+DIFFERS, USAGE, UNAVAILABLE, UNSUITABLE = 1, 2, 3, 4
 """The exit codes of failed commands. 1: the command did its work, but found wrong statistics or a
 dangerous setting, or could not load or export some rows. 2: the operator must change an option, a
-file or the table. 3: the store cannot be used now, for example because it cannot be reached, is
-full or is damaged."""
+file or the table. 3: the store or the port cannot be used now, for example because the store cannot
+be reached, is full or is damaged. 4: the table lacks an index, or a backup is damaged."""
 
 _UNAVAILABLE = (
     ConditionFailedError,
@@ -42,6 +42,8 @@ def exit_code(error: CommandError | DalError) -> int:
     """Return the exit code of a command that failed with this error."""
     if isinstance(error, CommandError):
         return error.code
+    if isinstance(error, OutdatedTableError):
+        return UNSUITABLE
     return UNAVAILABLE if isinstance(error, _UNAVAILABLE) else USAGE
 
 

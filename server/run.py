@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import uvloop
@@ -22,7 +23,7 @@ from server.auth.authenticator import (
     make_token,
 )
 from server.auth.secret import ensure_secret, secret_source
-from server.errors import UNAVAILABLE, CommandError
+from server.errors import UNAVAILABLE, USAGE, CommandError
 from server.http.middleware import AllowedHosts
 from server.local_engine.storage import Store, open_store
 from server.logs import set_up_logs
@@ -57,6 +58,8 @@ def run(settings: Settings, notices: Sequence[str] = ()) -> None:
     restarted.
     """
     set_up_logs(settings.log_format)
+    if settings.log_format == "json":  # In a terminal, the addresses on standard output suffice.
+        logger.setLevel(logging.INFO)
     for notice in notices:
         logger.warning("%s", notice)
     for check in OPTION_CHECKS:
@@ -91,7 +94,10 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
         ) from error
     except OSError as error:
         sentence = _WHY_NOT.get(error.errno or 0, "{host} port {port} cannot be opened: {reason}.")
-        raise CommandError(sentence.format(host=host, port=port, reason=error.strerror)) from error
+        sentence = sentence.format(host=host, port=port, reason=error.strerror)
+        raise CommandError(
+            sentence, UNAVAILABLE if error.errno == errno.EADDRINUSE else USAGE
+        ) from error
     with listener:
         # Without this option, responses can wait 40 ms for an ACK. Accepted connections inherit the
         # option. asyncio sets it only for sockets with a protocol number, which these sockets lack.
@@ -105,6 +111,7 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
     _on_signal(lambda _: task.cancel())
     warning = "SIGHUP replaces workers, but no worker serves yet. The start continues."
     _on_hangup(partial(logger.warning, warning), task.cancel)
+    logger.info("Marginalia %s starts with %d workers.", version("marginalia"), settings.workers)
     async with open_store(settings, share=False) as store:
         await require_documents(settings, store.table)
         secret = secret_source(settings.jwt_secret, settings.data_dir)
@@ -241,6 +248,10 @@ def banner(
 
 
 def _on_signal(act: Callable[[int], object]) -> None:
+    def logged(number: int) -> None:
+        logger.info("%s stops the server.", signal.Signals(number).name)
+        act(number)
+
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, act, number)
+        loop.add_signal_handler(number, logged, number)

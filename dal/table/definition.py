@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dal.table.errors import StoreRefusedError
+from dal.table.errors import OutdatedTableError
 from dal.table.index import TABLE_KEYS, Index
 
 _UNREADABLE = {"CREATING", "DELETING"}
@@ -73,7 +73,7 @@ def differences(description: Mapping[str, Any], indexes: Sequence[Index]) -> Dif
 
 
 def refuse_outdated(description: Mapping[str, Any], indexes: Sequence[Index]) -> None:
-    """Raise StoreRefusedError if a table lacks a declared index, or has it in another form.
+    """Raise OutdatedTableError if a table lacks a declared index, or has it in another form.
 
     An index must have the declared keys and project the declared attributes. The error occurs if an
     older version created the table, or if an operator has removed an index. ``description`` is
@@ -81,12 +81,12 @@ def refuse_outdated(description: Mapping[str, Any], indexes: Sequence[Index]) ->
     """
     table, found = description["TableName"], differences(description, indexes)
     if found.lacking:
-        raise StoreRefusedError(
+        raise OutdatedTableError(
             f"The table {table} lacks {listed(found.lacking)}, which this version reads: run "
             "`marginalia table upgrade`."
         )
     if found.differing:
-        raise StoreRefusedError(
+        raise OutdatedTableError(
             f"This version cannot use {listed(found.differing)} of the table {table}, because "
             "needed keys or attributes are missing: run `marginalia table upgrade`, which says "
             "what to do."

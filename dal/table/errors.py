@@ -18,3 +18,7 @@ class StoreRefusedError(DalError):
 
     For example, a permission is missing.
     """
+
+
+class OutdatedTableError(StoreRefusedError):
+    """The table lacks a declared index, or has it in another form."""

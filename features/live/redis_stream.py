@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
-from redis.exceptions import RedisError
+from redis.exceptions import AuthenticationError, RedisError
 
 from features.live.changes import UNREADABLE, Change, LogEntry, decode, encode, text_name
 from features.live.write_rule import Broker
@@ -93,6 +93,7 @@ class RedisBroker(Broker):
         self._publishing = asyncio.Lock()
         self._left = False
         self._unreachable = False
+        self._refused = False
         self._running: asyncio.Task[None] | None = None
         self.tried = asyncio.Event()
         """Set after the first attempt to connect. If the attempt succeeded, the log has all entries
@@ -167,11 +168,22 @@ class RedisBroker(Broker):
             raise asyncio.CancelledError
         if self._unreachable:
             logger.warning("Redis at %s is back: live comments continue.", self._address)
-        self._unreachable = False
+        self._unreachable = self._refused = False
         self.tried.set()
 
     def _report(self, error: Exception) -> None:
-        if not self._unreachable:
+        if isinstance(error, AuthenticationError):
+            # After a change of the password, Redis first closes the connection, which is logged as
+            # unreachable. So log the refusal, too.
+            if not self._refused:
+                logger.warning(
+                    "Redis at %s refuses the password (%s): set the new password in --redis-url, "
+                    "then restart the server. Live comments wait.",
+                    self._address,
+                    error,
+                )
+            self._refused = True
+        elif not self._unreachable:
             expected = isinstance(error, (RedisError, OSError))
             logger.warning(
                 "Redis at %s is unreachable (%s): live comments wait until it is back.",

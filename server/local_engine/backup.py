@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from server.errors import CommandError
+from server.errors import UNSUITABLE, CommandError
 from server.local_engine.data_directory import DataDirectory, sync
 from server.local_engine.engine_process import end_orphan
 
@@ -145,7 +145,8 @@ def _check(source: Path, copy: sqlite3.Connection) -> int:
 
 def _damaged(file: Path, how: object) -> CommandError:
     return CommandError(
-        f"The file {file} is damaged ({how}): restore an earlier backup. Nothing was changed."
+        f"The file {file} is damaged ({how}): restore an earlier backup. Nothing was changed.",
+        UNSUITABLE,
     )
 
 

@@ -4,6 +4,7 @@ The port is on 127.0.0.1 unless the settings name another address. A thread serv
 metrics can be read while the event loop is busy.
 """
 
+import errno
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from server.errors import CommandError, installing
+from server.errors import UNAVAILABLE, USAGE, CommandError, installing
 from server.observability.vitals import Vitals
 from server.settings import Settings
 
@@ -74,7 +75,8 @@ def exposed(settings: Settings, vitals: Vitals | None = None) -> Iterator[str | 
             del os.environ[DIRECTORY]
             raise CommandError(
                 f"Metrics cannot be shown on {host} port {port} ({error.strerror}): choose another "
-                "port with --metrics-port, or another address with --metrics-host."
+                "port with --metrics-port, or another address with --metrics-host.",
+                UNAVAILABLE if error.errno == errno.EADDRINUSE else USAGE,
             ) from error
         try:
             yield f"http://{host}:{server.server_port}/metrics"

@@ -215,7 +215,8 @@ class TracedObservation(Observation):
                 "marginalia.error_codes": self.codes,
             }
         )
-        if status.startswith("5"):
+        # GraphQL answers these errors with status 200.
+        if status.startswith("5") or {"INTERNAL", "UNAVAILABLE"} & set(self.codes):
             self.request.set_status(StatusCode.ERROR)
         self.request.end()
 

@@ -474,3 +474,16 @@ async def test_an_erasure_reaches_the_log_while_redis_is_unreachable() -> None:
             broker.publish(change_of(None, comment(2)))
             server.start()
             assert await kinds(listener, 1) == [KIND.RELOAD], "an epoch without the first texts"
+
+
+async def test_a_changed_password_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """Redis first closes the connection. The reason follows at the next attempt."""
+    with redis_server() as server, caplog.at_level(logging.WARNING):
+        async with brokers(server, 1), Redis.from_url(server.url, protocol=2) as operator:
+            await operator.config_set("requirepass", "new")
+            await operator.client_kill_filter(_type="normal", skipme=True)
+            await until(lambda: "refuses the password" in caplog.text)
+            await asyncio.sleep(0.2)
+            assert caplog.text.count("refuses the password") == 1
+            await operator.config_set("requirepass", "")
+            await until(lambda: " is back" in caplog.text)

@@ -16,6 +16,7 @@ import httpx
 import pytest
 
 from dal.stores import Stores
+from server.errors import UNSUITABLE, USAGE
 from server.local_engine.data_directory import DataDirectory, EngineRecord
 from server.local_engine.storage import open_table
 from server.settings import Settings
@@ -49,7 +50,7 @@ async def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 def refused(*arguments: str | Path, **settings: str) -> str:
     """Return a command's error message, which must be one line."""
     outcome = called(*arguments, **settings)
-    assert outcome.returncode == 2, outcome
+    assert outcome.returncode == (UNSUITABLE if "is damaged" in outcome.stderr else USAGE), outcome
     (line,) = outcome.stderr.splitlines()
     return line
 

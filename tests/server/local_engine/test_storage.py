@@ -11,6 +11,7 @@ from dal.entities import INDEXES
 from dal.maintenance.tables import create_table
 from dal.table.definition import table_definition
 from dal.table.errors import StoreRefusedError
+from server.errors import UNSUITABLE, exit_code
 from server.local_engine.storage import open_store
 from server.settings import Settings
 
@@ -42,6 +43,7 @@ async def test_a_table_without_the_local_indexes_is_refused(
         async with open_store(settings, share=True):
             pass
     assert "\n" not in str(fault.value)
+    assert exit_code(fault.value) == UNSUITABLE
     # A command that only describes the table may open it.
     async with open_store(settings, share=True, usable=False) as store:
         assert (await admin.describe(store.table))["TableName"] == settings.table

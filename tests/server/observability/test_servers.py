@@ -17,7 +17,7 @@ import orjson
 import pytest
 from prometheus_client.values import MultiProcessValue
 
-from server.errors import CommandError
+from server.errors import UNAVAILABLE, CommandError
 from server.observability import exposition
 from server.settings import Settings
 from tests.server.observability.collector import collecting
@@ -162,7 +162,7 @@ def test_a_metrics_port_in_use_is_reported_in_a_sentence(tmp_path: Path) -> None
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         done = called("serve", "--port", "0", "--data-dir", tmp_path, "--metrics-port", port)
-    assert done.returncode == 2
+    assert done.returncode == UNAVAILABLE
     assert done.stderr.startswith("marginalia: Metrics ")
     assert f" 127.0.0.1 port {port} (" in done.stderr
 

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import StatusCode
 
 from dal.counts import mode
-from dal.dynamodb.errors import ThrottledError
+from dal.dynamodb.errors import StoreFullError, ThrottledError
 from dal.dynamodb.table import Table
 from schema.execution import documents
 from server.observability import tracing
@@ -162,3 +163,15 @@ async def test_a_large_operation_has_a_bounded_trace(
     root = tree_of(exporter.get_finished_spans())
     assert len(root.lines()) == 1 + 5
     assert root.attributes["marginalia.spans_left_out"] > 0
+
+
+async def test_the_requests_span_has_the_status_error_although_graphql_answers_200(
+    table: Table,
+) -> None:
+    table.service = FaultyClient(table.service, refuse(StoreFullError("full")))
+    exporter = InMemorySpanExporter()
+    async with client_of(table, Signals(tracing=traced(exporter, 1.0))) as client:
+        for query in ('{ comment(commentId: "1") { title } }', "{ nope }"):
+            assert (await client.post("/graphql", json={"query": query})).status_code == 200
+    spans = [one for one in exporter.get_finished_spans() if one.parent is None]
+    assert [one.status.status_code for one in spans] == [StatusCode.ERROR, StatusCode.UNSET]

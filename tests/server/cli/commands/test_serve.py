@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,6 +17,7 @@ import orjson
 import psutil
 import pytest
 
+from server.errors import UNAVAILABLE, USAGE
 from tests.server.embedded import engine_pid, fill, mounted, successor
 from tests.server.serving import (
     MARGINALIA,
@@ -131,10 +133,10 @@ async def test_a_server_ends_with_a_reason_if_its_engine_ends_repeatedly(tmp_pat
     assert "Traceback" not in errors
 
 
-def refusal(*arguments: str | Path, **settings: str) -> str:
+def refusal(*arguments: str | Path, code: int = USAGE, **settings: str) -> str:
     """Return a command's error message, which must be one line."""
     outcome = called(*arguments, **settings)
-    assert outcome.returncode == 2, outcome
+    assert outcome.returncode == code, outcome
     assert outcome.stdout == ""
     (line,) = outcome.stderr.splitlines()
     return line
@@ -143,7 +145,7 @@ def refusal(*arguments: str | Path, **settings: str) -> str:
 def test_a_taken_port_is_reported(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = str(listener.getsockname()[1])
-        line = refusal("serve", "--port", port, "--data-dir", tmp_path)
+        line = refusal("serve", "--port", port, "--data-dir", tmp_path, code=UNAVAILABLE)
     assert line.startswith(f"marginalia: Port {port} on 127.0.0.1 ")
     assert "--port" in line
 
@@ -235,3 +237,13 @@ def test_a_damaged_data_file_and_a_missing_binary_are_reported(tmp_path: Path) -
     (tmp_path / "marginalia.db").write_bytes(b"not a database" * 1000)
     line = refusal("serve", "--port", "0", "--data-dir", tmp_path)
     assert f"cannot open {tmp_path}/marginalia.db: " in line
+
+
+def test_the_log_in_json_has_a_line_for_the_start_and_for_the_signal(tmp_path: Path) -> None:
+    with served(tmp_path, "--log-format", "json") as server:
+        code, log = server.end(signal.SIGTERM)
+    assert code == 0
+    lines = [orjson.loads(line) for line in log.splitlines()]
+    first, last = [one["message"] for one in lines if one["logger"] == "server.run"]
+    assert version("marginalia") in first
+    assert "SIGTERM" in last
