@@ -3,9 +3,12 @@
 systemd itself is not started: its tool ``systemd-analyze`` checks the files.
 """
 
+import os
 import re
+import shlex
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -53,7 +56,9 @@ def test_a_service_has_few_rights(tmp_path: Path, name: str) -> None:
     assert "User=/DynamicUser=" in done.stdout
 
 
-@pytest.mark.parametrize("name", ["marginalia.service", "marginalia.env"])
+@pytest.mark.parametrize(
+    "name", ["marginalia-backup.service", "marginalia.env", "marginalia.service"]
+)
 def test_the_variables_of_the_units_are_options_of_commands(name: str) -> None:
     given = set(re.findall(r"MARGINALIA_[A-Z_]+(?==)", (UNITS / name).read_text("utf-8")))
     assert given
@@ -71,3 +76,25 @@ def test_the_documentation_installs_every_file() -> None:
     page = (ROOT / "docs/operations.md").read_text("utf-8")
     for path in UNITS.iterdir():
         assert f"deploy/systemd/{path.name}" in page, path.name
+
+
+def test_the_backup_service_names_files_by_time_and_keeps_two_weeks(tmp_path: Path) -> None:
+    """Run the commands of the unit as systemd would, with a program that only creates the file."""
+    program = tmp_path / ".venv/bin/marginalia"
+    program.parent.mkdir(parents=True)
+    program.write_text('#!/bin/sh\ntest "$1" = backup && touch "$2"\n', "utf-8")
+    program.chmod(0o700)
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    for name, days in (("old.db", 15), ("last-week.db", 7)):
+        (folder / name).touch()
+        then = time.time() - days * 86_400
+        os.utime(folder / name, (then, then))
+    text = (UNITS / "marginalia-backup.service").read_text("utf-8")
+    for line in re.findall(r"^ExecStart(?:Post)?=(.*)$", text, re.MULTILINE):
+        command = line.replace(INSTALLED, f"{tmp_path}/").replace("%%", "%").replace("$$", "$")
+        words = shlex.split(command.replace("/var/lib/marginalia-backups", str(folder)))
+        subprocess.run(words, check=True)
+    kept = sorted(one.name for one in folder.iterdir())
+    assert kept[1:] == ["last-week.db"]
+    assert re.fullmatch(r"\d{8}T\d{6}Z\.db", kept[0])
