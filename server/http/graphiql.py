@@ -88,9 +88,9 @@ def page(address: str, *, explain: bool, jwt: str | None = None) -> Response:
     if all(path.is_file() for path in FILES.values()):
         shown = escape(quote(address, safe=":/[]%"))
         content = _PAGE.replace("{{ address }}", shown)
-        data = " data-plans" if explain else ""
-        data += f' data-jwt="{escape(jwt)}"' if jwt else ""
-        content = content.replace("{{ data }}", data)
+        data = ["data-plans"] if explain else []
+        data += [f'data-jwt="{escape(jwt)}"'] if jwt else []
+        content = content.replace("{{ data }}", " ".join(data))
         kept = {"Cache-Control": "no-store"} if jwt else {}
         return HTMLResponse(content, headers=PAGE_HEADERS | kept)
     if _LOGGED.adds("missing"):
