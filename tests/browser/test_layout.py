@@ -88,7 +88,8 @@ async def test_a_number_or_order_is_not_repeated(
 ) -> None:
     await page.goto(f"{server.url}/products/1")
     top = await page.locator(".lead, .list-head").all_inner_texts()
-    assert re.findall(r"[\d,]+(?= comments)|[Nn]ewest", " ".join(top)) == ["1,600", "Newest"]
+    assert len(re.findall(r"[\d,]+ comments", " ".join(top))) == 1
+    assert len(re.findall(r"[Nn]ewest", " ".join(top))) == 1
     await page.goto(f"{server.url}/products/1?rating=1")
     await expect(page.locator(".found")).not_to_have_text("")
 

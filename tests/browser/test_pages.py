@@ -4,6 +4,7 @@ The tests of forms also run without scripts. ``tests/pages`` reads all pages wit
 """
 
 import asyncio
+import json
 import re
 import shutil
 from collections.abc import AsyncIterator
@@ -651,7 +652,8 @@ async def test_a_list_that_saves_nothing_says_so(page: Page, server: Server) -> 
     await page.goto(f"{server.url}/products/1")
     await page.locator("#plan > summary").click()
     await expect(page.locator(".costs.same")).to_be_visible()
-    assert await page.evaluate("sessionStorage.getItem('capacity')") == "[1,1]"
+    ours, articles = json.loads(await page.evaluate("sessionStorage.getItem('capacity')"))
+    assert ours == articles > 0
     await expect(page.locator(".saved")).to_be_hidden()
 
 

@@ -89,7 +89,7 @@ const demoHint = `# You are signed in as this demo's user. To write as
 const jwtHint = `# To write, you need a JWT. A shop gives JWTs to its
 # customers. In Headers below, replace ${PLACEHOLDER} by the JWT.`;
 
-const noJwt = `The header has no JWT yet: in Headers below, replace ${PLACEHOLDER}. The operator's command "marginalia token --user NAME" prints a JWT.`;
+const noJwt = `The header has no JWT yet: in Headers below, replace ${PLACEHOLDER} by the JWT that the shop gives to its customers.`;
 
 const addComment = {
   query: `${demoJwt ? demoHint : jwtHint}

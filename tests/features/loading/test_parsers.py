@@ -41,7 +41,11 @@ VALUES: list[tuple[Parser, object, list[object]]] = [
     (parsers.users, {}, [[]]),
     (
         parsers.photos,
-        (Photo("https://a.example/1.jpg", ""), Photo("https://a.example/2.jpg", "B")),
+        (
+            Photo("https://a.example/1.jpg", ""),
+            Photo("/5.jpg", ""),
+            Photo("https://a.example/2.jpg", "B"),
+        ),
         [
             [
                 "https://a.example/1.jpg",
@@ -51,7 +55,7 @@ VALUES: list[tuple[Parser, object, list[object]]] = [
             ],
         ],
     ),
-    (parsers.photos, (), ["http://a.example/1.jpg", "/1.jpg", ["a"] * 11]),
+    (parsers.photos, (), ["http://a.example/1.jpg", "//a.example/1.jpg", ["a"] * 11]),
     (date_reader(None, "%m/%d/%Y %H:%M"), NOON, ["11/20/2020 12:00"]),
     (date_reader(None, "%d.%m.%y %I %p"), NOON, ["20.11.20 12 PM"]),
     (date_reader(None, "%Y-%m-%dT%H:%M:%S%z"), NOON, ["2020-11-20T14:00:00+0200"]),
