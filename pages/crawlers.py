@@ -12,9 +12,14 @@ further products when they follow the links from the home page to its next pages
 
 
 async def robots(request: PageRequest) -> Response:
-    """Return ``robots.txt``, which excludes the API, the playground and the sign-in form."""
+    """Return ``robots.txt``, which excludes the API and the sign-in form.
+
+    Of the playground, crawlers may read its first view, but not its other views, of which there are
+    very many. An address that ends in ``$`` is exact (RFC 9309).
+    """
     lines = [
         "User-agent: *",
+        f"Allow: {request.root}/playground$",
         *(f"Disallow: {request.root}/{path}" for path in ("graphql", "playground", "sign-in")),
         f"Sitemap: {request.site}/sitemap.xml",
     ]

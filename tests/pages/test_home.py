@@ -136,6 +136,7 @@ async def test_crawlers_find_the_products(client: httpx.AsyncClient) -> None:
     robots = (await client.get("/robots.txt")).text
     assert f"Sitemap: {SITE}/sitemap.xml" in robots
     assert "Disallow: /graphql" in robots
+    assert "Allow: /playground$\n" in robots
     answer = await client.get("/sitemap.xml")
     assert answer.headers["content-type"].startswith("application/xml")
     addresses = re.findall("<loc>(.*)</loc>", answer.text)
