@@ -15,8 +15,15 @@ export function liveClient(): Client {
   // The connections that were lost since the last event. graphql-ws has its own number, but starts
   // again from 0 when a connection opens, although the server may close the connection immediately.
   let lost = 0;
+  let connectedAt = 0;
   const client = createClient({
-    url: API.replace(/^http/, "ws"),
+    // If the server closes a connection with code 1000, graphql-ws connects again without calling retryWait, whose
+    // shortest pause is 500 ms.
+    url: async () => {
+      if (Date.now() - connectedAt < 500) await pause(lost++);
+      connectedAt = Date.now();
+      return API.replace(/^http/, "ws");
+    },
     connectionParams: authorization,
     retryAttempts: Infinity,
     shouldRetry: () => true,
