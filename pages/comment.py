@@ -242,7 +242,12 @@ async def change(request: PageRequest) -> Response:
     form = CommentForm.typed(fields)
     errors = unchecked(request.session, fields)
     if not errors:
-        result = await request.run("comment.update", input={"id": comment["id"], **form.input()})
+        given = form.input()
+        # Comments from files may have photos that the mutation refuses, such as a path on this
+        # server. So send photos only if the visitor has changed them.
+        if given.get("photos") == comment["photos"]:
+            del given["photos"]
+        result = await request.run("comment.update", input={"id": comment["id"], **given})
         errors = form.messages(user_errors(result))
     if errors:
         return await _page(request, form.with_errors(errors), status=422)

@@ -103,6 +103,24 @@ async def test_the_form_adds_keeps_and_removes_photos_and_refuses_invalid_ones(
         assert await photos() == []
 
 
+async def test_an_edit_keeps_a_photo_that_only_a_file_may_name(
+    table: Table, writer: httpx.AsyncClient
+) -> None:
+    ours = Photo("/static/pages/photo-lamp-evening.webp", "On my desk")
+    one = comment("own-photo", product_id="own-photo", username=COMMENT.username, photos=(ours,))
+    await put_comments(Stores(table).comments, [one])
+    async with writer:
+        page = await opened(writer, "/comments/own-photo")
+        (photo,) = [given for _, given in page.elements if given.get("name") == "photo-1"]
+        assert (photo["value"], photo["type"]) == (ours.url, "text")
+        fields = page.fields() | FORM | {"action": "save"}
+        assert (await writer.post("/comments/own-photo", data=fields)).status_code == 303
+        (edited,) = (await Stores(table).comments.page(Selection("own-photo"), Slice(2))).nodes
+        assert (edited.text, edited.photos) == (FORM["text"], (ours,))
+        other = fields | {"photo-1": "/static/pages/photo-shoes-trail.webp"}
+        assert (await writer.post("/comments/own-photo", data=other)).status_code == 422
+
+
 class Bucket:
     """A fake bucket that only signs forms for uploads."""
 
