@@ -14,8 +14,8 @@ a narrow drawing has narrow slots, and texts of the usual size.
 """
 
 import math
-from bisect import bisect_left
-from collections import Counter
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Any
@@ -41,6 +41,10 @@ LONGEST_LABEL = 36
 
 INTRODUCTION, LONGEST_STEP, LONGEST_FILM = 0.5, 0.24, 4.9
 """Seconds. Motion of more than five seconds would need a button that stops it (WCAG 2.2.2)."""
+
+LARGEST_FILM = 10_000
+"""Maximum product of the steps and the lanes of a film. A larger drawing has no film, which would
+take too long to make, and whose heads would be too small to follow."""
 
 _BEYOND = 9_999
 """A slot outside of every drawing."""
@@ -87,7 +91,7 @@ def draw_merge(
     """Return the drawing of one or more plans that read the same page.
 
     With ``titled``, there is space for a title above each plan. With ``moving``, the drawing has a
-    film.
+    film, unless it is too large for one.
     """
     slots = _slots(plans)
     places = [
@@ -95,7 +99,8 @@ def draw_merge(
         for plan in plans
     ]
     width, steps = max(FEWEST_SLOTS, len(slots)), max(map(len, places), default=0)
-    time = _Time(steps) if moving and steps else None
+    lanes = sum(len(plan["segments"]) for plan in plans)
+    time = _Time(steps) if moving and 0 < steps * lanes <= LARGEST_FILM else None
     panels, top = [], AXIS
     for plan, shown in zip(plans, places, strict=True):
         panel = _panel(plan, shown, slots, top + (TITLE if titled else 0), time)
@@ -109,7 +114,7 @@ def draw_merge(
         "panels": panels,
         "mark": MARK,
         "film": time and {"seconds": time.seconds, "first": time.starts[0], "step": time.step},
-        "steps": steps,
+        "steps": steps if time else 0,
     }
 
 
@@ -237,10 +242,9 @@ def _queries(lane: Mapping[str, Any], shown: Sequence[int]) -> Iterator[tuple[in
     before: Plan | None = None
     for row in lane["rows"]:
         if before is None:
-            merged = sum(slot < row["slot"] for slot in shown) if lane["step"] else 0
-            yield row["slot"], merged
+            yield row["slot"], bisect_left(shown, row["slot"]) if lane["step"] else 0
         elif row["refill"] != before["refill"]:
-            yield row["slot"], sum(slot <= before["slot"] for slot in shown)
+            yield row["slot"], bisect_right(shown, before["slot"])
         before = row
 
 
@@ -256,18 +260,21 @@ def _moves(lanes: Sequence[Plan], shown: Sequence[int]) -> Iterator[dict[str, An
         [row["slot"] for row in lane["rows"] if row["outcome"] in {"SHOWN", "AROUND"}]
         for lane in lanes
     ]
+    times = [[at for _, at in lane["queries"]] for lane in lanes]
+    sent = defaultdict[int, list[int]](list)
+    for place, ats in enumerate(times):
+        for at in ats:
+            sent[at].append(place)
     for number, slot in enumerate(shown):
         heads = list[tuple[int, int]]()
         for place, lane in enumerate(lanes):
-            unread = min((first for first, at in lane["queries"] if at > number), default=math.inf)
+            later = bisect_right(times[place], number)
+            unread = lane["queries"][later][0] if later < len(times[place]) else math.inf
             after = bisect_left(merged[place], slot)
             head = merged[place][after] if after < len(merged[place]) else math.inf
             if head < unread:
                 heads.append((place, int(head)))
-        sent = [
-            place for place, lane in enumerate(lanes) for _, at in lane["queries"] if at == number
-        ]
-        yield {"taken": own[slot], "heads": heads, "sent": sent}
+        yield {"taken": own[slot], "heads": heads, "sent": sent[number]}
 
 
 def _film(

@@ -291,7 +291,7 @@ MOST_HEADS = 8
 
 
 def _moves(drawing: dict[str, Any]) -> list[list[dict[str, Any]]]:
-    """Return for each row of the page how each plan merges it, by the labels of lanes."""
+    """Return for each step of the film how each plan merges a row, by the labels of lanes."""
     moves = []
     for place in range(drawing["steps"]):
         plans = []

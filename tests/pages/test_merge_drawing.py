@@ -23,6 +23,7 @@ from pages.merge_drawing import (
     _BEYOND,
     _HEADINGS,
     FEWEST_SLOTS,
+    LARGEST_FILM,
     LONGEST_LABEL,
     draw_merge,
     lane_label,
@@ -304,3 +305,16 @@ def test_a_long_label_keeps_its_beginning_and_its_end() -> None:
     assert len(cut) == LONGEST_LABEL
     assert cut.startswith("PRODUCT#1")
     assert cut.endswith("1/en/4")
+
+
+def test_a_drawing_with_too_many_lanes_and_rows_has_no_film() -> None:
+    def plan(rows: int, ranges: int) -> dict[str, Any]:
+        one = plan_of(*(row(f"{n:04}", n % ranges) for n in range(rows)))
+        segment = {"partitionKey": "p", "itemsRead": 1, "skipReason": None}
+        step = {"purpose": "PAGE", "index": "i", "segments": ranges}
+        return one | {"segments": [segment] * ranges, "steps": [step]}
+
+    largest = draw_merge([plan(100, LARGEST_FILM // 100)], moving=True)
+    assert len(largest["panels"][0]["moves"]) == largest["steps"] == 100
+    larger = draw_merge([plan(101, LARGEST_FILM // 100)], moving=True)
+    assert (larger["film"], larger["steps"]) == (None, 0)
