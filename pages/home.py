@@ -15,7 +15,7 @@ from pages.page_request import PageRequest
 from pages.plan_panel import plan_account
 from resolvers.node_ids import is_plain_id
 
-MEANT = {
+ALIASES = {
     "docs": "/graphql",  # GraphiQL shows the documentation of the schema
     "graphiql": "/graphql",
     "graphql": "/graphql",
@@ -25,7 +25,7 @@ MEANT = {
     "products": "/",
     "sign-in": "/sign-in",
 }
-"""Pages by the addresses, without slashes at both ends, that people type instead of theirs."""
+"""Paths of pages by other addresses that people type. The keys have no slash at either end."""
 
 
 async def show(request: PageRequest) -> Response:
@@ -87,11 +87,11 @@ async def search(request: PageRequest) -> Response:
 
 
 async def nothing_here(request: PageRequest) -> Response:
-    """Redirect to the page in ``MEANT``; if there is none, raise PageFault."""
+    """Redirect to the page in ``ALIASES``; if there is none, raise PageFault."""
     http = request.http
-    meant = MEANT.get(http.scope["path"].removeprefix(request.root).strip("/"))
-    if meant is not None and http.method in {"GET", "HEAD"}:
-        return request.to(f"{meant}?{http.url.query}" if http.url.query else meant)
+    page = ALIASES.get(http.scope["path"].removeprefix(request.root).strip("/"))
+    if page is not None and http.method in {"GET", "HEAD"}:
+        return request.to(f"{page}?{http.url.query}" if http.url.query else page)
     path = http.url.path[:200]
     raise PageFault(
         404, gettext("There is no page at %(path)s. Please check the address.", path=path)

@@ -220,6 +220,7 @@ async def show(request: PageRequest) -> Response:
         choice=choice,
         address=choice.address,
         bases=BASES,
+        names={key: gettext(name) for key, name in NAMES.items()},
         orders=[(name, gettext(words.name)) for name, words in ORDERS.items()],
         languages=[one["language"] for one in product["statistics"]["languages"]],
         examples=[(name, one.address) for name, one in examples(choice, languages)],
@@ -322,7 +323,11 @@ def _side(key: str, result: DocumentResult, table: str) -> dict[str, Any]:
     }
 
 
-NAMES = {"ours": gettext_noop("Marginalia's plan"), "articles": gettext_noop("The articles' plan")}
+NAMES = {
+    "ours": gettext_noop("Marginalia's plan"),
+    "articles": gettext_noop("The articles' plan"),
+    "ideal": gettext_noop("The ideal"),
+}
 
 
 def plan_title(key: str, plan: dict[str, Any]) -> str:

@@ -19,9 +19,9 @@ MAX_MEMBERS = 60
 """Maximum products of a group. A page reads a partition of each product."""
 
 MOVES_AT_ONCE = 99 // (PRODUCT_ACTIONS + 1)
-"""Maximum products that one transaction moves. Besides its own actions, each product may need one
-for the group that it leaves. One action is for the group that all join. DynamoDB allows 100 actions
-in a transaction."""
+"""Maximum products that one transaction moves. Each product may need one more action than
+other products, for the group that it leaves. One action is for the group that all join. DynamoDB
+allows 100 actions in a transaction."""
 
 _AT_ONCE = 4
 """Maximum transactions that one call of ``put_many`` runs in parallel."""

@@ -78,8 +78,9 @@ function put(card, form, link) {
 }
 
 /* Sends a form. The server answers with the list of the current page, so that one request brings the notice, the
-   comment's card and the new counts. Returns this page, the refused form, or an error message. Reads the form's address by getAttribute, because a form may have a field named ``action``. In such a form,
-   ``form.action`` is the field. */
+   comment's card and the new counts. Returns this page, the refused form, or an error message. Reads the form's
+   address by getAttribute, because a form may have a field named ``action``. In such a form, ``form.action`` is the
+   field. */
 async function sent(form, submitter) {
   let message = form.dataset.failed;
   try {

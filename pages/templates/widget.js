@@ -166,7 +166,7 @@
       let product;
       try {
         product = await this.#page(null);
-      } catch (error) {
+      } catch {
         const again = element("button", { type: "button", part: "button again" }, words.again);
         again.addEventListener("click", () => this.#show());
         section.append(

@@ -114,7 +114,13 @@ async def _embedded(settings: Settings, *, share: bool, create: bool) -> AsyncIt
                     directory.begin()
                 place = f"{directory.database}, table {settings.table}"
                 yield Store(
-                    *(table, connection, place, engine.died, created, engine.own, directory),
+                    table,
+                    connection,
+                    place,
+                    engine.died,
+                    created=created,
+                    alone=engine.own,
+                    directory=directory,
                     engine_restarts=engine.restarts,
                 )
         except (StoreFullError, StoreRefusedError, StoreUnavailableError):

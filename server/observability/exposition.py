@@ -54,8 +54,8 @@ def exposed(settings: Settings, vitals: Vitals | None = None) -> Iterator[str | 
     """Serve the metrics in the ``with`` block, if the settings enable them. Yield the URL or None.
 
     ``vitals`` is the state of a server's main process. This process, and the workers that it starts
-    in the block, keep their metrics in a temporary directory. Raises
-    CommandError if the port cannot be opened.
+    in the block, keep their metrics in a temporary directory. Raises CommandError if the port
+    cannot be opened.
     """
     if settings.metrics_port is None:
         yield None
