@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import quote
 
 from starlette.responses import Response
 
@@ -49,12 +48,12 @@ _REFUSED = gettext_noop("This decision could not be saved. Reload the page and t
 
 
 async def show(request: PageRequest) -> Response:
-    """Return one page of the queue in the address: pending or reported comments.
+    """Return one page of the list in the address: pending or reported comments, or blocked users.
 
     Redirect visitors who are not signed in to the sign-in page.
     """
     if request.session.username is None:
-        return request.to(f"/sign-in?next={quote(request.here, safe='')}")
+        return request.to_sign_in()
     return await _page(request)
 
 

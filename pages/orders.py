@@ -1,7 +1,6 @@
 """``/orders``: the signed-in user's orders."""
 
 from collections.abc import Mapping
-from urllib.parse import quote
 
 from starlette.responses import Response
 
@@ -21,7 +20,7 @@ STATUSES: Mapping[str, str] = {
 async def show(request: PageRequest) -> Response:
     """Return one page of the user's orders. Redirect other visitors to the sign-in page."""
     if request.session.username is None:
-        return request.to(f"/sign-in?next={quote(request.here, safe='')}")
+        return request.to_sign_in()
     chosen = DatedList.of("/orders", request.http.query_params, STATUSES)
     viewer = (await request.run("orders", **chosen.variables())).data["viewer"]
     return request.render(

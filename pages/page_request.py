@@ -153,6 +153,10 @@ class PageRequest:
         """Return a redirect to a path of this site, which the browser then requests by GET."""
         return RedirectResponse(self.root + path, HTTPStatus.SEE_OTHER)
 
+    def to_sign_in(self) -> Response:
+        """Redirect to the sign-in page, which leads back to the page in ``here``."""
+        return self.to(f"/sign-in?next={quote(self.here, safe='')}")
+
     def render(self, template: str, status: int = 200, **facts: Any) -> Response:
         """Return the page that a template makes, or 304 if the client has the same page.
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
 
 from starlette.responses import Response
 
@@ -27,7 +26,7 @@ async def show(request: PageRequest) -> Response:
     """
     username = request.session.username
     if username is None:
-        return request.to(f"/sign-in?next={quote(request.here, safe='')}")
+        return request.to_sign_in()
     given = request.http.query_params
     memberships = (await request.run("tickets.memberships")).data["viewer"]["organizations"]
     types = {one["organizationName"]: one["type"] for one in memberships["nodes"]}
@@ -72,7 +71,7 @@ async def show(request: PageRequest) -> Response:
 async def show_ticket(request: PageRequest) -> Response:
     """Return the page of a ticket. Raise PageFault if it is not visible to the visitor."""
     if request.session.username is None:
-        return request.to(f"/sign-in?next={quote(request.here, safe='')}")
+        return request.to_sign_in()
     result = await request.run("ticket", ticketId=request.http.path_params["ticket_id"])
     ticket = result.data["ticket"]
     if ticket is None:
