@@ -109,9 +109,10 @@ def _cut(folded: str) -> str:
 
 @lru_cache(maxsize=5_000)
 def _class(character: str) -> str:
-    """Return the class of a character: one letter of ``_WORD``.
+    """Return the class of a character, as a letter of ``_WORD``.
 
-    They are: letter, digit, mark, Han, Katakana, Hiragana, emoji or similar symbol.
+    The classes are letter, digit, mark, Han, Katakana, Hiragana, and emoji or similar symbol.
+    Other characters belong to no word.
     """
     for name, characters in _CLASSES:
         if characters.match(character):
