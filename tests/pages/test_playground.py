@@ -276,3 +276,9 @@ async def test_any_posted_plan_is_drawn_or_refused(
     client: httpx.AsyncClient, posted: object
 ) -> None:
     assert (await client.post("/playground/drawing", json=posted)).status_code in {200, 400}
+
+
+async def test_crawlers_list_the_first_view_only(client: httpx.AsyncClient) -> None:
+    noindex = '<meta name="robots" content="noindex">'
+    assert noindex not in (await client.get("/playground")).text
+    assert noindex in (await client.get("/playground?product=1")).text
