@@ -80,13 +80,22 @@
 
   const listed = (text) => (text || "").split(/\s+/).filter(Boolean);
 
+  /* Returns the language of a tag with its region; null for an invalid tag, for which Intl throws. */
+  function locale(tag) {
+    try {
+      return new Intl.Locale(tag);
+    } catch {
+      return null;
+    }
+  }
+
   /* Returns labels and formats in a language, or in English if the widget does not have the language. */
   function speech(tag) {
-    const base = tag.split("-")[0].toLowerCase();
+    const base = tag.split(/[-_]/)[0].toLowerCase();
     const words = MESSAGES[base] || MESSAGES.en;
-    const speaks = MESSAGES[base] ? tag : "en";
+    const speaks = !MESSAGES[base] ? "en" : locale(tag) ? tag : base;
     // Dates have the format of the visitor's region, such as day before month for a visitor from Britain.
-    const { region } = new Intl.Locale(navigator.language);
+    const region = locale(navigator.language)?.region;
     const home = region ? `${speaks.split("-")[0]}-${region}` : speaks === "en" ? "en-001" : speaks;
     const days = new Intl.DateTimeFormat(home, { dateStyle: "long", timeZone: "UTC" });
     const plurals = new Intl.PluralRules(speaks);

@@ -198,7 +198,7 @@ async def test_the_widget_shows_dates_as_the_visitor_writes_them_and_every_field
         await expect(others.locator("img")).to_have_count(0)
         await first.evaluate("element => element.setAttribute('write', '/account/write')")
         await expect(first.locator("a.write")).to_have_attribute("href", "/account/write")
-        await first.evaluate("element => element.setAttribute('lang', 'FR')")
+        await first.evaluate("element => element.setAttribute('lang', 'FR-')")
         await expect(first.get_by_text("commentaires", exact=False).first).to_be_visible()
 
 
