@@ -42,6 +42,7 @@ NO_OTHER_LIST = {
     "next",
     "order",
     "place",
+    "q",
     "product",
     "rating",
     "variants",
