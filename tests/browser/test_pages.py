@@ -596,6 +596,9 @@ async def test_a_visitor_finds_the_parts_of_a_product_page(
     await page.get_by_placeholder("Title or product number").fill("copper kettle, 1.2")
     await page.get_by_role("button", name="Search").click()
     await expect(page.get_by_role("heading", level=2)).to_have_text("Copper kettle, 1.2 l")
+    await reader.open("/playground")
+    if reader.scripts:
+        assert await page.evaluate(SHIFTED) == 0
     await reader.open("/sign-out")  # this address accepts only POST
     await expect(page.get_by_role("heading", level=1)).to_have_text("Page not available")
     said(witness, 405)
