@@ -94,9 +94,15 @@ def serving(directory: Path, *options: str, count: int = COUNT) -> Iterator[str]
 
 def ran(script: str, url: str, *arguments: str | Path, headers: dict[str, str] = ANA[0]) -> Any:
     """Run a script of this directory. Return the JSON that it prints."""
+    return run_node(HERE / script, url, headers["Authorization"], PRODUCT, *arguments)
+
+
+def run_node(script: Path, *arguments: str | Path) -> Any:
+    """Run a script in its directory. Return the JSON that it prints."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
-        ["node", HERE / script, url, headers["Authorization"], PRODUCT, *arguments],
+        ["node", script, *arguments],
+        cwd=script.parent,
         env=os.environ | {"PATH": path},
         capture_output=True,
         text=True,

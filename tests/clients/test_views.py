@@ -23,6 +23,13 @@ ADD = """mutation ($input: AddCommentInput!) {
 }"""
 
 
+def add_comment(url: str, given: dict[str, object]) -> None:
+    """Add a comment by Ben. ``given`` is the mutation's input."""
+    body = {"query": ADD, "variables": {"input": given}}
+    answer = httpx.post(url, json=body, headers=bearer("ben"), timeout=60)
+    assert answer.json()["data"]["addComment"]["userErrors"] == []
+
+
 @pytest.fixture(scope="module")
 def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("relay")
@@ -42,11 +49,7 @@ def url(tmp_path: Path) -> Iterator[str]:
                 "language": "en",
                 "text": f"Comment {number}",
             }
-            body = {"query": ADD, "variables": {"input": given}}
-            answer = httpx.post(
-                f"{server.url}/graphql", json=body, headers=bearer("ben"), timeout=60
-            )
-            assert answer.json()["data"]["addComment"]["userErrors"] == []
+            add_comment(f"{server.url}/graphql", given)
         yield f"{server.url}/graphql"
 
 

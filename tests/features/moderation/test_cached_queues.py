@@ -4,27 +4,19 @@ Each client keeps the policies that it has by default. After each step, its view
 client would see.
 """
 
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import httpx
-import orjson
 import pytest
 
 from tests.clients import setup_page
 from tests.clients.relay import compiled
+from tests.clients.test_clients import run_node
+from tests.clients.test_views import add_comment
 from tests.server.serving import bearer, served
 
 HERE = Path(__file__).parent / "queues"
-
-ADD = """mutation ($input: AddCommentInput!) {
-  addComment(input: $input) { userErrors { message } }
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +39,7 @@ def url(tmp_path: Path) -> Iterator[str]:
         for number in range(5):
             text = f"Comment {number}"
             given = {"productId": "42", "rating": 5, "language": "en", "text": text}
-            body = {"query": ADD, "variables": {"input": given}}
-            answer = httpx.post(
-                f"{server.url}/graphql", json=body, headers=bearer("ben"), timeout=60
-            )
-            assert answer.json()["data"]["addComment"]["userErrors"] == []
+            add_comment(f"{server.url}/graphql", given)
         yield f"{server.url}/graphql"
 
 
@@ -69,26 +57,10 @@ VIEWS = {
 def test_a_decision_removes_the_row_without_a_second_request(
     url: str, directory: Path, client: str
 ) -> None:
-    steps = ran(directory, url, client)
+    authorization = bearer("mo", "moderator")["Authorization"]
+    steps = run_node(directory / "queues.mjs", url, authorization, client)
     assert {name: len(step["requests"]) for name, step in steps.items()} == dict.fromkeys(VIEWS, 1)
     for name, (total, numbers, more) in VIEWS.items():
         texts = [f"Comment {number}" for number in numbers]
         assert steps[name]["view"] == {"total": total, "texts": texts, "more": more}, name
         assert steps[name]["view"] == steps[name]["known"], name
-
-
-def ran(directory: Path, url: str, client: str) -> Any:
-    """Run the page with a client. Return the JSON that it prints."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    authorization = bearer("mo", "moderator")["Authorization"]
-    done = subprocess.run(
-        ["node", "queues.mjs", url, authorization, client],
-        cwd=directory,
-        env=os.environ | {"PATH": path},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, ""), "a cache warns"
-    return orjson.loads(done.stdout)
