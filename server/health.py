@@ -74,8 +74,8 @@ async def probing(table: Table) -> AsyncIterator[None]:
         while True:
             await asyncio.sleep(PROBE_SECONDS)
             if table.circuit_open:
-                with suppress(DalError), deadline_in(DEADLINE):
-                    await MarkerRepository(table).marked(_MARKER)
+                with suppress(DalError):
+                    await _read_from(table)
 
     task = asyncio.create_task(probe())
     try:
@@ -83,6 +83,12 @@ async def probing(table: Table) -> AsyncIterator[None]:
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+
+async def _read_from(table: Table) -> None:
+    """Read an item that does not exist. Raise DalError if the store fails."""
+    with deadline_in(DEADLINE):
+        await MarkerRepository(table).marked(_MARKER)
 
 
 @dataclass(slots=True)
@@ -109,7 +115,7 @@ class Readiness:
         return self._fault
 
     async def _check(self) -> str | None:
-        """Check the data file, and read an item that does not exist.
+        """Check the data file and the store.
 
         Return the reason why the store cannot be used, or None if it can be used.
         """
@@ -120,8 +126,7 @@ class Readiness:
         try:
             if self.directory is not None:
                 self.directory.check_data()
-            with deadline_in(DEADLINE):
-                await MarkerRepository(self.table).marked(_MARKER)
+            await _read_from(self.table)
         except ThrottledError:  # The store works, and limits the rate of requests.
             return None
         except (CommandError, DalError) as error:

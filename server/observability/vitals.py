@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ class Vitals:
     database: Path | None = None
     worker_deaths: int = 0
     _started: float = field(default_factory=time.time)
+    _version: str = field(default_factory=partial(version, "marginalia"))
 
     def collect(self) -> Iterable["Metric"]:
         """Yield the metrics."""
@@ -37,7 +39,7 @@ class Vitals:
         info = GaugeMetricFamily(
             "marginalia_info", "Always 1. The label is the installed version.", labels=["version"]
         )
-        info.add_metric([version("marginalia")], 1)
+        info.add_metric([self._version], 1)
         yield info
         yield GaugeMetricFamily(
             "marginalia_start_time_seconds", "When the server started, in Unix time.", self._started
