@@ -146,26 +146,65 @@ _REQUIRED: Mapping[str, Mapping[str, type]] = {
 exist, GetItem's response has no ``Item``, and would look like an empty object from a proxy. So the
 client asks DynamoDB to report the consumed capacity, and rejects a response without it."""
 
+_ONLY_CAPACITY = frozenset(name for name, members in _REQUIRED.items() if [*members] == [_CAPACITY])
+"""The operations whose responses would be indistinguishable from ``{}`` without the capacity."""
 
-def parse_response(
-    operation: str, status: int, body: bytes, checksum: bytes, *, has_capacity: bool
-) -> dict[str, Any]:
-    """Return the parsed body of a successful response.
 
-    Raises StoreUnavailableError if the status is not 200, or if the body is malformed or
-    incomplete. With ``has_capacity`` False, the body may lack the consumed capacity.
+class Responses:
+    """Checks the responses of one endpoint, and learns for which operations it reports capacity.
+
+    After any response with its capacity, the operations in ``_ONLY_CAPACITY`` must report it.
+    ScyllaDB reports it for them, but not for Query and Scan, so each of these two must report it
+    only after it has reported it once: https://github.com/scylladb/scylladb/issues/5027
     """
-    if status != HTTPStatus.OK:
-        raise _malformed(f"its status is {status}")
-    response = _object(body, checksum)
-    members = _REQUIRED.get(operation, {})
-    for member, kind in members.items():
-        optional = member == _CAPACITY and not has_capacity and member not in response
-        if not optional and not isinstance(response.get(member), kind):
-            raise _malformed(f"it lacks members of a response to {operation}")
-    if members is _ROWS and len(response.get("Items", ())) not in {0, response["Count"]}:
-        raise _malformed("its count differs from its number of rows")
-    return response
+
+    def __init__(self, *, has_capacity: bool) -> None:
+        self._reported = set(_REQUIRED) if has_capacity else set[str]()
+        """The operations that must report their capacity."""
+
+    def parse(self, operation: str, status: int, body: bytes, checksum: bytes) -> dict[str, Any]:
+        """Return the parsed body of a successful response.
+
+        Raises StoreUnavailableError if the status is not 200, or if the body is malformed or
+        incomplete.
+        """
+        if status != HTTPStatus.OK:
+            raise _malformed(f"its status is {status}")
+        response = _object(body, checksum)
+        members = _REQUIRED.get(operation, {})
+        for member, kind in members.items():
+            optional = member == _CAPACITY and operation not in self._reported
+            if not isinstance(response.get(member), kind) and (member in response or not optional):
+                raise _malformed(f"it lacks members of a response to {operation}")
+        if members is _ROWS and len(response.get("Items", ())) not in {0, response["Count"]}:
+            raise _malformed("its count differs from its number of rows")
+        if operation not in self._reported and _CAPACITY in response:
+            self._reported |= {operation, *_ONLY_CAPACITY}
+        return response
+
+    def check_sdk_response(
+        self,
+        operation_model: Any,
+        response_dict: dict[str, Any],
+        customized_response_dict: dict[str, Any],
+        **_: Any,
+    ) -> None:
+        """Raise DalError for an error or an incomplete response.
+
+        botocore calls this function before it parses a response. The response to a Query or a Scan
+        is parsed here, in half the time of botocore's parser. The response's body is then replaced
+        by ``{}``, so that botocore does not parse the rows again.
+        """
+        status, body = response_dict["status_code"], response_dict["body"]
+        headers = response_dict["headers"]
+        checksum = headers.get("x-amz-crc32", "").encode()
+        name = operation_model.name
+        if status >= HTTPStatus.BAD_REQUEST:
+            raise dal_error(parse_error(status, body, checksum, headers.get("content-type", "")))
+        response = self.parse(name, status, body, checksum)
+        if _REQUIRED.get(name) is _ROWS:
+            customized_response_dict.update(response)
+            response_dict["body"] = b"{}"
 
 
 def parse_error(status: int, body: bytes, checksum: bytes, content_type: str) -> dict[str, Any]:
@@ -202,32 +241,6 @@ def _object(body: bytes, checksum: bytes) -> dict[str, Any]:
     if not isinstance(parsed, dict):
         raise _malformed("it is not an object")
     return parsed
-
-
-def check_sdk_response(
-    operation_model: Any,
-    response_dict: dict[str, Any],
-    customized_response_dict: dict[str, Any],
-    *,
-    has_capacity: bool,
-    **_: Any,
-) -> None:
-    """Raise DalError for an error or an incomplete response.
-
-    botocore calls this function before it parses a response. The response to a Query or a Scan is
-    parsed here, in half the time of botocore's parser. The response's body is then replaced by
-    ``{}``, so that botocore does not parse the rows again.
-    """
-    status, body = response_dict["status_code"], response_dict["body"]
-    headers = response_dict["headers"]
-    checksum = headers.get("x-amz-crc32", "").encode()
-    name = operation_model.name
-    if status >= HTTPStatus.BAD_REQUEST:
-        raise dal_error(parse_error(status, body, checksum, headers.get("content-type", "")))
-    response = parse_response(name, status, body, checksum, has_capacity=has_capacity)
-    if _REQUIRED.get(name) is _ROWS:
-        customized_response_dict.update(response)
-        response_dict["body"] = b"{}"
 
 
 def _malformed(reason: str) -> StoreUnavailableError:

@@ -7,7 +7,6 @@ No other module imports the SDK. For DynamoDB, botocore's own retries are off, b
 import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -22,7 +21,7 @@ from dal.dynamodb.botocore_door import VerifiedSession
 from dal.dynamodb.connection_pool import CONNECT_SECONDS
 from dal.dynamodb.errors import StoreUnavailableError
 from dal.dynamodb.gate import CONNECTIONS
-from dal.dynamodb.responses import check_sdk_response, dal_error, unreachable, unusable
+from dal.dynamodb.responses import Responses, dal_error, unreachable, unusable
 from dal.dynamodb.retries import DEADLINE
 from dal.dynamodb.wire import EMBEDDED_CREDENTIALS, EMBEDDED_REGION, Credentials
 from dal.table.errors import StoreRefusedError
@@ -42,12 +41,12 @@ _MISSING = {403, 404}
 class AwsSdk:
     """Implements ``Sdk`` for one AWS service."""
 
-    def __init__(self, client: Any, session: Any, credentials: Any, *, has_capacity: bool) -> None:
+    def __init__(self, client: Any, session: Any, credentials: Any, responses: Responses) -> None:
         self._client = client
         self._credentials = credentials
         self.endpoint_url: str = client.meta.endpoint_url
         self.region: str = client.meta.region_name
-        self.has_capacity = has_capacity
+        self.responses = responses
         proxies = client.meta.config.proxies
         if proxies is None:
             proxies = get_environ_proxies(self.endpoint_url)
@@ -119,10 +118,10 @@ async def open_sdk(
         except (BotoCoreError, ValueError) as error:
             raise unusable(error) from error
         name = opened.meta.service_model.service_id.hyphenize()
-        has_capacity = embedded or endpoint_url is None
-        check = partial(check_sdk_response, has_capacity=has_capacity)
-        opened.meta.events.register(f"before-parse.{name}", check)
-        yield AwsSdk(opened, botocore, credentials, has_capacity=has_capacity)
+        # Amazon and the embedded engine report the consumed capacity of every operation.
+        responses = Responses(has_capacity=embedded or endpoint_url is None)
+        opened.meta.events.register(f"before-parse.{name}", responses.check_sdk_response)
+        yield AwsSdk(opened, botocore, credentials, responses)
 
 
 class S3:

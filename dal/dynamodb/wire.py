@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from dal.dynamodb.connection_pool import ConnectionPool
-from dal.dynamodb.responses import dal_error, parse_error, parse_response, unreachable, unusable
+from dal.dynamodb.responses import Responses, dal_error, parse_error, unreachable, unusable
 
 _TYPE = "application/x-amz-json-1.0"
 
@@ -67,9 +67,8 @@ class Sdk(Service, Protocol):
     """A ``Service`` that can send every operation, and that has this machine's AWS settings."""
 
     region: str
-    has_capacity: bool
-    """Whether every response reports its consumed capacity. Amazon and the embedded engine report
-    it."""
+    responses: Responses
+    """Checks the responses to the SDK and to the wire."""
     required: bool
     """Whether the SDK must send every operation instead of the wire. True in two cases:
 
@@ -136,7 +135,7 @@ class Wire:
             raise unreachable(self.endpoint_url, error) from error
         status, checksum, content_type, body = response
         if status < HTTPStatus.BAD_REQUEST:
-            return parse_response(name, status, body, checksum, has_capacity=self._sdk.has_capacity)
+            return self._sdk.responses.parse(name, status, body, checksum)
         kind = content_type.decode(errors="replace")
         raise dal_error(parse_error(status, body, checksum, kind))
 
@@ -214,7 +213,7 @@ class EmbeddedSdk:
     """
 
     region = EMBEDDED_REGION
-    has_capacity = True
+    responses = Responses(has_capacity=True)
     required = False
     certificates: str | None = None
 

@@ -26,12 +26,12 @@ def lacking(operations: frozenset[str] = LACKING) -> Choose:
     unknown = refuse(400, "UnknownOperationException")
 
     def choose(operation: str, _: bytes) -> Fault:
-        return unknown if operation in operations else _bare
+        return unknown if operation in operations else bare
 
     return choose
 
 
-async def _bare(request: web.Request, forward: Forward) -> web.StreamResponse:
+async def bare(request: web.Request, forward: Forward) -> web.StreamResponse:
     """Return the engine's response without the parts that Alternator omits."""
     answer = await forward()
     assert isinstance(answer.body, bytes)
