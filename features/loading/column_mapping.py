@@ -7,6 +7,9 @@ A preset is a TOML file that describes the files of one program. Operators can w
     kind = "comments"                   # or another kind of --kind
     encoding = "cp1252"                 # default: UTF-8
     delimiter = ";"                     # only for CSV; default: found in the header
+    quote = "none"                      # only for CSV: quotes are ordinary characters
+    skip_lines = 2                      # only for CSV and JSONL: lines before the rows
+    html = true                         # texts, titles and names are HTML
     row = "Feed/Review"                 # only for XML: the path of the elements that are rows
     id_from = ["customer", "sku"]       # hash these columns into an id if the file has no ids
     author_from = ["reviewer"]          # columns with an id that the author has only in the program
@@ -40,6 +43,7 @@ from dal.kinds.field_parsers import DateReader, DateUnit, explanation, instant, 
 from dal.kinds.item_kind import Field, FileKind, Thing
 from dal.model import rules
 from dal.table.errors import InvalidArgumentError
+from features.loading import parsers
 from features.loading.hashed_ids import hashed, imported_owner
 from server.errors import CommandError
 
@@ -49,6 +53,9 @@ FormatName = Literal["jsonl", "csv", "xml", "parquet"]
 _SUFFIX = ".toml"
 _MAY_BE_BLANK = {title, explanation}
 """The parsers that keep a text without a visible character. For other parsers, it is empty."""
+
+_PROSE = {title, explanation, parsers.review, parsers.body, parsers.reply, parsers.name}
+"""The parsers of fields that may be HTML."""
 
 _PROBE = datetime(2003, 11, 22, tzinfo=UTC)
 _OURS = resources.files("features.loading").joinpath("presets")
@@ -65,6 +72,9 @@ class Preset:
     kind: str | None = None
     encoding: str | None = None
     delimiter: str | None = None
+    quote: Literal["none"] | None = None
+    skip_lines: int = 0
+    html: bool = False
     row: str | None = None
     id_from: Sequence[str] = ()
     author_from: Sequence[str] = ()
@@ -125,8 +135,11 @@ def presets() -> Mapping[str, Preset]:
 _CHOICES: Mapping[str, Sequence[str]] = {
     "format": get_args(FormatName),
     "date_unit": get_args(DateUnit),
+    "quote": ["none"],
 }
 _EXAMPLES: Mapping[str, object] = {
+    "skip_lines": 2,
+    "html": True,
     "id_from": ["column"],
     "author_from": ["column"],
     "map": {"field": "column"},
@@ -165,6 +178,8 @@ def _has_form(value: object, example: object) -> bool:
     if isinstance(example, dict):
         (inner,) = example.values()
         return isinstance(value, dict) and all(_has_form(one, inner) for one in value.values())
+    if isinstance(example, int):
+        return type(value) is type(example) and value >= 0
     if isinstance(example, list):
         return isinstance(value, list) and all(_has_form(one, example[0]) for one in value)
     return isinstance(value, str | int | float if example == "value" else str)
@@ -200,6 +215,8 @@ class ColumnMapping(Generic[Thing]):
     declared: Sequence[str] = ()
     """The columns of ``kept`` fields that a preset or --map names. In a JSONL or XML file, a row
     without such a column has an empty cell there."""
+    html: bool = False
+    """Whether texts, titles and names are HTML."""
 
     def make(self, cells: Mapping[str, object]) -> Thing:
         """Return the object of one row.
@@ -212,9 +229,7 @@ class ColumnMapping(Generic[Thing]):
             column = self.columns.get(one.name)
             if column is None:
                 continue
-            cell = cells.get(column)
-            if isinstance(cell, str) and one.parse not in _MAY_BE_BLANK and not rules.trimmed(cell):
-                cell = ""
+            cell = self._written(one, cells.get(column))
             if one.name in self.values and cell not in (None, ""):
                 cell = self._translated(one, column, cell)
             if cell is None or cell == "":
@@ -230,6 +245,15 @@ class ColumnMapping(Generic[Thing]):
         if self.id_from:
             values[_ID] = hashed_id([cells.get(column) for column in self.id_from])
         return self.kind.make(values | self._author(cells, values))
+
+    def _written(self, one: Field, cell: object) -> object:
+        """Return the cell without HTML, and without blanks that mean that it is empty."""
+        if not isinstance(cell, str):
+            return cell
+        if self.html and one.parse in _PROSE:
+            cell = _plain(one.name, cell)
+        blank = one.parse not in _MAY_BE_BLANK and not rules.trimmed(cell)
+        return "" if blank else cell
 
     def _author(
         self, cells: Mapping[str, object], values: Mapping[str, object]
@@ -283,6 +307,19 @@ class ColumnMapping(Generic[Thing]):
         for column in sorted({*self.columns.values(), *self.id_from, *self.author_from}):
             if header.count(column) > 1:
                 raise CommandError(f"{name} has the column {column!r} twice: rename one of them.")
+
+
+def _plain(field: str, markup: str) -> str:
+    # The parser is only needed for files with HTML, and its import takes milliseconds.
+    from features.loading.html_text import MAX_HTML_CHARACTERS, text_of  # noqa: PLC0415
+
+    if len(markup) > MAX_HTML_CHARACTERS:
+        raise InvalidArgumentError(
+            field,
+            f"{field} has {len(markup):,} characters of HTML; the maximum is "
+            f"{MAX_HTML_CHARACTERS:,}: shorten it.",
+        )
+    return text_of(markup)
 
 
 def hashed_id(cells: Sequence[object]) -> str:
@@ -390,6 +427,7 @@ def make_column_mapping(
             for one in kind.fields
             if one.kept and one.name in {*preset.map, *mapped} - made
         ],
+        html=preset.html,
     )
 
 

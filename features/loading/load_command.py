@@ -121,6 +121,30 @@ def load(
             "splits the header into the most columns.",
         ),
     ] = None,
+    quote: Annotated[
+        Literal["none"] | None,
+        typer.Option(
+            rich_help_panel=_LAYOUT,
+            help="none: quotes in CSV are ordinary characters. Default: they enclose cells.",
+        ),
+    ] = None,
+    skip_lines: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            rich_help_panel=_LAYOUT,
+            help="Number of lines before the header of CSV, or before the first row of JSONL.",
+        ),
+    ] = None,
+    html: Annotated[
+        bool | None,
+        typer.Option(
+            "--html/--no-html",
+            rich_help_panel=_LAYOUT,
+            help="Whether texts, titles and names are HTML: then store their text without tags. "
+            "Default: no.",
+        ),
+    ] = None,
     encoding: Annotated[
         str | None,
         typer.Option(
@@ -155,6 +179,9 @@ def load(
     given: dict[str, Any] = {
         "kind": kind,
         "delimiter": delimiter,
+        "quote": quote,
+        "skip_lines": skip_lines,
+        "html": html,
         "encoding": encoding,
         "date_unit": date_unit,
         "date_format": date_format,

@@ -12,6 +12,7 @@ from typing import Any
 from dal.kinds.item_kind import Field, Thing
 from dal.table.errors import InvalidArgumentError
 from features.loading.column_mapping import (
+    NO_PRESET,
     ColumnMapping,
     FormatName,
     Preset,
@@ -39,6 +40,7 @@ _SUFFIXES: dict[str, TextFormat] = {
 _PACKED = {".gz", ".zst"}
 _NAMED_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 _NAMES: dict[TextFormat, str] = {"csv": "CSV", "jsonl": "JSON", "xml": "XML"}
+_ONLY_LINES = "--skip-lines is only for CSV and JSONL: remove it."
 _PEEKED = 50
 _PEEKED_BYTES = 1_000_000
 _PEEKED_SECONDS = 1.0
@@ -66,6 +68,8 @@ def open_file(
     message names that preset.
     """
     if (chosen or preset.format or file.suffix.lower().removeprefix(".")) == "parquet":
+        if preset.skip_lines:
+            raise CommandError(_ONLY_LINES)
         with open_parquet(file) as columnar:
             mapping.check_header(str(file), columnar.columns)
             no_text = source_of(str(file), Counted(io.BytesIO().readinto1), None)
@@ -77,19 +81,24 @@ def open_file(
             return
         format_ = _format(file, source.head, chosen or preset.format)
         try:
-            if chosen is None and preset.name:
+            if chosen is None and preset.name and not preset.skip_lines:
                 _check_format(source, format_, preset)
-            rows, columns = rows_of(
-                source, format_, preset.delimiter, preset.row, _resembles(mapping)
-            )
+            rejects = source.head.startswith(OPENING)
+            # The rejects file of a file with such lines does not have them.
+            layout = replace(preset, skip_lines=0) if rejects else preset
+            rows, columns = rows_of(source, format_, layout, _resembles(mapping))
         except OSError as error:
             raise unreadable(source.name, error) from error
+        if layout.skip_lines and not columns:
+            raise CommandError(
+                f"{source.name} has no line after the first {layout.skip_lines:,} lines: lower "
+                "--skip-lines."
+            )
         if columns:
             _check_fit(source.name, columns, format_, preset, mapping)
         if format_ == "csv":
             mapping.check_header(source.name, columns)
         # The rejects of a CSV file are JSONL, but their rows have all columns of the file.
-        rejects = source.head.startswith(OPENING)
         omits = (chosen or preset.format or (None if rejects else format_)) in {"jsonl", "xml"}
         if format_ != "csv":
             known = {*preset.known(), *mapping.columns.values()} if format_ == "jsonl" else ()
@@ -158,18 +167,18 @@ def _resembles(mapping: ColumnMapping[Any]) -> Callable[[Mapping[str, object]], 
 def rows_of(
     source: Source,
     format_: TextFormat,
-    delimiter: str | None = None,
-    path: str | None = None,
+    layout: Preset = NO_PRESET,
     resembles: Callable[[Mapping[str, object]], bool] = lambda _: True,
 ) -> tuple[Iterator[Row | Reject], Sequence[str]]:
     """Return the rows and the columns of ``source``.
 
     A CSV file has its columns in the header. In other formats, the first rows show the columns.
-    ``delimiter`` separates the cells of CSV. If it is None, ``CsvRows`` finds it in the header.
-    ``path`` is the path of the XML elements that are rows. ``resembles`` is for ``CsvRows``. Raises
-    CommandError for an invalid delimiter or header, and for a JSON array. For XML, raises
-    CommandError if ``path`` is None, or if no element is at ``path``.
+    ``layout`` has the delimiter of CSV, the path of the XML elements that are rows, and the number
+    of lines before the rows. ``resembles`` is for ``CsvRows``. Raises CommandError for an invalid
+    delimiter or header, for a JSON array, and for XML without a path, without elements at the path,
+    or with lines to skip.
     """
+    delimiter, path = layout.delimiter, layout.row
     if format_ == "csv":
         named = None
         if delimiter is not None:
@@ -179,10 +188,14 @@ def rows_of(
                     f"--delimiter {delimiter!r} is not a delimiter: name one character, or "
                     "write tab."
                 )
-        csv = CsvRows(source, named, resembles)
+        csv = CsvRows(
+            source, named, resembles, skipped=layout.skip_lines, quoted=layout.quote is None
+        )
         return csv, csv.columns
     if format_ == "jsonl":
-        return _peeked(source, read_jsonl(source))
+        return _peeked(source, read_jsonl(source, layout.skip_lines))
+    if layout.skip_lines:
+        raise CommandError(_ONLY_LINES)
     if path is None:
         raise CommandError(
             f"{source.name} is XML, and no preset names the elements that are its rows: add "

@@ -7,7 +7,8 @@ file. Each line is an object with these members:
 - ``row``: the row as an object, if the row could be parsed.
 - ``raw``: the text of the row, if it could not be parsed. It is empty for XML. Bytes that are not
   UTF-8 are ``\udc80`` to ``\udcff``.
-- ``columns`` and ``delimiter``: only if ``raw`` is CSV. The default of ``delimiter`` is a comma.
+- ``columns``, ``delimiter`` and ``quote``: only if ``raw`` is CSV. The default of ``delimiter`` is
+  a comma. ``quote`` is ``none`` if quotes are ordinary characters.
 - ``cut``: true if a line or an XML row was too long. Then ``raw`` contains only the start of the
   line, or nothing for XML.
 """
@@ -133,6 +134,7 @@ class Reject:
     columns: Sequence[str] | None = None
     cut: bool = False
     delimiter: str = ","
+    quoted: bool = True
 
     def encode(self) -> bytes:
         """Return the line that describes this row in the rejects file."""
@@ -143,6 +145,8 @@ class Reject:
             entry["columns"] = self.columns
             if self.delimiter != ",":
                 entry["delimiter"] = self.delimiter
+            if not self.quoted:
+                entry["quote"] = "none"
         if self.cut:
             entry["cut"] = True
         text = json.dumps(entry, ensure_ascii=False)
@@ -157,6 +161,8 @@ def reject_lines(
     reason: str,
     columns: Sequence[str] | None = None,
     delimiter: str = ",",
+    *,
+    quoted: bool = True,
 ) -> Reject:
     """Return ``lines`` as one rejected row. A fault of a line takes precedence over ``reason``."""
     return Reject(
@@ -166,6 +172,7 @@ def reject_lines(
         columns=columns,
         cut=any(line.cut for line in lines),
         delimiter=delimiter,
+        quoted=quoted,
     )
 
 

@@ -18,7 +18,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 from features.loading.rows import Line, Lines, Reject, Row, reject_lines
 from features.loading.source import Source
@@ -38,11 +38,16 @@ most columns. If two delimiters give equally many columns, the reader uses the f
 
 _NEVER_CLOSED = "unexpected end of data"
 
+_NAMES_DELIMITER = re.compile(r'"?sep=([^"\r\n])"?[\r\n]*', re.IGNORECASE)
+"""The line with which Excel names the delimiter, before the header."""
+
 
 class CsvRows(Iterator[Row | Reject]):
     """Iterates over the rows of a CSV file. ``columns`` are the cells of the header.
 
-    If ``delimiter`` is None, the delimiter is found in the header: see ``DELIMITERS``.
+    The file begins with ``skipped`` lines that are not rows. Then a line such as ``sep=;`` may name
+    the delimiter. Without it, and if ``delimiter`` is None, the delimiter is found in the header:
+    see ``DELIMITERS``. If ``quoted`` is false, quotes are ordinary characters.
     ``resembles`` returns whether the cells of a row are plausible. Lines whose cells are all empty
     are skipped. Raises CommandError if the header is invalid. An empty file has no columns and no
     rows.
@@ -53,16 +58,22 @@ class CsvRows(Iterator[Row | Reject]):
         source: Source,
         delimiter: str | None = None,
         resembles: Callable[[Mapping[str, object]], bool] = lambda _: True,
+        *,
+        skipped: int = 0,
+        quoted: bool = True,
     ) -> None:
-        self._lines = Lines(source.stream, source.encoding)
-        self._again: deque[Line] = deque()
+        self._lines = lines_after(source, skipped)
+        self._again: deque[Line] = deque(islice(self._lines, 1))
         self._taken: list[Line] = []  # the lines of the record that is being read
         self._resembles = resembles
-        if delimiter is None:
-            self._again.extend(islice(self._lines, 1))
-            first = "".join(line.text for line in self._again)
-            delimiter = max(DELIMITERS, key=lambda one: _width(first, one))
-        self.delimiter = delimiter
+        self._quoting = _quoting(quoted=quoted)
+        first = "".join(line.text for line in self._again)
+        if named := _NAMES_DELIMITER.fullmatch(first):
+            self._again.clear()
+            delimiter = delimiter or named[1]
+        self.delimiter = delimiter or max(
+            DELIMITERS, key=lambda one: _width(first, one, self._quoting)
+        )
         self._quoted = False
         self.columns: Sequence[str] = []
         self.columns = self._header(source.name)
@@ -81,7 +92,7 @@ class CsvRows(Iterator[Row | Reject]):
         if number is not None and self._starts_row(len(taken) - 1, len(cells), len(cells) - 1):
             return self._before(number)
         if fault := self._fault():
-            return reject_lines(taken, fault, self.columns, self.delimiter)
+            return self._rejected(taken, fault)
         row = Row(taken[0].number, dict(zip(self.columns, cells, strict=True)))
         if number is not None:
             reason = (
@@ -103,7 +114,7 @@ class CsvRows(Iterator[Row | Reject]):
         return cells
 
     def _read(self, texts: Iterable[str], *, strict: bool = True) -> Iterator[list[str]]:
-        return csv.reader(texts, delimiter=self.delimiter, strict=strict)
+        return csv.reader(texts, delimiter=self.delimiter, quoting=self._quoting, strict=strict)
 
     def _texts(self) -> Iterator[str]:
         """Yield the lines that ``_before`` has put back, then the next lines of the file.
@@ -131,7 +142,11 @@ class CsvRows(Iterator[Row | Reject]):
                 return self._before(number)
         if len(taken) > 1:
             reason += f" (found at line {taken[-1].number})"
-        return reject_lines(taken, reason, self.columns, self.delimiter)
+        return self._rejected(taken, reason)
+
+    def _rejected(self, lines: Sequence[Line], reason: str) -> Reject:
+        quoted = self._quoting != csv.QUOTE_NONE
+        return reject_lines(lines, reason, self.columns, self.delimiter, quoted=quoted)
 
     def _before(self, number: int) -> Reject:
         """Reject the lines before this line of the record. The other lines are read again."""
@@ -141,7 +156,7 @@ class CsvRows(Iterator[Row | Reject]):
             f"the quote opened at line {self._opened_at(number)} is not closed: other rows "
             f"follow it, up to line {taken[-1].number}"
         )
-        return reject_lines(taken[:number], reason, self.columns, self.delimiter)
+        return self._rejected(taken[:number], reason)
 
     def _swallowed(self, cells: Sequence[str]) -> int | None:
         """Return the line of the record at which another row starts, or None.
@@ -175,6 +190,8 @@ class CsvRows(Iterator[Row | Reject]):
         If a quote replaces the line end after a quoted cell, and the next row ends with a quote,
         this cell continues to the end of the next row.
         """
+        if self._quoting == csv.QUOTE_NONE:
+            return False
         # If a program quotes all cells, the next row starts with a quote, which closes the cell.
         if '"' not in cells[-1] or (self._quoted and self._taken[0].text.startswith('"')):
             return False
@@ -235,13 +252,18 @@ class CsvRows(Iterator[Row | Reject]):
         return [cell.strip() for cell in cells]
 
 
-def _width(text: str, delimiter: str) -> int:
+def _quoting(*, quoted: bool) -> Literal[0, 3]:
+    return csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+
+
+def _width(text: str, delimiter: str, quoting: Literal[0, 3]) -> int:
     """Return the number of columns in a header, or 0 if the delimiter is inside a quoted name."""
     try:
-        cells = next(csv.reader([text], delimiter=delimiter), [])
+        cells = next(csv.reader([text], delimiter=delimiter, quoting=quoting), [])
     except csv.Error:
         return 0
-    return 0 if any('"' in cell for cell in cells) else len(cells)
+    split = quoting != csv.QUOTE_NONE and any('"' in cell for cell in cells)
+    return 0 if split else len(cells)
 
 
 def _reason(error: csv.Error) -> str:
@@ -257,7 +279,7 @@ def _miscounted(cells: Sequence[str], columns: Sequence[str]) -> str:
     return f"the row has {len(cells)} cells and the header {len(columns)}"
 
 
-_ENVELOPE = {"line", "reason", "row", "raw", "columns", "delimiter", "cut"}
+_ENVELOPE = {"line", "reason", "row", "raw", "columns", "delimiter", "quote", "cut"}
 """The members of an object in a rejects file: see ``rows``."""
 
 
@@ -265,16 +287,21 @@ class _NotARowError(Exception):
     """A text is not a row. The error's message is the reason."""
 
 
-def read_jsonl(source: Source) -> Iterator[Row | Reject]:
+def lines_after(source: Source, skipped: int) -> Iterator[Line]:
+    """Return an iterator over the lines of ``source``, without the first ``skipped`` lines."""
+    return islice(Lines(source.stream, source.encoding), skipped, None)
+
+
+def read_jsonl(source: Source, skipped: int = 0) -> Iterator[Row | Reject]:
     """Return an iterator with a row or a rejected row for each line that is not blank.
 
-    Raise CommandError for a JSON array.
+    The first ``skipped`` lines are no rows. Raise CommandError for a JSON array.
     """
     if source.head.lstrip().startswith(b"["):
         raise CommandError(
             f"{source.name} is one JSON array: use `jq -c '.[]'` to write each object on a line."
         )
-    return (_read(line) for line in Lines(source.stream, source.encoding) if line.text.strip())
+    return (_read(line) for line in lines_after(source, skipped) if line.text.strip())
 
 
 def _read(line: Line) -> Row | Reject:
@@ -289,7 +316,9 @@ def _read(line: Line) -> Row | Reject:
     return Row(line.number, found, line.text.strip())
 
 
-def _cells(text: str, columns: Sequence[str] | None, delimiter: str) -> dict[str, object]:
+def _cells(
+    text: str, columns: Sequence[str] | None, delimiter: str, *, quoted: bool
+) -> dict[str, object]:
     """Return the cells of a row's text by column. The text is JSON if ``columns`` is None."""
     if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in text):
         raise _NotARowError(
@@ -301,7 +330,8 @@ def _cells(text: str, columns: Sequence[str] | None, delimiter: str) -> dict[str
         raise _NotARowError("delimiter is not one character")
     try:
         lines = io.StringIO(text, newline="\n")
-        records = list(csv.reader(lines, delimiter=delimiter, strict=True))
+        quoting = _quoting(quoted=quoted)
+        records = list(csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=True))
     except csv.Error as error:
         raise _NotARowError(_reason(error)) from None
     if len(records) != 1:
@@ -332,13 +362,15 @@ def _refuse(constant: str) -> NoReturn:
 def _unwrapped(line: Line, entry: Mapping[str, object]) -> Row | Reject:
     """Return the row in a line of a rejects file. If it is still invalid, return a rejected row."""
     row, raw, columns = entry.get("row"), entry.get("raw"), entry.get("columns")
-    delimiter = str(entry.get("delimiter", ","))
+    delimiter, quoted = str(entry.get("delimiter", ",")), entry.get("quote") != "none"
     if isinstance(row, dict):
         return Row(line.number, row)
     if not isinstance(raw, str) or not isinstance(columns, list | None) or entry.get("cut"):
         raise _NotARowError("the entry of the rejects file has no complete row")
     names = None if columns is None else [str(column) for column in columns]
     try:
-        return Row(line.number, _cells(raw, names, delimiter))
+        return Row(line.number, _cells(raw, names, delimiter, quoted=quoted))
     except _NotARowError as error:
-        return Reject(line.number, str(error), raw=raw, columns=names, delimiter=delimiter)
+        return Reject(
+            line.number, str(error), raw=raw, columns=names, delimiter=delimiter, quoted=quoted
+        )

@@ -284,6 +284,106 @@ def wix() -> bytes:
     return _lines(rows)
 
 
+def loox() -> bytes:
+    """Return 14 rows: hidden and waiting reviews, photos, a state that Loox does not document."""
+    rng = random.Random(10)
+    states = {2: "Hidden", 5: "Pending", 8: "Draft"}
+    return _csv(
+        [
+            {
+                "id": f"{_code(rng, 8)}-{number}",
+                "status": states.get(number, "Active"),
+                "rating": rng.randint(1, 5),
+                "email": f"buyer{number}@mail.example",
+                "nickname": "" if number == 6 else rng.choice(NAMES),
+                "full_name": rng.choice(NAMES),
+                "review": "" if number == 4 else _text(rng),
+                "date": f"{_moment(rng):%Y-%m-%dT%H:%M:%S.000Z}",
+                "productId": 900 + number % 3,
+                "handle": f"mug-{number % 3}",
+                "img": "https://images.example/1.jpg" * (number % 4 == 0),
+                "variant": "M",
+                "verified_purchase": str(number % 2 == 0).lower(),
+            }
+            for number in range(14)
+        ]
+    )
+
+
+def okendo() -> bytes:
+    """Return 12 rows without ids: reviews without a name, photos, recommendations."""
+    rng = random.Random(11)
+    return _csv(
+        [
+            {
+                "name": "" if number == 6 else rng.choice(NAMES),
+                "body": _text(rng),
+                "handle": f"mug-{number % 3}",
+                "productId": 900 + number % 3,
+                "rating": 0 if number == 3 else rng.randint(1, 5),
+                "sku": "",
+                "dateCreated": f"{_moment(rng):%Y-%m-%d}",
+                "countryCode": rng.choice(["us", ""]),
+                "email": f"buyer{number}@mail.example",
+                "imageUrls": "https://o.example/1.jpg, https://o.example/2.jpg" * (number % 4 == 0),
+                "title": _text(rng, 3),
+                "isRecommended": rng.choice(["TRUE", "FALSE", ""]),
+            }
+            for number in range(12)
+        ]
+    )
+
+
+def shopify() -> bytes:
+    """Return 12 rows without ids: replies, unpublished reviews and spam."""
+    rng = random.Random(12)
+    states = {2: "unpublished", 7: "spam"}
+    return _csv(
+        [
+            {
+                "product_handle": f"mug-{number % 3}",
+                "state": states.get(number, "published"),
+                "rating": rng.randint(1, 5),
+                "title": _text(rng, 3),
+                "author": "" if number == 6 else rng.choice(NAMES),
+                "email": f"buyer{number}@mail.example",
+                "location": "Leeds" * (number % 2),
+                "body": _text(rng),
+                "reply": "Thank you!" * (number % 5 == 0),
+                "created_at": f"{_moment(rng):%Y-%m-%d %H:%M:%S UTC}",
+                "replied_at": f"{_moment(rng):%Y-%m-%d %H:%M:%S UTC}" * (number % 5 == 0),
+            }
+            for number in range(12)
+        ]
+    )
+
+
+def woocommerce() -> bytes:
+    """Return 12 lines with HTML: reviews on hold, spam, a comment without a rating."""
+    rng = random.Random(13)
+    states = {2: "hold", 5: "spam", 7: "trash"}
+    return _lines(
+        [
+            {
+                "id": 20 + number,
+                "date_created": f"{_moment(rng):%Y-%m-%dT%H:%M:%S}",
+                "date_created_gmt": f"{_moment(rng):%Y-%m-%dT%H:%M:%S}",
+                "product_id": 900 + number % 3,
+                "product_name": f"Mug no. {number % 3}",
+                "product_permalink": f"https://shop.example/mug-{number % 3}",
+                "status": states.get(number, "approved"),
+                "reviewer": rng.choice(NAMES).replace("'", "&#039;"),
+                "reviewer_email": f"buyer{number}@mail.example",
+                "review": f"<p>{_text(rng)}<br />\n<b>Small &amp; light</b></p>\n",
+                "rating": 0 if number == 3 else rng.randint(1, 5),
+                "verified": number % 2 == 0,
+                "reviewer_avatar_urls": {"24": "https://avatar.example/1.png"},
+            }
+            for number in range(12)
+        ]
+    )
+
+
 SAMPLES: Mapping[str, tuple[str, Callable[[], bytes]]] = {
     "amazon-2014": ("reviews_Home.json.gz", amazon_2014),
     "amazon-2018": ("Home.json.gz", amazon_2018),
@@ -293,5 +393,9 @@ SAMPLES: Mapping[str, tuple[str, Callable[[], bytes]]] = {
     "yotpo": ("yotpo-reviews.csv", yotpo),
     "wix": ("wix-reviews.jsonl", wix),
     "bazaarvoice": ("bv_shop_standard_client_feed.xml", bazaarvoice),
+    "loox": ("loox-reviews.csv", loox),
+    "okendo": ("okendo-reviews.csv", okendo),
+    "shopify": ("shopify-reviews.csv", shopify),
+    "woocommerce": ("woocommerce-reviews.jsonl", woocommerce),
 }
 """For each preset, the name of its sample and the function that returns the content."""

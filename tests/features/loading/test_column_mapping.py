@@ -297,7 +297,7 @@ def test_the_preset_of_a_sample_is_recognised_by_its_columns(tmp_path: Path, pre
     path.write_bytes(SAMPLES[preset][1]())
     with open_source(path) as source:
         format_ = format_by_content(source.head)
-        _, columns = rows_of(source, format_, path=presets()[preset].row)
+        _, columns = rows_of(source, format_, presets()[preset])
     assert format_ == presets()[preset].format
     assert preset_for(columns, format_) == preset
 

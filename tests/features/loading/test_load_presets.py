@@ -79,7 +79,7 @@ def test_a_dry_run_prints_the_same_report_and_starts_no_engine(tmp_path: Path, p
     losses = output.splitlines()[4:]
     assert all(line in REPORTS.read_text() for line in losses)
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
-    assert code == (preset in {"amazon-2014", "amazon-2018", "amazon-2023", "judgeme", "wix"})
+    assert code == (preset not in {"bazaarvoice", "shopify", "yelp", "yotpo"})
 
 
 async def loaded(
@@ -100,6 +100,14 @@ async def test_a_review_of_yotpo_is_loaded(
     assert (await comments.get("410000003"), await comments.get("410000009")) == (None, None)
     states = {one.verified_purchase for one in (await comments.get_many(IDS)).values()}
     assert states == {True, False}
+
+
+async def test_a_review_of_woocommerce_is_stored_without_its_html(
+    tmp_path: Path, store: list[str], comments: CommentRepository
+) -> None:
+    comment = await loaded("woocommerce", tmp_path, store, comments, "20")
+    assert comment.text.endswith(".\nSmall & light")
+    assert "<" not in comment.text
 
 
 IDS = [str(410_000_000 + number) for number in range(16)]
@@ -144,7 +152,9 @@ async def test_people_with_the_same_name_are_different_owners(
     assert sorted(one.author_name for one in page.nodes) == [*["Anonymous"] * 3, "John", "John"]
 
 
-@pytest.mark.parametrize("preset", ["bazaarvoice", "judgeme", "wix", "yotpo"])
+@pytest.mark.parametrize(
+    "preset", ["bazaarvoice", "judgeme", "loox", "shopify", "wix", "woocommerce", "yotpo"]
+)
 async def test_comments_have_the_states_of_the_report(
     tmp_path: Path, store: list[str], table: Table, preset: str
 ) -> None:

@@ -415,8 +415,8 @@ MESSAGES: list[tuple[Callable[[], object], str]] = [
         lambda: find_preset("amazon", FILES),
         (
             "--preset amazon is unknown: choose one of amazon-2014, amazon-2018, "
-            "amazon-2023, bazaarvoice, judgeme, wix, yelp, yotpo, or name a file that ends "
-            "in .toml."
+            "amazon-2023, bazaarvoice, judgeme, loox, okendo, shopify, wix, woocommerce, yelp, "
+            "yotpo, or name a file that ends in .toml."
         ),
     ),
     (
@@ -431,8 +431,8 @@ MESSAGES: list[tuple[Callable[[], object], str]] = [
         lambda: preset_file("colour = 1"),
         (
             "--preset p.toml: colour is unknown; a preset has about, format, kind, "
-            "encoding, delimiter, row, id_from, author_from, date_unit, date_format, map, "
-            "set, default, values, keep, leave_out, no_place."
+            "encoding, delimiter, quote, skip_lines, html, row, id_from, author_from, date_unit, "
+            "date_format, map, set, default, values, keep, leave_out, no_place."
         ),
     ),
     (

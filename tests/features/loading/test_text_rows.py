@@ -290,3 +290,27 @@ def test_an_entry_without_a_complete_row_is_rejected(entry: dict[str, object]) -
 def test_a_row_with_more_columns_is_not_an_entry_of_a_rejects_file() -> None:
     cells = {**row(), "line": 3, "reason": "gift"}
     assert [one.cells for one in good(read_json_lines(json.dumps(cells)))] == [cells]
+
+
+@pytest.mark.parametrize("line", ["sep=;", '"SEP=;"', "\ufeffsep=;"])
+def test_a_first_line_may_name_the_delimiter(line: str) -> None:
+    text = f"{line}\r\nid;text, more, and more\r\n1;a\r\n"
+    assert read_csv(text) == [Row(3, {"id": "1", "text, more, and more": "a"})]
+    assert next(iter(CsvRows(source(text), ","))).line == 3
+
+
+def test_without_quoting_each_line_is_a_row(tmp_path: Path) -> None:
+    found = list(CsvRows(source('id,text\n1,"a\n2,6" wide\n3,"b",c\n'), quoted=False))
+    assert [one.cells["text"] for one in good(found)] == ['"a', '6" wide']
+    path = tmp_path / "rejects.jsonl"
+    write(bad(found), path)
+    (fixed,) = read_json_lines(path.read_text().replace(',c"', '"', 1))
+    assert isinstance(fixed, Row)
+    assert fixed.cells == {"id": "3", "text": '"b"'}
+
+
+@pytest.mark.parametrize("first", ["Reviews of 2024\n", 'exported "today\n'])
+def test_lines_before_the_header_are_skipped(first: str) -> None:
+    text = f"{first}sep=|\nid|text\n1|a\n"
+    assert list(CsvRows(source(text), skipped=1)) == [Row(4, {"id": "1", "text": "a"})]
+    assert [*CsvRows(source(text), skipped=9)] == []
