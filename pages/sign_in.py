@@ -8,19 +8,24 @@ import hashlib
 import hmac
 import logging
 import secrets
-from base64 import urlsafe_b64encode
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlencode
 
 from resolvers.authorization import MERCHANT, MODERATOR, ROLES
 from server.auth.authenticator import DEMO_LIFETIME, Authenticator, SignInCode
 from server.auth.claims import InvalidTokenError, TokenFlaw
-from server.auth.issuer import AUTH_METHODS, Issuer, KeysUnavailableError
-
-if TYPE_CHECKING:
-    from pages.token_endpoint import TokenEndpoint
+from server.auth.issuer import (
+    AUTH_METHODS,
+    Issuer,
+    KeysUnavailableError,
+    exchange,
+    json_object,
+)
 
 MAX_JWT = 4_000
 """Maximum characters of a visitor's JWT. The server stores the JWT in a cookie, and browsers drop a
@@ -31,7 +36,7 @@ logger = logging.getLogger(__name__)
 SESSION = timedelta(hours=8)
 """The lifetime of a visitor's session on the pages. It does not depend on the issuer's JWT."""
 
-SCOPES = ["openid", "profile"]
+SCOPES = "openid profile"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +114,19 @@ class SignIn:
         """
         attempt = Attempt(*(secrets.token_urlsafe(32) for _ in range(3)))
         digest = hashlib.sha256(attempt.verifier.encode()).digest()
-        client = await self._client()
-        address = await client.get_authorization_url(
-            redirect_uri,
-            state=attempt.state,
-            scope=SCOPES,
-            code_challenge=urlsafe_b64encode(digest).decode().rstrip("="),
-            code_challenge_method="S256",
-            extras_params={"nonce": attempt.nonce},
-        )
+        query = {
+            "response_type": "code",
+            "client_id": self._client_id,
+            "redirect_uri": redirect_uri,
+            "scope": SCOPES,
+            "state": attempt.state,
+            "nonce": attempt.nonce,
+            "code_challenge": urlsafe_b64encode(digest).decode().rstrip("="),
+            "code_challenge_method": "S256",
+        }
+        endpoint = str((await self._metadata())["authorization_endpoint"])
+        # The URL may have a query already (RFC 6749, section 3.1).
+        address = f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}"
         return address, attempt
 
     async def finish(self, attempt: Attempt, state: str, code: str, redirect_uri: str) -> str:
@@ -127,25 +136,11 @@ class SignIn:
         not belong to this attempt, or if the issuer or this server refuses the sign-in. Raises
         KeysUnavailableError if the issuer is unavailable or sends an invalid response.
         """
-        from httpx import InvalidURL  # noqa: PLC0415 - a slow import
-        from httpx_oauth.oauth2 import GetAccessTokenError  # noqa: PLC0415 - imports httpx
-
         # If the browser sends no cookie, the attempt's state is empty. So refuse an empty
         # ``state``, which would equal it. ``code`` is empty if the visitor has declined.
         if not state or not code or not hmac.compare_digest(attempt.state.encode(), state.encode()):
             raise InvalidTokenError(TokenFlaw.UNREADABLE, "This sign-in was not started here.")
-        client = await self._client()
-        try:
-            answer = await client.get_access_token(code, redirect_uri, attempt.verifier)
-        except GetAccessTokenError as error:
-            if error.response is None or error.response.is_server_error:
-                raise KeysUnavailableError(str(error)) from error
-            message = f"The issuer refused the code: {error.response.text[:500]}"
-            raise InvalidTokenError(TokenFlaw.UNREADABLE, message) from error
-        except (ArithmeticError, InvalidURL, RecursionError, TypeError, ValueError) as error:
-            # The issuer's response or the address of its token endpoint is malformed.
-            raise KeysUnavailableError(str(error)) from error
-        encoded = answer.get("id_token")
+        encoded = await self._id_token(code, redirect_uri, attempt.verifier)
         claims, by_secret = await self._authenticator.verified(
             encoded if isinstance(encoded, str) else ""
         )
@@ -167,9 +162,41 @@ class SignIn:
             raise InvalidTokenError(TokenFlaw.UNVERIFIABLE, message)
         return session
 
-    async def _client(self) -> "TokenEndpoint":
-        from pages.token_endpoint import TokenEndpoint  # noqa: PLC0415 - imports httpx
+    async def _id_token(self, code: str, redirect_uri: str, verifier: str) -> object:
+        """Return the ID token for which the issuer exchanges ``code`` (RFC 6749, section 4.1.3)."""
+        known = await self._metadata()
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": redirect_uri,
+            "code_verifier": verifier,
+        }
+        headers = {"Accept": "application/json"}
+        # If the document does not list the methods by which clients authenticate, they must use
+        # HTTP Basic (OpenID Connect Discovery, section 3).
+        if "client_secret_basic" in known.get(AUTH_METHODS, ["client_secret_basic"]):
+            credentials = f"{self._client_id}:{self._client_secret}".encode()
+            headers["Authorization"] = f"Basic {b64encode(credentials).decode()}"
+        else:
+            form |= {"client_id": self._client_id, "client_secret": self._client_secret}
+        endpoint = str(known["token_endpoint"])
+        try:
+            # A redirect would send the code and the client's secret to another address.
+            status, body = await exchange(
+                "POST", endpoint, data=form, headers=headers, allow_redirects=False
+            )
+            if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                raise ValueError(f"the status of {endpoint} is {status}")  # noqa: TRY301
+            if status >= HTTPStatus.MULTIPLE_CHOICES:
+                message = f"The issuer refused the code: {body[:500].decode(errors='replace')}"
+                raise InvalidTokenError(TokenFlaw.UNREADABLE, message)
+            return json_object(body).get("id_token")
+        except ValueError as error:
+            # The issuer's response or the address of its token endpoint is malformed.
+            raise KeysUnavailableError(str(error)) from error
 
+    async def _metadata(self) -> Mapping[str, Any]:
+        """Return the issuer's discovery document. Raise KeysUnavailableError without endpoints."""
         known = await self._issuer.metadata()
         if not {"authorization_endpoint", "token_endpoint"} <= known.keys():
             logger.warning(
@@ -177,14 +204,4 @@ class SignIn:
                 "authorization_endpoint or token_endpoint."
             )
             raise KeysUnavailableError("Sign-in is unavailable: try again in a moment.")
-        # If the document does not list the methods by which clients authenticate, they must use
-        # HTTP Basic (OpenID Connect Discovery, section 3).
-        methods = known.get(AUTH_METHODS, ["client_secret_basic"])
-        basic = "client_secret_basic" in methods
-        return TokenEndpoint(
-            self._client_id,
-            self._client_secret,
-            str(known["authorization_endpoint"]),
-            str(known["token_endpoint"]),
-            token_endpoint_auth_method="client_secret_basic" if basic else "client_secret_post",
-        )
+        return known

@@ -10,12 +10,14 @@ import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import duckdb
-import httpx
 import orjson
+from yarl import URL
 
 from features.analytics import sql as questions_sql
 from features.analytics.errors import (
@@ -60,9 +62,11 @@ class ClickHouseStore:
     name = "ClickHouse"
 
     def __init__(self, url: str, prefix: str) -> None:
-        self._url = httpx.URL(url)
+        self._url = URL(url).with_user(None)
+        user, password = URL(url).user, URL(url).password or ""
+        # aiohttp would encode the credentials of a URL in Latin-1, and ClickHouse expects UTF-8.
+        self._headers = {"Authorization": aiohttp.encode_basic_auth(user, password)} if user else {}
         self._prefix = re.sub(r"\W", "_", prefix, flags=re.ASCII)
-        self._client = httpx.AsyncClient(timeout=SECONDS)
 
     async def export(self) -> Export | None:
         """Return the export that the tables contain; None if they contain no export."""
@@ -122,8 +126,7 @@ class ClickHouseStore:
         return export
 
     async def close(self) -> None:
-        """Close the connections."""
-        await self._client.aclose()
+        """Do nothing, because each statement closes its connection."""
 
     async def _insert(self, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
         lines = b"\n".join(orjson.dumps(row) for row in rows)
@@ -139,21 +142,29 @@ class ClickHouseStore:
         Raises _NoTableError if a table does not exist. Any other failure raises
         AnalyticsFailedError with the server's message.
         """
-        url = self._url.copy_merge_params({"query": sql}) if rows else self._url
+        url = self._url.update_query(query=sql) if rows else self._url
+        waits = aiohttp.ClientTimeout(None, sock_connect=SECONDS, sock_read=SECONDS)
         try:
-            answer = await self._client.post(url, content=rows or sql.encode())
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            async with (
+                aiohttp.ClientSession(
+                    headers=self._headers, timeout=waits, trust_env=True
+                ) as client,
+                client.post(url, data=rows or sql.encode(), allow_redirects=False) as answer,
+            ):
+                body = await answer.read()
+        except (aiohttp.ClientError, TimeoutError) as error:
             reason = str(error) or type(error).__name__
             raise AnalyticsFailedError(
                 f"ClickHouse at {self._url.host} cannot be reached ({reason}): start it, or "
                 "correct --analytics-url."
             ) from error
-        if answer.is_success:
-            return answer.content
-        if _NO_TABLE.search(answer.text):
+        if answer.status == HTTPStatus.OK:
+            return body
+        text = body.decode(errors="replace")
+        if _NO_TABLE.search(text):
             raise _NoTableError
         raise AnalyticsFailedError(
-            f"ClickHouse at {self._url.host} refused the statement: {answer.text.strip()[:200]}"
+            f"ClickHouse at {self._url.host} refused the statement: {text.strip()[:200]}"
         )
 
 

@@ -1,6 +1,6 @@
 """An issuer of JWTs: fetches and caches its discovery document and its key set.
 
-The imports of httpx and of PyJWT (with ``cryptography``) take a tenth of the time of a server's
+The imports of aiohttp and of PyJWT (with ``cryptography``) take a tenth of the time of a server's
 start. So this module imports both only when it first fetches something. A server without an issuer
 fetches nothing.
 """
@@ -15,13 +15,12 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    import httpx
     import jwt
 
 logger = logging.getLogger(__name__)
 
-_TIMEOUT = 3.0
-"""Maximum seconds for a request to the issuer."""
+_TIMEOUT = 5.0
+"""Maximum seconds for a request to the issuer, including its redirects and its response."""
 
 _KEPT, _COOLDOWN = 300.0, 30.0
 """A JWT causes a new fetch of the key set if the set is older than this number of seconds:
@@ -131,26 +130,13 @@ class Issuer:
         self, address: str, what: str, read: Callable[[dict[str, Any]], Document]
     ) -> Document:
         """Return ``read`` of the JSON at an address. Raise KeysUnavailableError for any fault."""
-        import httpx  # noqa: PLC0415 - see the module's docstring
         import jwt  # noqa: PLC0415 - see the module's docstring
 
         self._require_pause_is_over()
         try:
-            async with (
-                httpx.AsyncClient(timeout=_TIMEOUT, follow_redirects=True) as client,
-                client.stream("GET", str(address)) as response,
-            ):
-                body = await body_of(response.raise_for_status())
-            if not isinstance(document := json.loads(body), dict):
-                raise ValueError("it is not a JSON object")  # noqa: TRY301, TRY004
-            return read(document)
-        except (
-            httpx.HTTPError,
-            httpx.InvalidURL,
-            jwt.PyJWTError,
-            RecursionError,
-            ValueError,
-        ) as error:
+            _, body = await exchange("GET", str(address), raise_for_status=True)
+            return read(json_object(body))
+        except (jwt.PyJWTError, ValueError) as error:
             raise self._unavailable(what, error) from error
 
     def _checked(self, document: dict[str, Any]) -> Mapping[str, Any]:
@@ -191,17 +177,39 @@ class Issuer:
         return self._jwks_url or str(self.url)
 
 
-async def body_of(response: "httpx.Response") -> bytes:
-    """Return the body of a streamed response.
+async def exchange(method: str, address: str, **options: Any) -> tuple[int, bytes]:
+    """Send a request to the issuer. Return the status and the body of the response.
 
-    Raise ValueError if it is longer than ``MAX_ISSUER_DOCUMENT``.
+    ``options`` are those of ``aiohttp.ClientSession.request``. Raises ValueError if there is no
+    response, or if its body is longer than ``MAX_ISSUER_DOCUMENT``.
     """
+    import aiohttp  # noqa: PLC0415 - see the module's docstring
+
     body = bytearray()
-    async for part in response.aiter_bytes():
-        body += part
-        if len(body) > MAX_ISSUER_DOCUMENT:
-            raise ValueError(f"it is longer than {MAX_ISSUER_DOCUMENT:,} bytes")
-    return bytes(body)
+    timeout = aiohttp.ClientTimeout(_TIMEOUT)
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=timeout, trust_env=True) as client,
+            client.request(method, address, **options) as response,
+        ):
+            async for part in response.content.iter_any():
+                body += part
+                if len(body) > MAX_ISSUER_DOCUMENT:
+                    raise ValueError(f"it is longer than {MAX_ISSUER_DOCUMENT:,} bytes")
+            return response.status, bytes(body)
+    except (aiohttp.ClientError, TimeoutError) as error:
+        raise ValueError(str(error) or type(error).__name__) from error
+
+
+def json_object(body: bytes) -> dict[str, Any]:
+    """Return the JSON object in a response's body. Raise ValueError if it is none."""
+    try:
+        document = json.loads(body)
+    except RecursionError as error:
+        raise ValueError("it has too many levels") from error
+    if not isinstance(document, dict):
+        raise ValueError("it is not a JSON object")  # noqa: TRY004
+    return document
 
 
 def _signature_keys(document: dict[str, Any]) -> "list[jwt.PyJWK]":

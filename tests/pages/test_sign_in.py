@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import orjson
 import pytest
-from httpx_oauth.oauth2 import BaseOAuth2
 
 from pages.sign_in import Attempt, SignIn
 from resolvers.context import Viewer
@@ -15,6 +15,7 @@ from tests.server.auth.test_providers import OTHER_KEY, SECRET, TOKENS, provider
 
 ATTEMPT = Attempt("state", "nonce", "verifier")
 CLIENT = "pages"
+BACK = "https://shop.example/sign-in/callback"
 ID_TOKENS: dict[str, dict[str, Any]] = {
     "auth0": {},
     "cognito": {
@@ -30,16 +31,29 @@ ID_TOKENS: dict[str, dict[str, Any]] = {
 """The claims of each provider that differ from its access token, except ``aud`` and ``nonce``."""
 
 
+def sign_in_at(url: str, **members: Any) -> SignIn:
+    """Return the sign-in at an issuer whose endpoints are at ``url``.
+
+    ``members`` are further members of the discovery document.
+    """
+    checked = provider("keycloak")
+    assert checked.issuer is not None
+    checked.issuer._metadata = {"authorization_endpoint": url, "token_endpoint": url} | members
+    return SignIn(checked, checked.issuer, CLIENT, "secret")
+
+
 async def finish(
     monkeypatch: pytest.MonkeyPatch, name: str, changes: dict[str, Any] | None = None
 ) -> Viewer:
     """Sign in with a provider's ID token. Return the user of the session."""
 
-    async def answer(*_: Any) -> dict[str, str]:
+    async def answer(*_: Any, **__: Any) -> tuple[int, bytes]:
         given = {"aud": CLIENT, "azp": None, "nonce": "nonce", **ID_TOKENS[name], **(changes or {})}
-        return {"id_token": signed(TOKENS[name], **given).removeprefix("Bearer ")}
+        return 200, orjson.dumps(
+            {"id_token": signed(TOKENS[name], **given).removeprefix("Bearer ")}
+        )
 
-    monkeypatch.setattr(BaseOAuth2, "get_access_token", answer)
+    monkeypatch.setattr("pages.sign_in.exchange", answer)
     checked = provider(name)
     assert checked.issuer is not None
     checked.issuer._metadata = {
@@ -51,7 +65,7 @@ async def finish(
         ATTEMPT,
         "state",
         (changes or {}).get("code", "code"),
-        "https://shop.example/sign-in/callback",
+        BACK,
     )
     return await checked.viewer(f"Bearer {jwt}")
 
@@ -105,22 +119,61 @@ async def test_a_session_too_large_for_a_cookie_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("methods", "used"),
+    ("methods", "basic"),
     [
-        ({}, "client_secret_basic"),
-        ({AUTH_METHODS: ["client_secret_post", "client_secret_basic"]}, "client_secret_basic"),
-        ({AUTH_METHODS: ["client_secret_post"]}, "client_secret_post"),
+        ({}, True),
+        ({AUTH_METHODS: ["client_secret_post", "client_secret_basic"]}, True),
+        ({AUTH_METHODS: ["client_secret_post"]}, False),
     ],
 )
 async def test_the_client_authenticates_by_http_basic_unless_the_issuer_lacks_it(
-    methods: dict[str, Any], used: str
+    monkeypatch: pytest.MonkeyPatch, methods: dict[str, Any], *, basic: bool
 ) -> None:
-    checked = provider("keycloak")
-    assert checked.issuer is not None
-    url = "https://login.example"
-    checked.issuer._metadata = {"authorization_endpoint": url, "token_endpoint": url} | methods
-    client = await SignIn(checked, checked.issuer, CLIENT, "secret")._client()
-    assert client.token_endpoint_auth_method == used
+    sent: dict[str, Any] = {}
+
+    async def answer(*_: Any, **options: Any) -> tuple[int, bytes]:
+        sent.update(options)
+        return 400, b""
+
+    monkeypatch.setattr("pages.sign_in.exchange", answer)
+    with pytest.raises(InvalidTokenError):
+        await sign_in_at("https://login.example", **methods).finish(ATTEMPT, "state", "code", BACK)
+    credentials = {"client_id": CLIENT, "client_secret": "secret"}
+    assert ("Authorization" in sent["headers"]) == basic
+    assert (credentials.items() <= sent["data"].items()) == (not basic)
+    if basic:
+        assert sent["headers"]["Authorization"] == "Basic cGFnZXM6c2VjcmV0"
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "start"),
+    [
+        ("https://login.example", "https://login.example?response_type=code&"),
+        ("https://login.example?p=policy", "https://login.example?p=policy&response_type=code&"),
+    ],
+)
+async def test_the_authorization_endpoint_keeps_its_query(endpoint: str, start: str) -> None:
+    address, _ = await sign_in_at(endpoint).start(BACK)
+    assert address.startswith(start)
+
+
+async def test_the_code_is_not_sent_to_another_address(serve_body: Callable[..., str]) -> None:
+    """A response of the other address, which is malformed, would mean that it got the code."""
+    url = serve_body(b"", status=307, Location=serve_body(b"5"))
+    with pytest.raises(InvalidTokenError):
+        await sign_in_at(url).finish(ATTEMPT, "state", "code", BACK)
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [(400, InvalidTokenError), (500, KeysUnavailableError), (503, KeysUnavailableError)],
+)
+async def test_a_refused_code_differs_from_a_failure_of_the_issuer(
+    serve_body: Callable[..., str], status: int, error: type[Exception]
+) -> None:
+    url = serve_body(b'{"error": "invalid_grant"}', status=status)
+    with pytest.raises(error):
+        await sign_in_at(url).finish(ATTEMPT, "state", "code", BACK)
 
 
 async def test_a_session_has_only_marginalias_roles(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,13 +189,9 @@ async def test_the_response_to_the_code_has_the_maximum_length_of_a_document(
     serve_body: Callable[[bytes], str], spaces: int, error: type[Exception]
 ) -> None:
     """The invalid ID token is read up to the maximum only."""
-    checked = provider("keycloak")
-    assert checked.issuer is not None
     url = serve_body(b'{"id_token": "x"}'.ljust(1_000_000 + spaces))
-    checked.issuer._metadata = {"authorization_endpoint": url, "token_endpoint": url}
-    sign_in = SignIn(checked, checked.issuer, CLIENT, "secret")
     with pytest.raises(error):
-        await sign_in.finish(ATTEMPT, "state", "code", "https://shop.example/sign-in/callback")
+        await sign_in_at(url).finish(ATTEMPT, "state", "code", BACK)
 
 
 @pytest.mark.parametrize(
@@ -159,10 +208,6 @@ async def test_the_response_to_the_code_has_the_maximum_length_of_a_document(
 async def test_a_malformed_response_to_the_code_does_not_sign_in(
     serve_body: Callable[[bytes], str], body: bytes | None
 ) -> None:
-    checked = provider("keycloak")
-    assert checked.issuer is not None
     url = "http://é..é/" if body is None else serve_body(body)
-    checked.issuer._metadata = {"authorization_endpoint": url, "token_endpoint": url}
-    sign_in = SignIn(checked, checked.issuer, CLIENT, "secret")
     with pytest.raises((InvalidTokenError, KeysUnavailableError)):
-        await sign_in.finish(ATTEMPT, "state", "code", "https://shop.example/sign-in/callback")
+        await sign_in_at(url).finish(ATTEMPT, "state", "code", BACK)

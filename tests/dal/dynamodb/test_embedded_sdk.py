@@ -30,7 +30,6 @@ async def start(name, url):
         assert not {"aioboto3", "botocore"} & sys.modules.keys()
         await table.scan(0, 1, None)
         assert "aioboto3" in sys.modules
-        assert "rich" not in sys.modules  # of the command line of httpx
 
 asyncio.run(start(*sys.argv[1:]))
 """

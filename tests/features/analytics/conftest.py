@@ -11,6 +11,7 @@ from features.analytics.clickhouse_store import ClickHouseStore
 from features.analytics.duckdb_store import DuckDBStore
 from features.analytics.store import AnalyticsStore
 from tests.engines import CLICKHOUSE, clickhouse
+from tests.server.auth.conftest import serve_body  # noqa: F401 - a fixture
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,12 +1,13 @@
 """ClickHouse's tables: years that they cannot store, and exports that replace older exports."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from aiohttp import encode_basic_auth
 
 from features.analytics import clickhouse_store as clickhouse_module
 from features.analytics import sql
@@ -47,13 +48,15 @@ async def test_earlier_exports_are_dropped(
     ],
 )
 async def test_a_missing_table_is_recognised_in_the_messages_of_old_and_new_releases(
-    said: str,
+    serve_body: Callable[..., str], said: str
 ) -> None:
-    store = ClickHouseStore("http://127.0.0.1:1", "t")
-    answer = httpx.MockTransport(lambda _: httpx.Response(404, text=said))
-    store._client = httpx.AsyncClient(transport=answer)
-    assert await store.export() is None
-    await store.close()
+    assert await ClickHouseStore(serve_body(said.encode(), status=404), "t").export() is None
+
+
+def test_credentials_of_the_url_are_sent_in_utf_8() -> None:
+    store = ClickHouseStore("http://%C5%82ukasz:h%40s%C5%82o@127.0.0.1:8123/?database=shop", "t")
+    assert str(store._url) == "http://127.0.0.1:8123/?database=shop"
+    assert store._headers == {"Authorization": encode_basic_auth("łukasz", "h@sło")}
 
 
 async def test_a_refresh_that_another_refresh_replaces_fails_with_a_message(
@@ -63,7 +66,7 @@ async def test_a_refresh_that_another_refresh_replaces_fails_with_a_message(
 
     def overtaken(parquet: Path) -> Iterator[list[dict[str, Any]]]:
         for batch in read(parquet):
-            url = clickhouse_store._url
+            url = str(clickhouse_store._url)
             for name in httpx.post(url, content="SHOW TABLES").text.split():
                 if name.startswith(f"{clickhouse_store._prefix}_base_"):
                     httpx.post(url, content=f"DROP TABLE {name}").raise_for_status()

@@ -4,6 +4,7 @@ import http.server
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -15,28 +16,33 @@ MALFORMED = (*DEEP, b"<html>", b"\xff", b"5", b"[]")
 
 
 @pytest.fixture(scope="module")
-def serve_body() -> Iterator[Callable[[bytes], str]]:
+def serve_body() -> Iterator[Callable[..., str]]:
     """Return a function that serves a body, and returns its URL.
 
-    The body is also at all paths below the URL. ``HERE`` in the body becomes the URL.
+    The function's further arguments are the response's status and headers. The body is also at all
+    paths below the URL. ``HERE`` in the body becomes the URL. The server is also a proxy to hosts
+    with the same paths.
     """
-    bodies: list[bytes] = []
+    answers: list[tuple[int, dict[str, str], bytes]] = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            self.send_response(200)
+            status, headers, body = answers[int(urlsplit(self.path).path.split("/")[1])]
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(bodies[int(self.path.split("/")[1])])
+            self.wfile.write(body)
 
         do_POST = do_GET  # noqa: N815 - the name that http.server calls
 
         def log_message(self, *_: Any) -> None:
             pass
 
-    def publish(body: bytes) -> str:
-        url = f"http://127.0.0.1:{server.server_port}/{len(bodies)}"
-        bodies.append(body.replace(b"HERE", url.encode()))
+    def publish(body: bytes, status: int = 200, **headers: str) -> str:
+        url = f"http://127.0.0.1:{server.server_port}/{len(answers)}"
+        answers.append((status, headers, body.replace(b"HERE", url.encode())))
         return url
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import socket
 from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
 
 import httpx
 import jwt
@@ -126,6 +128,45 @@ async def test_a_document_of_the_issuer_has_a_maximum_length(
     assert (await Issuer(jwks_url=serve_body(longest)).key("a")).key_id == "a"
     with pytest.raises(KeysUnavailableError):
         await Issuer(jwks_url=serve_body(longest + b" ")).key("a")
+
+
+async def test_a_redirect_of_the_key_set_is_followed(serve_body: Callable[..., str]) -> None:
+    moved = serve_body(b"", status=302, Location=serve_body(key_set(("a", "sig"))))
+    assert (await Issuer(jwks_url=moved).key("a")).key_id == "a"
+
+
+async def test_the_issuer_is_requested_through_the_proxy_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, serve_body: Callable[..., str]
+) -> None:
+    url = urlsplit(serve_body(key_set(("a", "sig"))))
+    for name in ("http_proxy", "NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HTTP_PROXY", f"http://{url.netloc}")
+    assert (await Issuer(jwks_url=f"http://issuer.example{url.path}").key("a")).key_id == "a"
+
+
+async def test_an_issuer_that_does_not_respond_is_unavailable(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("server.auth.issuer._TIMEOUT", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        issuer = Issuer(jwks_url=f"http://127.0.0.1:{silent.getsockname()[1]}")
+        with pytest.raises(KeysUnavailableError):
+            await issuer.key("any")
+    assert "TimeoutError" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [(404, {}), (500, {}), (200, {"Content-Encoding": "gzip"}), (200, {"Content-Length": "9999"})],
+    ids=["missing", "failed", "not compressed", "cut off"],
+)
+async def test_an_unsuccessful_or_unreadable_response_is_not_used(
+    serve_body: Callable[..., str], status: int, headers: dict[str, str]
+) -> None:
+    url = serve_body(key_set(("a", "sig")), status=status, **headers)
+    with pytest.raises(KeysUnavailableError):
+        await Issuer(jwks_url=url).key("a")
 
 
 async def test_the_first_requests_share_one_fetch_of_the_key_set(
