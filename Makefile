@@ -23,6 +23,10 @@ GATEWAY := $(wildcard tests/features/federation/gateway)
 EXAMPLES := examples
 TOOLS := $(wildcard tools/*/requirements.txt)
 
+ifeq ($(OS),Windows_NT)
+$(error Windows itself is not supported: use WSL2)
+endif
+
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev run examples test soak trial bench check check-all format sdl docs function $(EXAMPLES)/built
 

@@ -190,6 +190,8 @@ def main() -> None:
     The function sets the umask so that only the owner may read the files that commands and their
     child processes write, because the files contain customers' data.
     """
+    if sys.platform == "win32":
+        sys.exit("marginalia: Windows itself is not supported: use WSL2.")
     os.umask(0o077)
     # This handler ignores the warnings of ``dal``. Without it, Python would print them between the
     # lines of a command's output. The server's log has its own handler and still receives them.

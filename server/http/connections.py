@@ -8,6 +8,7 @@ import re
 import resource
 from asyncio import AbstractEventLoop, Protocol, TimerHandle, Transport
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, TypeAlias
@@ -91,14 +92,21 @@ STATE = "connections"
 
 
 def raise_descriptor_limit() -> int:
-    """Set the process's limit of file descriptors to the hard limit, at most ``_DESCRIPTORS``.
+    """Raise the process's limit of file descriptors to ``_DESCRIPTORS``, or as far as possible.
 
-    Return the new limit.
+    Return the new limit, or ``_DESCRIPTORS`` if the limit is higher.
     """
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-    return most
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    soft, most = (_DESCRIPTORS if one == resource.RLIM_INFINITY else one for one in limits)
+    most = min(most, _DESCRIPTORS)
+    # The system may refuse a value below the hard limit. On macOS the hard limit is infinite, but
+    # the system refuses more than kern.maxfilesperproc. So try smaller values.
+    while most > soft:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, limits[1]))
+            return most
+        most //= 2
+    return min(soft, _DESCRIPTORS)
 
 
 def max_connections(descriptors: int) -> int:

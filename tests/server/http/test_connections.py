@@ -1,6 +1,7 @@
 """Connections that send nothing, too slowly or too much, and other connections meanwhile."""
 
 import asyncio
+import errno
 import gc
 import logging
 import resource
@@ -512,6 +513,35 @@ def test_the_limit_of_descriptors_is_raised_to_what_the_server_needs() -> None:
         assert resource.getrlimit(resource.RLIMIT_NOFILE) == (min(hard, 65_536), hard)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.parametrize(
+    ("limits", "allowed", "refusal", "raised"),
+    [
+        ((256, resource.RLIM_INFINITY), 24_576, ValueError(), 16_384),  # a Mac
+        ((256, resource.RLIM_INFINITY), 61_440, OSError(errno.EINVAL, "Invalid argument"), 32_768),
+        ((1_024, 524_288), 0, PermissionError(errno.EPERM, "Not permitted"), 1_024),
+        ((1_024, 4_096), 4_096, ValueError(), 4_096),
+        ((1_024, 1_024), 0, ValueError(), 1_024),
+        ((1_000_000, 1_000_000), 0, ValueError(), 65_536),
+        ((resource.RLIM_INFINITY, resource.RLIM_INFINITY), 0, ValueError(), 65_536),
+    ],
+)
+def test_a_system_may_refuse_a_higher_limit_of_descriptors(
+    monkeypatch: pytest.MonkeyPatch,
+    limits: tuple[int, int],
+    allowed: int,
+    refusal: Exception,
+    raised: int,
+) -> None:
+    def setrlimit(_: int, wanted: tuple[int, int]) -> None:
+        assert wanted[1] == limits[1]
+        if wanted[0] > allowed:
+            raise refusal
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _: limits)
+    monkeypatch.setattr(resource, "setrlimit", setrlimit)
+    assert raise_descriptor_limit() == raised
 
 
 @pytest.mark.parametrize(("descriptors", "most"), [(65_536, 65_280), (1_024, 768), (256, 128)])
