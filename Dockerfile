@@ -10,12 +10,9 @@ FROM ${NODE} AS node
 ARG ENGINE
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
-# The engine is an optional npm package. The lock file has only the package for Linux on x86-64, so another platform's
-# package is installed by its name.
+# The engine is an optional npm package for each platform. npm skips it without an error if the registry lacks it.
 RUN if [ "$ENGINE" = none ]; then npm ci --omit=dev --omit=optional; exit; fi; \
     npm ci --omit=dev || exit 1; \
-    test -d node_modules/@dynoxide \
-      || npm install --no-save --omit=dev "$(node -p '"@dynoxide/linux-" + process.arch + "@" + require("./package.json").optionalDependencies["@dynoxide/linux-x64"]')"; \
     test -d node_modules/@dynoxide \
       || { echo 'npm has no embedded engine for this platform: build with --build-arg ENGINE=none, and use a table on AWS or at --endpoint-url.'; exit 1; }
 

@@ -6,8 +6,6 @@ import shutil
 import sys
 from pathlib import Path
 
-import orjson
-
 from server.errors import CommandError
 
 _ROOT = Path(__file__).parents[2]
@@ -15,8 +13,9 @@ NONE = "none"
 """If ``MARGINALIA_ENGINE`` has this value, no engine may run, as in a container image for AWS."""
 
 _CPUS = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}
-_PACKAGED = {"linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"}
-"""The platforms for which npm has a package of the engine."""
+PACKAGED = {"linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"}
+"""The platforms for which package.json names a package of the engine. The programs for Linux are
+static, so they also run with the C library musl."""
 
 
 def engine_binary() -> Path:
@@ -50,8 +49,16 @@ def engine_binary() -> Path:
 
 
 def packaged_engine() -> Path:
-    """Return the path at which npm installs the program, even if no file exists there."""
-    return _ROOT / "node_modules/@dynoxide" / _platform() / "dynoxide"
+    """Return the path at which npm installs the program, even if no file exists there.
+
+    npm chooses the package by the CPU for which Node.js was built. On a Mac with an Arm CPU,
+    Node.js or Python may be built for x86-64. Such a Mac runs both programs of the engine.
+    """
+    packages = _ROOT / "node_modules/@dynoxide"
+    own = packages / _platform() / "dynoxide"
+    if sys.platform == "darwin" and not own.is_file():
+        return next(packages.glob("darwin-*/dynoxide"), own)
+    return own
 
 
 def _platform() -> str:
@@ -62,25 +69,31 @@ def _platform() -> str:
 
 def _way() -> str:
     """Return the sentence that explains how to install the engine on this machine."""
-    if _platform() == "linux-x64":
-        return "The storage engine is not installed: run `make setup`."
-    command = "cargo install dynoxide-rs"
-    if _platform() in _PACKAGED:
-        pinned = orjson.loads((_ROOT / "package.json").read_bytes())["optionalDependencies"]
-        version = pinned["@dynoxide/linux-x64"]
-        command = f"npm install --no-save --omit=dev @dynoxide/{_platform()}@{version}"
-    return (
-        f"The storage engine is not installed, and setup cannot install it for {_platform()}: "
-        f"run `{command}`, or use another store with --endpoint-url or --aws."
+    or_else = (
+        "run `cargo install dynoxide-rs`, or set MARGINALIA_ENGINE=none and use another store with "
+        "--endpoint-url or --aws."
     )
+    if _platform() not in PACKAGED:
+        return f"npm has no storage engine for {_platform()}: {or_else}"
+    if (_ROOT / "node_modules/installed").exists():
+        return (
+            f"npm has not installed the package @dynoxide/{_platform()}, the storage engine: "
+            f"delete the directory node_modules and run `make setup` again, or {or_else}"
+        )
+    return "The storage engine is not installed: run `make setup`."
 
 
 def main() -> None:
-    """If the engine is missing, print how to install it. ``make setup`` ends with this call."""
+    """Exit with the sentence that explains how to install the engine if it is missing.
+
+    ``make setup`` ends with this call.
+    """
+    if os.environ.get("MARGINALIA_ENGINE") == NONE:
+        return
     try:
         engine_binary()
     except CommandError as error:
-        print(error)  # noqa: T201 - the output of make setup
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":

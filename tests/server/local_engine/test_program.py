@@ -19,12 +19,11 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("MARGINALIA_ENGINE", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setattr(program, "_ROOT", tmp_path)
-    (tmp_path / "package.json").write_bytes((ROOT / "package.json").read_bytes())
     return tmp_path
 
 
 def made(path: Path) -> Path:
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.touch(mode=0o755)
     return path
 
@@ -50,28 +49,70 @@ def test_the_engine_is_found_by_the_variable_then_the_npm_package_then_the_path(
 
 
 @pytest.mark.parametrize(
-    ("system", "machine", "command"),
+    ("system", "machine", "installed", "found"),
     [
-        ("linux", "x86_64", "make setup"),
-        ("linux", "aarch64", "npm install --no-save --omit=dev @dynoxide/linux-arm64@"),
-        ("darwin", "arm64", "npm install --no-save --omit=dev @dynoxide/darwin-arm64@"),
-        ("darwin", "x86_64", "npm install --no-save --omit=dev @dynoxide/darwin-x64@"),
-        ("freebsd14", "amd64", "cargo install dynoxide-rs`"),
+        ("darwin", "arm64", ["darwin-x64"], "darwin-x64"),  # Node.js for x86-64
+        ("darwin", "x86_64", ["darwin-arm64"], "darwin-arm64"),  # Python for x86-64
+        ("darwin", "arm64", ["darwin-x64", "darwin-arm64"], "darwin-arm64"),
+        ("darwin", "arm64", ["linux-arm64"], None),  # the directory was used in a container
+        ("linux", "aarch64", ["linux-x64", "darwin-arm64"], None),
+        ("linux", "x86_64", ["linux-arm64", "linux-x64"], "linux-x64"),
     ],
 )
-def test_without_an_engine_one_command_is_suggested(
+def test_a_package_for_another_system_or_cpu_is_used_only_if_it_runs(
     bare: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
     system: str,
     machine: str,
-    command: str,
+    installed: list[str],
+    found: str | None,
 ) -> None:
     on(monkeypatch, system, machine)
-    with pytest.raises(CommandError, match=f"run `{command}") as told:
+    for name in installed:
+        made(bare / "node_modules/@dynoxide" / name / "dynoxide")
+    if found is None:
+        with pytest.raises(CommandError):
+            engine_binary()
+    else:
+        assert engine_binary() == bare / "node_modules/@dynoxide" / found / "dynoxide"
+
+
+@pytest.mark.parametrize("setup", [False, True])
+@pytest.mark.parametrize(
+    ("system", "machine", "named"),
+    [
+        ("linux", "x86_64", "linux-x64"),
+        ("linux", "aarch64", "linux-arm64"),
+        ("darwin", "arm64", "darwin-arm64"),
+        ("darwin", "x86_64", "darwin-x64"),
+        ("freebsd14", "amd64", "freebsd14-x64"),
+    ],
+)
+def test_without_an_engine_setup_fails_with_one_sentence(
+    bare: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    system: str,
+    machine: str,
+    named: str,
+    setup: bool,
+) -> None:
+    on(monkeypatch, system, machine)
+    if setup:
+        made(bare / "node_modules/installed")
+    with pytest.raises(CommandError) as told:
         engine_binary()
+    sentence = str(told.value)
+    packaged = system != "freebsd14"
+    assert ("`make setup`" in sentence) == packaged
+    assert (named in sentence) == (setup or not packaged)
+    with pytest.raises(SystemExit) as end:
+        program.main()
+    assert end.value.code == sentence
+
+
+def test_setup_needs_no_engine_if_none_may_run(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MARGINALIA_ENGINE", "none")
     program.main()
-    assert capsys.readouterr().out == f"{told.value}\n"
 
 
 def test_the_variable_can_exclude_every_engine(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
