@@ -16,7 +16,7 @@ MAC = """
 import errno, os, pathlib, resource, select, signal, socket, sys, time
 
 # For these modules, a Mac has a variant that is not installed here.
-import multiprocessing.resource_tracker, psutil, urllib.request, uuid, uvloop
+import multiprocessing.resource_tracker, psutil, urllib.request, uuid, uvloop, zoneinfo
 
 LACKING = {
     os: '''copy_file_range eventfd eventfd_read eventfd_write fdatasync getrandom getresgid
@@ -77,6 +77,7 @@ def test_a_server_starts_without_linuxs_functions_and_its_limit_of_descriptors(
     with served(tmp_path / "data", **mac) as server:
         answer = httpx.post(f"{server.url}/graphql", json={"query": "{ __typename }"}, timeout=60)
         assert answer.json() == {"data": {"__typename": "Query"}}
+        assert httpx.get(f"{server.url}/", timeout=60).status_code == httpx.codes.OK
         assert server.end()[0] == 0
     assert int((tmp_path / "limit").read_text()) == 8_192
 

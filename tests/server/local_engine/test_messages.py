@@ -2,7 +2,9 @@
 
 import errno
 import os
+import platform
 import sqlite3
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -11,6 +13,7 @@ from unittest import mock
 import pytest
 
 from server.errors import CommandError
+from server.local_engine import program
 from server.local_engine.backup import back_up, restore
 from server.local_engine.compaction import compact
 from server.local_engine.data_directory import DataDirectory, EngineRecord
@@ -51,6 +54,22 @@ def failing(error: CommandError) -> None:
 def engine(value: str) -> None:
     with mock.patch.dict(os.environ, MARGINALIA_ENGINE=value):
         engine_binary()
+
+
+def no_engine(system: str, machine: str) -> None:
+    with (
+        mock.patch.dict(os.environ, MARGINALIA_ENGINE="", PATH=""),
+        mock.patch.object(sys, "platform", system),
+        mock.patch.object(platform, "machine", return_value=machine),
+        mock.patch.object(program, "_ROOT", Path.cwd()),
+    ):
+        engine_binary()
+
+
+def installed(system: str, machine: str) -> None:
+    Path("node_modules").mkdir()
+    Path("node_modules/installed").touch()
+    no_engine(system, machine)
 
 
 MESSAGES: list[tuple[Callable[[], object], str]] = [
@@ -143,6 +162,26 @@ MESSAGES: list[tuple[Callable[[], object], str]] = [
         (
             "The storage engine is not at nowhere: set MARGINALIA_ENGINE to the path of the "
             "program dynoxide, or unset it."
+        ),
+    ),
+    (
+        lambda: no_engine("darwin", "arm64"),
+        "The storage engine is not installed: run `make setup`.",
+    ),
+    (
+        lambda: installed("darwin", "arm64"),
+        (
+            "npm has not installed the package @dynoxide/darwin-arm64, the storage engine: delete "
+            "the directory node_modules and run `make setup` again, or run `cargo install "
+            "dynoxide-rs`, or set MARGINALIA_ENGINE=none and use another store with "
+            "--endpoint-url or --aws."
+        ),
+    ),
+    (
+        lambda: installed("freebsd14", "amd64"),
+        (
+            "npm has no storage engine for freebsd14-x64: run `cargo install dynoxide-rs`, or set "
+            "MARGINALIA_ENGINE=none and use another store with --endpoint-url or --aws."
         ),
     ),
 ]
