@@ -4,7 +4,6 @@ No Docker engine is needed: .dockerignore has lines of three forms only.
 """
 
 import ast
-import os
 import re
 import shlex
 import shutil
@@ -86,40 +85,6 @@ def test_files_that_git_ignores_are_not_in_the_context() -> None:
     found = files("--others", "--ignored", "--exclude-standard", "--directory")
     inside = [f"{one}x" if one.endswith("/") else one for one in found]
     assert [one for one in inside if not is_ignored(one)] == []
-
-
-def mounted() -> set[str]:
-    """Return the files of this directory that compose.yaml mounts into services."""
-    services = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]
-    volumes = [volume for one in services.values() for volume in one.get("volumes", [])]
-    return {volume.split(":")[0].removeprefix("./") for volume in volumes if volume[0] == "."}
-
-
-def test_files_that_compose_mounts_are_tracked() -> None:
-    assert mounted() == {"deploy/nginx.conf"}
-    assert mounted() <= set(files())
-
-
-def test_the_names_in_compose_and_in_nginxs_configuration_are_equal() -> None:
-    project = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
-    proxy = (ROOT / "deploy/nginx.conf").read_text("utf-8")
-    servers = set(re.findall(r"server (\S+):8000;", proxy))
-    assert servers == set(project["services"]["proxy"]["depends_on"]) <= set(project["services"])
-    (port,) = re.findall(r"listen (\d+);", proxy)
-    assert project["services"]["proxy"]["ports"] == [f"127.0.0.1:{port}:{port}"]
-
-
-def test_nginx_accepts_its_configuration(tmp_path: Path) -> None:
-    program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
-    if program is None:
-        pytest.skip("no nginx here: Debian's nginx-light has it")
-    proxy = (ROOT / "deploy/nginx.conf").read_text("utf-8")
-    whole = re.sub(r"server-\d", "127.0.0.1", proxy).replace("listen 8080", "listen 127.0.0.1:1")
-    file = tmp_path / "nginx.conf"
-    file.write_text(f"pid {tmp_path}/pid;\nevents {{}}\nhttp {{ {whole} }}\n", "utf-8")
-    read = [program, "-e", "stderr", "-p", str(tmp_path), "-c", str(file)]
-    done = subprocess.run([*read, "-T"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("service", ["marginalia", "server-1", "server-2", "table"])
