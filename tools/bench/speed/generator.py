@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from ssl import SSLContext
 from typing import Protocol, cast
 from urllib.parse import urlsplit
 
@@ -63,12 +64,19 @@ def request(url: str, path: str, body: bytes | None = None, headers: tuple[str, 
 
 
 async def ask(
-    url: str, asking: Asking, clients: int, *, patience: float = 60.0, pause: float = 0.0
+    url: str,
+    asking: Asking,
+    clients: int,
+    *,
+    patience: float = 60.0,
+    pause: float = 0.0,
+    tls: SSLContext | None = None,
 ) -> None:
     """Send all requests of ``asking`` by several clients, and wait for every response.
 
     A client closes its connection after ``patience`` seconds without a response and opens another.
-    Between a response and its next request, a client waits for ``pause`` seconds.
+    Between a response and its next request, a client waits for ``pause`` seconds. With ``tls``, the
+    connections are encrypted.
     """
     host, _, port = urlsplit(url).netloc.partition(":")
     present: set[_Client] = set()
@@ -79,7 +87,7 @@ async def ask(
         while following is not None:
             client = _Client(asking, following, pause)
             try:
-                await loop.create_connection(lambda: client, host, int(port))  # noqa: B023 - called in this iteration
+                await loop.create_connection(lambda: client, host, int(port), ssl=tls)  # noqa: B023 - called in this iteration
             except OSError:
                 client.broke()
             present.add(client)

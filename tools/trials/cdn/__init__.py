@@ -1,1 +1,1 @@
-"""A caching proxy in front of a server: its hits, and whether it stores private data."""
+"""nginx in front of a server: its rules, its hits, and whether it stores private data."""

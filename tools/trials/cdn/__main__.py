@@ -1,12 +1,14 @@
-"""Puts a caching proxy in front of a server, measures its hits, and searches for private data.
+"""Runs deploy/nginx.conf in front of a server: its rules, its hits, and a search for private data.
 
-The server has the demo data. Clients request popular product pages, in turn from the server and
-through nginx. Then all private data are requested through nginx. Another nginx stores every
-response, which shows that the search finds private data. Needs Debian's nginx-light.
+The server has the demo data. The trial checks the rules for TLS, live comments and limits. Clients
+request popular product pages, in turn from the server and through nginx. Then all private data are
+requested through nginx. Another nginx stores every response, which shows that the search finds
+private data. Needs Debian's nginx-light.
 """
 
 import argparse
 import asyncio
+import ssl
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -19,14 +21,16 @@ import psutil
 
 from tests.server.serving import Served, served
 from tools.bench.speed.generator import Answer, ask, request
-from tools.trials.cdn.nginx import Proxy, proxied
+from tools.trials.cdn.nginx import CARELESS, UNLIMITED, Proxy, proxied
 from tools.trials.cdn.private import DOCUMENTS, Found, prepare, search
+from tools.trials.cdn.rules import Rule, rules
 from tools.trials.reporting import finish, show
 
 CLIENTS = 16
 PRODUCTS = [str(number) for number in range(1, 9)]
 S_MAXAGE = 2
-"""The maximum age of a page in seconds. It is short, so that pages expire during the trial."""
+"""The maximum age of a page in seconds. It is short, so that pages expire during the trial. For as
+many more seconds, the proxy may send an old page while it requests a new one."""
 
 
 @dataclass
@@ -35,6 +39,7 @@ class Load:
 
     url: str
     seconds: float
+    tls: ssl.SSLContext | None
     answers: Counter[str] = field(default_factory=Counter)
     """The number of responses by nginx's header X-Cache, or "failed"."""
     cpu: float = 0.0
@@ -46,7 +51,7 @@ class Load:
         """Send requests until ``seconds`` are over."""
         self._end = time.perf_counter() + self.seconds
         before = _cpu(server)
-        asyncio.run(ask(self.url, self, CLIENTS))
+        asyncio.run(ask(self.url, self, CLIENTS, tls=self.tls))
         self.cpu = _cpu(server) - before
 
     def next(self) -> tuple[int, bytes] | None:
@@ -91,10 +96,10 @@ def _row(way: str, runs: list[Load]) -> list[str]:
     ]
 
 
-def misses(loads: dict[str, list[Load]], found: dict[str, Found]) -> list[str]:
+def misses(seen: list[Rule], loads: dict[str, list[Load]], found: dict[str, Found]) -> list[str]:
     """Return a sentence for each broken promise."""
     careful, careless = found["careful"], found["careless"]
-    held = {
+    held = {one.what: one.holds for one in seen} | {
         "no request fails": not any(
             one.answers["failed"] for runs in loads.values() for one in runs
         ),
@@ -112,24 +117,30 @@ def misses(loads: dict[str, list[Load]], found: dict[str, Found]) -> list[str]:
 
 def trial(
     directory: Path, rounds: int, seconds: float
-) -> tuple[dict[str, list[Load]], dict[str, Found]]:
-    """Run the loads in turn, then search the stores of both proxies."""
+) -> tuple[list[Rule], dict[str, list[Load]], dict[str, Found]]:
+    """Check the rules, run the loads in turn, then search the stores of two proxies."""
     manifest = directory / "documents.json"
     manifest.write_bytes(orjson.dumps(DOCUMENTS))
-    options = ("--demo", "--documents", str(manifest), "--s-maxage", str(S_MAXAGE))
+    options = ["--demo", "--documents", str(manifest), "--s-maxage", str(S_MAXAGE)]
+    options += ["--stale-while-revalidate", str(S_MAXAGE)]
     with (
         served(directory / "data", *options) as server,
-        proxied(directory / "nginx", server.url) as proxy,
-        proxied(directory / "careless", server.url, careless=True) as careless,
+        proxied(directory / "usual", server.url, {}) as usual,
+        proxied(directory / "nginx", server.url, UNLIMITED) as proxy,
+        proxied(directory / "careless", server.url, CARELESS) as careless,
     ):
+        seen = list(rules(usual, proxy, longest=2 * S_MAXAGE + 1))
         loads: dict[str, list[Load]] = {"directly": [], "through nginx": []}
         for _ in range(rounds):
-            for way, url in zip(loads, (server.url, proxy.url), strict=True):
-                loads[way].append(Load(url, seconds))
+            for way, url, tls in (
+                ("directly", server.url, None),
+                ("through nginx", proxy.url, proxy.tls),
+            ):
+                loads[way].append(Load(url, seconds, tls))
                 loads[way][-1].run(server)
         secrets = prepare(server.url)
         proxies: dict[str, Proxy] = {"careful": proxy, "careless": careless}
-        return loads, {name: search(one, secrets) for name, one in proxies.items()}
+        return seen, loads, {name: search(one, secrets) for name, one in proxies.items()}
 
 
 def main() -> None:
@@ -139,7 +150,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=6.0, help="of each load")
     arguments = parser.parse_args()
     with TemporaryDirectory() as directory:
-        loads, found = trial(Path(directory), arguments.rounds, arguments.seconds)
+        seen, loads, found = trial(Path(directory), arguments.rounds, arguments.seconds)
+    show("Rules of deploy/nginx.conf", ("", "seen"), [(one.what, one.seen) for one in seen])
     show(
         f"{CLIENTS} clients, {len(PRODUCTS)} product pages, s-maxage {S_MAXAGE} s",
         ("", "pages/s", "hit ratio", "server's CPU a page", "failed"),
@@ -153,7 +165,7 @@ def main() -> None:
             for proxy, one in found.items()
         ],
     )
-    finish(misses(loads, found))
+    finish(misses(seen, loads, found))
 
 
 if __name__ == "__main__":

@@ -84,11 +84,11 @@ def search(proxy: Proxy, secrets: list[str]) -> Found:
     ]
     signed_in = [_OWNER, bearer("sam", "staff"), {"Cookie": f"marginalia_jwt={JWT}"}]
     hits = 0
-    with httpx.Client(base_url=proxy.url) as client:
+    with proxy.client() as client:
         for headers in [*signed_in, *signed_in]:
             for parameters in asked:
                 answer = client.get("/graphql", params=parameters, headers=headers)
-                hits += answer.headers["x-cache"] in {"HIT", "STALE"} and "Cookie" not in headers
+                hits += answer.headers["x-cache"] in {"HIT", "STALE"}
             for path in ("/", "/products/1", "/sign-in"):
                 client.get(path, headers=headers)
         seen = [client.get("/graphql", params=parameters).content for parameters in asked]
