@@ -7,17 +7,18 @@ bill fails if the two figures differ.
 
 import asyncio
 import tempfile
-import tomllib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, TypeAlias
+from urllib.parse import urlencode
 
+import orjson
 import typer
 
 from dal.counts.mode import Maintenance, MaintenanceMode
@@ -44,6 +45,8 @@ from dal.repositories.comments import AuthorSelection, Selection
 from dal.repositories.orders import OrderSelection
 from dal.repositories.tickets import TicketSelection
 from dal.stores import Stores
+from dal.writes.comments import Hold
+from features.demo.demo_data import demo_comments
 from features.loading.kind import COMMENTS
 from features.moderation.model import ReportReason
 from features.moderation.publication import ModeratedPublication
@@ -52,15 +55,18 @@ from features.moderation.words import Moderation
 from features.one_per_person.model import OnePerPerson, extras
 from features.stream_counting import lambda_handler
 from features.stream_counting.applier import Record
-from server.errors import CommandError
+from pages.addresses import product_path
+from pages.page_documents import id_of
 from server.local_engine.storage import open_table
 from server.settings import Settings
-from tools.bench.capacity import Consumed, Meter, size_of, stored_size
+from tools.bench.capacity import PER_ITEM, Consumed, Meter, size_of, stored_size
+from tools.bench.month import LOADS, Use, formulas, month_section, rounded_up
+from tools.bench.orders import votes_of
+from tools.bench.prices import PRICES, Prices, read_prices
 from tools.bench.report import Section, write_report
+from tools.bench.visitor import Visit, Visitor
 
-PRICES = Path(__file__).with_name("prices.toml")
-
-PRODUCT = "B000G6RYNE"
+PRODUCT, _VIEWED = "B000G6RYNE", "B000G6RYNF"
 LOADED = 90
 """Number of comments that one call of ``put_many`` loads, or one call of the Lambda handler counts.
 This number of comments fits into one transaction together with their counters."""
@@ -82,33 +88,6 @@ _HOLD = partial(
 
 
 @dataclass(frozen=True, slots=True)
-class Prices:
-    """Prices of a million units and of storage, with their region and date."""
-
-    place: str
-    date: date
-    currency: str
-    write_units: float
-    read_units: float
-    storage: float
-    """The price of a GB (2**30 bytes) for a month."""
-
-    def of(self, consumed: Consumed) -> float:
-        """Return the price of a million operations that consume ``consumed`` each."""
-        return self.write_units * consumed.wcu + self.read_units * consumed.rcu
-
-
-def read_prices(path: Path) -> Prices:
-    """Return the prices in a TOML file. Raise CommandError if the file has no valid prices."""
-    try:
-        return Prices(**tomllib.loads(path.read_text("utf-8")))
-    except (OSError, TypeError, ValueError) as error:
-        raise CommandError(
-            f"{path} has no valid prices ({error}): write them as in tools/bench/prices.toml."
-        ) from error
-
-
-@dataclass(frozen=True, slots=True)
 class Line:
     """One operation, its computed capacity, and the capacity that the engine reported."""
 
@@ -116,17 +95,19 @@ class Line:
     operation: str
     consumed: Consumed
     reported: Consumed
+    visit: Visit | None = None
+    """The sizes of the response, if the operation requests a page."""
 
 
 class MeteredStores(Stores):
     """The repositories over a table that measures each request's capacity.
 
-    Operations that call the Lambda handler pass ``table`` to it.
+    Operations that request pages call ``visitor``.
     """
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
-        self.table = table
+        self.visitor = Visitor(table)
 
 
 Act: TypeAlias = Callable[[MeteredStores], Awaitable[object]]
@@ -184,6 +165,7 @@ _P = comment("p", 3)._replace(photos=(Photo("https://cdn.shop.example/1.jpg", "O
 _R = comment("r", 3)._replace(language="en-GB")
 _K, _L, _M = comment("k", 3), comment("l", 3), comment("m", 3)
 _N = comment("n", 3)
+_S = comment("s", 3)
 _REPORTED = comment("reported", 3).comment_id
 _SEEN = (_F.comment_id, _F.created_at)
 _KEYED = _C._replace(comment_id=idempotency.comment_id(_C.username, "c"))
@@ -199,16 +181,39 @@ def _anybody(_: object) -> None:
     """Allow every change. The bill's operations use this function as their permission check."""
 
 
+def _add(added: Comment, key: str | None = None, hold: Hold | None = None) -> Act:
+    """Return an act that adds a comment, after the server's read of what its author may write."""
+
+    async def act(stores: MeteredStores) -> None:
+        await stores.standings.permission(added.username, added.product_id)
+        await stores.comments.add(added, key, hold=hold)
+
+    return act
+
+
+def _mutation(act: Act) -> Act:
+    """Return an act that first reads what the user may write, as the server does.
+
+    Votes and reports need no such act, because they read it together with the comment.
+    """
+
+    async def mutation(stores: MeteredStores) -> None:
+        await stores.standings.permission("ann")
+        await act(stores)
+
+    return mutation
+
+
 def _edit(of: Comment, **changes: object) -> Act:
-    return lambda one: one.comments.update(of.comment_id, changes, _anybody)
+    return _mutation(lambda one: one.comments.update(of.comment_id, changes, _anybody))
 
 
 def _delete(of: Comment) -> Act:
-    return lambda one: one.comments.delete(of.comment_id, _anybody)
+    return _mutation(lambda one: one.comments.delete(of.comment_id, _anybody))
 
 
 def _hold(added: Comment) -> Act:
-    return lambda one: one.comments.add(added, hold=_HOLD)
+    return _add(added, hold=_HOLD)
 
 
 async def _hold_many(stores: Stores) -> None:
@@ -238,6 +243,23 @@ async def _fold(stores: MeteredStores) -> None:
 async def _vote_and_fold(stores: MeteredStores) -> None:
     await _vote(*(f"voter{number}" for number in range(100)))(stores)
     await _fold(stores)
+
+
+async def _open_ticket(stores: MeteredStores) -> None:
+    await stores.organizations.get_user("acme", "ann")
+    await stores.tickets.create(_TICKET)
+
+
+async def _ticket(stores: MeteredStores) -> Ticket:
+    """Return a ticket, after the check that the user belongs to the ticket's organisation."""
+    found = await stores.tickets.get(_TICKET.ticket_id)
+    assert found is not None  # noqa: S101 - an earlier operation has opened it
+    await stores.organizations.get_user("acme", "ann")
+    return found
+
+
+async def _close_ticket(stores: MeteredStores) -> None:
+    await stores.tickets.close(await _ticket(stores))
 
 
 def _refused(act: Act) -> Act:
@@ -291,7 +313,7 @@ def _add_and_count(name: str, count: int) -> Act:
     async def act(stores: MeteredStores) -> None:
         added = [comment(f"{name}{number}", 3) for number in range(count)]
         for one in added:
-            await stores.comments.add(one)
+            await _add(one)(stores)
         await lambda_handler.apply(stores.table, [_record(one) for one in added])
 
     return act
@@ -311,15 +333,51 @@ def _record(added: Comment) -> Record:
     }
 
 
+def _visit(address: str) -> Act:
+    return lambda one: one.visitor.get(address)
+
+
+def _widget(product_id: str) -> str:
+    """Return the address at which the widget of a product requests its first page."""
+    variables = orjson.dumps({"productId": product_id, "first": 20}).decode()
+    document = {"documentId": id_of("widget"), "variables": variables}
+    return f"/graphql?{urlencode(document)}"
+
+
+def _viewed(count: int) -> list[Comment]:
+    """Return comments on the viewed product, with different texts. 30 % have helpful votes."""
+    texts = " ".join(one.text for one in demo_comments() if one.language == "en")
+    return [
+        one._replace(
+            product_id=_VIEWED,
+            text=texts[_TEXT_LENGTH * n : _TEXT_LENGTH * (n + 1)].strip(),
+            votes_before=votes_of(n),
+        )
+        for n, one in enumerate(stored("viewed", count))
+    ]
+
+
 def _of_length(length: int) -> Operation:
     added = comment(f"long{length}", 3, length=length)
-    return Operation(f"{length:,} characters", lambda one: one.comments.add(added))
+    return Operation(f"{length:,} characters", _add(added))
 
 
 async def _leave_counters_to_the_stream(stores: Stores) -> None:
     maintenance = stores.maintenance
     await maintenance.announce(await maintenance.read(), mode=MaintenanceMode.STREAM)
     await maintenance.current()
+
+
+async def _begin_rebuild(stores: Stores) -> None:
+    """Announce a rebuild. It never runs, but writes count as they do during one."""
+    maintenance = stores.maintenance
+    read = await maintenance.read()
+    await maintenance.announce(read, generation=read.generation + 1, rebuilding=True)
+
+
+async def _end_rebuild(stores: Stores) -> None:
+    maintenance = stores.maintenance
+    await maintenance.announce(await maintenance.read(), rebuilding=False)
 
 
 async def _allow_one_per_person(stores: Stores) -> None:
@@ -385,22 +443,32 @@ ONLY_PRINTED = frozenset(
 """Operations that the command prints and docs/costs.md omits, because they are rare or cost the
 same as another operation."""
 
+VIEW, ADD, MOVE = "view a product's page", "add a comment", "move a product on two leaderboards"
+"""The operations from which the bill of a month is computed: see ``tools.bench.month``."""
+
 OPERATIONS: Mapping[str, Sequence[Operation]] = {
+    "Pages are viewed": (
+        Operation(VIEW, _visit(product_path(_VIEWED)), _visit(product_path(PRODUCT))),
+        Operation("view the widget's page of 20 comments", _visit(_widget(_VIEWED))),
+    ),
     "Comments are written": (
-        Operation("add a comment", lambda one: one.comments.add(_A)),
-        Operation("add a comment with an idempotency key", lambda one: one.comments.add(_C, "c")),
-        Operation("add a buyer's comment", lambda one: one.comments.add(_J)),
-        Operation("add a comment in a language with a region", lambda one: one.comments.add(_R)),
-        Operation("add a comment with photos", lambda one: one.comments.add(_P)),
+        Operation(ADD, _add(_A)),
+        Operation("add a comment with an idempotency key", _add(_C, "c")),
+        Operation("add a buyer's comment", _add(_J)),
+        Operation("add a comment in a language with a region", _add(_R)),
+        Operation("add a comment with photos", _add(_P)),
         Operation("edit a comment's text", _edit(_A, text="The lid is loose.")),
         Operation("edit a comment's rating", _edit(_A, rating=4)),
         Operation("edit a comment's language", _edit(_A, language="de")),
-        Operation("reply to a comment", lambda one: one.comments.reply(_A.comment_id, _SENTENCE)),
-        Operation("remove a reply", lambda one: one.comments.reply(_A.comment_id, None)),
-        Operation("delete a comment that was added with an idempotency key", _delete(_KEYED)),
-        Operation("delete a comment", _delete(_B), lambda one: one.comments.add(_B)),
         Operation(
-            "move a product on two leaderboards",
+            "reply to a comment",
+            _mutation(lambda one: one.comments.reply(_A.comment_id, _SENTENCE)),
+        ),
+        Operation("remove a reply", _mutation(lambda one: one.comments.reply(_A.comment_id, None))),
+        Operation("delete a comment that was added with an idempotency key", _delete(_KEYED)),
+        Operation("delete a comment", _delete(_B), _add(_B)),
+        Operation(
+            MOVE,
             lambda one: one.boards.correct([PRODUCT]),
             _move_and_add_a_five,
         ),
@@ -409,20 +477,24 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
             lambda one: COMMENTS.put(one)(stored("loaded", LOADED)),
             times=LOADED,
         ),
+        Operation("add a comment during `stats rebuild`", _add(_S), _begin_rebuild),
     ),
     "Comments are reviewed": (
-        Operation("add a comment that waits for review", _hold(_E)),
+        Operation("add a comment that waits for review", _hold(_E), _end_rebuild),
         Operation(
-            "approve a waiting comment", lambda one: one.moderation.approve(*_SEEN, "mo"), _hold(_F)
+            "approve a waiting comment",
+            _mutation(lambda one: one.moderation.approve(*_SEEN, "mo")),
+            _hold(_F),
         ),
         Operation(
-            "reject a published comment", lambda one: one.moderation.reject(*_SEEN, "mo", "No.")
+            "reject a published comment",
+            _mutation(lambda one: one.moderation.reject(*_SEEN, "mo", "No.")),
         ),
         Operation("edit a waiting comment", _edit(_E, text="The lid is loose.")),
         Operation("delete a waiting comment", _delete(_E)),
         Operation(
             "reject a waiting comment",
-            lambda one: one.moderation.reject(_G.comment_id, _G.created_at, "mo", "No."),
+            _mutation(lambda one: one.moderation.reject(_G.comment_id, _G.created_at, "mo", "No.")),
             _hold(_G),
         ),
         Operation(
@@ -435,7 +507,7 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         ),
     ),
     "Comments get helpful votes": (
-        Operation("vote for a comment", _vote("ann"), lambda one: one.comments.add(_N)),
+        Operation("vote for a comment", _vote("ann"), _add(_N)),
         Operation("fold the first vote for a comment", _fold),
         Operation("fold a later vote", _fold, _vote("bob")),
         Operation("100 votes for a comment in two seconds, with their fold", _vote_and_fold),
@@ -445,14 +517,14 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         Operation("read the highlights of a product", lambda one: one.votes.highlights(PRODUCT)),
     ),
     "Comments are reported, and users blocked": (
-        Operation("report a comment", _report("ann"), lambda one: one.comments.add(_K)),
+        Operation("report a comment", _report("ann"), _add(_K)),
         Operation("report a comment that others have reported", _report("bob")),
         Operation("report a comment again", _report("bob")),
         Operation("report a comment, and send it to review", _report("cy", review_at=3)),
         Operation("report a comment that is not published", _refused(_report("di"))),
         Operation(
             "approve a published comment with reports",
-            lambda one: one.moderation.approve(_L.comment_id, _L.created_at, "mo"),
+            _mutation(lambda one: one.moderation.approve(_L.comment_id, _L.created_at, "mo")),
             _add_and_report(_L),
         ),
         Operation(
@@ -470,13 +542,13 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
             "look up what a user may write",
             lambda one: one.standings.permission("ann", PRODUCT),
         ),
-        Operation("block a user", lambda one: one.blocks.block("bob", "Spam", "mo")),
+        Operation("block a user", _mutation(lambda one: one.blocks.block("bob", "Spam", "mo"))),
         Operation(
             "read a page of 20 blocked users",
             lambda one: one.blocks.page(Slice(20)),
             _block_many,
         ),
-        Operation("unblock a user", lambda one: one.blocks.unblock("bob")),
+        Operation("unblock a user", _mutation(lambda one: one.blocks.unblock("bob"))),
     ),
     "Comments are read": (
         Operation("read a page of 20 comments", _read(_ANY), _first(_ANY)),
@@ -503,14 +575,20 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         ),
     ),
     "Orders and tickets": (
-        Operation("place an order of three lines", lambda one: one.orders.place(_ORDER)),
+        Operation("place an order of three lines", _mutation(lambda one: one.orders.place(_ORDER))),
         Operation(
             "ship an order",
-            lambda one: one.orders.set_status(_ORDER.order_id, OrderStatus.SHIPPED, owner="ann"),
+            _mutation(
+                lambda one: one.orders.set_status(_ORDER.order_id, OrderStatus.SHIPPED, owner="ann")
+            ),
         ),
         Operation(
             "deliver an order",
-            lambda one: one.orders.set_status(_ORDER.order_id, OrderStatus.DELIVERED, owner="ann"),
+            _mutation(
+                lambda one: one.orders.set_status(
+                    _ORDER.order_id, OrderStatus.DELIVERED, owner="ann"
+                )
+            ),
         ),
         Operation(
             "read a page of a user's orders",
@@ -520,14 +598,16 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         Operation("read a page of open orders", lambda one: one.orders.open_page(Slice(20))),
         Operation(
             "add a user to an organisation",
-            lambda one: one.organizations.add_user(OrganizationUser("acme", "bob"), by=None),
+            _mutation(
+                lambda one: one.organizations.add_user(OrganizationUser("acme", "bob"), by=None)
+            ),
         ),
         Operation(
             "read a page of a user's organisations",
             lambda one: one.organizations.of_user("ann", Slice(20)),
         ),
-        Operation("open a ticket", lambda one: one.tickets.create(_TICKET)),
-        Operation("close a ticket", lambda one: one.tickets.close(_TICKET)),
+        Operation("open a ticket", _mutation(_open_ticket)),
+        Operation("close a ticket", _mutation(_close_ticket)),
         Operation(
             "read a user with a page of tickets",
             lambda one: one.tickets.with_user("acme", "ann", Slice(20)),
@@ -537,28 +617,31 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
             lambda one: one.tickets.page(TicketSelection("acme"), Slice(20)),
         ),
         Operation("read a page of open tickets", lambda one: one.tickets.open_page(Slice(20))),
-        Operation("read a ticket by its id", lambda one: one.tickets.get(_TICKET.ticket_id)),
+        Operation("read a ticket by its id", _ticket),
         Operation(
-            "edit a profile", lambda one: one.users.update_profile("ann", {"full_name": "A"})
+            "edit a profile",
+            _mutation(lambda one: one.users.update_profile("ann", {"full_name": "A"})),
         ),
         Operation("read a profile", lambda one: one.users.profile("ann")),
         Operation(
-            "set a product's title", lambda one: one.products.update("new", {"title": "Kettle"})
+            "set a product's title",
+            _mutation(lambda one: one.products.update("new", {"title": "Kettle"})),
         ),
         Operation(
             "set a product's title of four words",
-            lambda one: one.products.update("newer", {"title": "Copper kettle, 1.7 l"}),
+            _mutation(lambda one: one.products.update("newer", {"title": "Copper kettle, 1.7 l"})),
         ),
         Operation(
-            "edit a product's title", lambda one: one.products.update(PRODUCT, {"title": "A"})
+            "edit a product's title",
+            _mutation(lambda one: one.products.update(PRODUCT, {"title": "A"})),
         ),
         Operation(
             "edit a product's title of four words into one of three",
-            lambda one: one.products.update("newer", {"title": "Copper kettle, small"}),
+            _mutation(lambda one: one.products.update("newer", {"title": "Copper kettle, small"})),
         ),
         Operation(
             "edit a product's picture",
-            lambda one: one.products.update(PRODUCT, {"picture_url": "/"}),
+            _mutation(lambda one: one.products.update(PRODUCT, {"picture_url": "/"})),
         ),
         Operation(
             "read a page of products by words of their titles",
@@ -570,7 +653,7 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
     "Comments are written, and counters follow the stream": (
         Operation(
             "add a comment, without counting it",
-            lambda one: one.comments.add(_D),
+            _add(_D),
             _leave_counters_to_the_stream,
         ),
         Operation("edit a comment's rating, without counting it", _edit(_D, rating=4)),
@@ -588,13 +671,13 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         ),
     ),
     "A person may have one comment on each product": (
-        Operation("add a comment", lambda one: one.comments.add(_H), _allow_one_per_person),
+        Operation("add a comment", _add(_H), _allow_one_per_person),
         Operation("edit a comment's text", _edit(_H, text="The lid is loose.")),
         Operation("delete a comment", _delete(_H)),
         Operation("add a comment that waits for review", _hold(_Q)),
         Operation(
             "add a comment, without counting it",
-            lambda one: one.comments.add(_I),
+            _add(_I),
             _leave_counters_to_the_stream,
         ),
         Operation("delete a comment, without counting it", _delete(_I)),
@@ -619,16 +702,19 @@ async def measure(table: Table) -> AsyncIterator[Line]:
                 await one.before(stores)
             await stores.maintenance.current()
             meter.reset()
-            await one.act(stores)
-            yield Line(section, one.name, *meter.counted(one.times))
+            result = await one.act(stores)
+            visit = result if isinstance(result, Visit) else None
+            yield Line(section, one.name, *meter.counted(one.times), visit)
 
 
 async def _fill(stores: Stores) -> None:
     await COMMENTS.put(stores)(stored("stored", 500))
+    await COMMENTS.put(stores)(_viewed(500))
     user = OrganizationUser("acme", "ann")
     await stores.organizations.create(Roster(Organization("acme", "PRO"), [user]))
     await stores.users.update_profile("ann", {"full_name": "Ann"})
     await stores.products.update(PRODUCT, {"title": "Kettle"})
+    await stores.products.update(_VIEWED, {"title": "Lamp"})
 
 
 def sections(lines: Iterable[Line], prices: Prices) -> list[Section]:
@@ -647,16 +733,32 @@ def sections(lines: Iterable[Line], prices: Prices) -> list[Section]:
 
 
 def page_sections(lines: Iterable[Line], prices: Prices) -> list[Section]:
-    """Return the tables of docs/costs.md.
-
-    They lack the operations in ``ONLY_PRINTED`` and the numbers of requests.
-    """
+    """Return the tables of docs/costs.md. They lack the operations in ``ONLY_PRINTED``."""
     found = []
     for full in (*sections(lines, prices), storage(prices)):
-        kept = [place for place, name in enumerate(full.columns) if name != "requests"]
-        rows = [[row[p] for p in kept] for row in full.rows if row[0] not in ONLY_PRINTED]
-        found.append(Section(full.title, [full.columns[p] for p in kept], rows))
+        rows = [row for row in full.rows if row[0] not in ONLY_PRINTED]
+        found.append(Section(full.title, full.columns, rows))
     return found
+
+
+def use_of(lines: Iterable[Line]) -> Use:
+    """Return what one view and one new comment consume, from the bill's lines."""
+    first: dict[str, Line] = {}
+    for line in lines:  # a later section has an operation of the same name
+        first.setdefault(line.operation, line)
+    visit = first[VIEW].visit
+    assert visit is not None  # noqa: S101 - the operation requests a page
+    item = COMMENT.encode(comment("size", 3))
+    return Use(
+        view=first[VIEW].consumed,
+        add=first[ADD].consumed,
+        move=first[MOVE].consumed,
+        # Rounded, because the versions of Python and of brotli change some bytes.
+        sent=rounded_up(visit.sent, 1_000),
+        logged=rounded_up(visit.logged, 50),
+        stored=stored_size(item),
+        item=size_of(item) + PER_ITEM,
+    )
 
 
 def storage(prices: Prices) -> Section:
@@ -702,12 +804,24 @@ def bill(
             show_default="on demand in us-east-1",
         ),
     ] = PRICES,
+    views: Annotated[
+        int | None,
+        typer.Option(min=0, help="Views of product pages in the month of the first table."),
+    ] = None,
+    adds: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="New comments in this month.",
+            show_default="one for each hundred views",
+        ),
+    ] = None,
     write: Annotated[
         bool,
         typer.Option("--write", help="Write the tables into docs/costs.md."),
     ] = False,
 ) -> None:
-    """Show the capacity and the price of each operation on DynamoDB.
+    """Show a month's whole bill on Amazon, and the price of each operation on DynamoDB.
 
     The operations run on a temporary engine. WCU and RCU are computed by DynamoDB's rules, and
     compared with the engine's figures.
@@ -716,6 +830,16 @@ def bill(
     """
     asked = read_prices(prices)
     lines = asyncio.run(_measured())
+    use = use_of(lines)
+    mine = LOADS if views is None else [(views, views // 100 if adds is None else adds)]
+    write_report(
+        "month",
+        [month_section(asked, use, mine)],
+        formulas(asked, use),
+        write=write,
+        written=[month_section(asked, use, LOADS)],
+        file="costs.md",
+    )
     shown = [*sections(lines, asked), storage(asked)]
     written = page_sections(lines, asked)
     write_report("bill", shown, notes(asked), write=write, written=written, file="costs.md")

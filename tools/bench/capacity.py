@@ -19,7 +19,7 @@ from dal.table.definition import table_definition
 from dal.table.items import Item
 
 _WRITE_UNIT, _READ_UNIT = 1024, 4096
-_STORED_WITH = 100
+PER_ITEM = 100
 """Bytes that DynamoDB bills for each stored item in addition to the item's size."""
 
 
@@ -103,7 +103,7 @@ def _value_size(value: Mapping[str, Any]) -> int:
 def stored_size(item: Item) -> int:
     """Return the bytes that DynamoDB bills for an item and all its index rows."""
     rows = [item, *(row for index in _INDEXES if (row := index.row(item)) is not None)]
-    return sum(size_of(row) + _STORED_WITH for row in rows)
+    return sum(size_of(row) + PER_ITEM for row in rows)
 
 
 def write_units(*images: Item | None) -> int:

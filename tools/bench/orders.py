@@ -54,7 +54,7 @@ async def _measure(directory: Path, pages: int, console: Console) -> None:
         rows = list(skewed_comments(pages * SIZE))
         await put(
             [
-                one._replace(product_id=_PRODUCT, votes_before=_votes(number))
+                one._replace(product_id=_PRODUCT, votes_before=votes_of(number))
                 for number, one in enumerate(rows)
             ],
         )
@@ -79,7 +79,7 @@ async def _measure(directory: Path, pages: int, console: Console) -> None:
         console.print(grid)
 
 
-def _votes(number: int) -> int:
+def votes_of(number: int) -> int:
     """Return the number of helpful votes of the comment at the position ``number``.
 
     The comments with votes are spread over all dates.

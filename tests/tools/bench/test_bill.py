@@ -11,8 +11,10 @@ from tests.server.serving import called_as
 from tests.strategies import comment
 from tools.bench import report
 from tools.bench.__main__ import main
-from tools.bench.bill import ONLY_PRINTED, PRICES, measure, notes, page_sections, read_prices
+from tools.bench.bill import ONLY_PRINTED, measure, notes, page_sections, use_of
 from tools.bench.capacity import Consumed, size_of, written_units
+from tools.bench.month import LOADS, formulas, month_section
+from tools.bench.prices import PRICES, read_prices
 
 PAGE = ROOT / "docs" / "costs.md"
 
@@ -24,7 +26,9 @@ async def test_the_capacity_of_each_operation_equals_the_engines_and_the_documen
     assert [line.operation for line in lines if line.consumed != line.reported] == []
     prices = read_prices(PRICES)
     written = PAGE.read_text("utf-8")
-    made = report.page(written, "bill", page_sections(lines, prices), notes(prices))
+    use = use_of(lines)
+    made = report.page(written, "month", [month_section(prices, use, LOADS)], formulas(prices, use))
+    made = report.page(made, "bill", page_sections(lines, prices), notes(prices))
     assert {line.operation for line in lines} > ONLY_PRINTED
     assert written == made, "run `python -m tools.bench bill --write`"
 
