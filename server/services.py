@@ -90,7 +90,7 @@ def services_of(
 
     Raises CommandError if a file that the settings name is invalid.
     """
-    broker = broker_of(settings)
+    broker = broker_of(settings, signals.metrics)
     schema = schema_of(settings, signals.schema)
     return Services(
         stores=Stores(table, rules=[broker]),

@@ -2,11 +2,15 @@
 
 import logging
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from features.live.write_rule import Broker, InProcessBroker
 from server.errors import CommandError, installing
 from server.findings import Finding, danger, ok, warning
 from server.settings import Settings
+
+if TYPE_CHECKING:  # an extra
+    from server.observability.metrics import Metrics
 
 logger = logging.getLogger(__name__)
 
@@ -16,13 +20,20 @@ def offers_events(settings: Settings) -> bool:
     return settings.workers == 1 or settings.redis_url is not None
 
 
-def broker_of(settings: Settings) -> Broker:
-    """Return a broker that uses Redis. Without ``redis_url``, it serves only this process."""
+def broker_of(settings: Settings, metrics: "Metrics | None" = None) -> Broker:
+    """Return a broker that uses Redis. Without ``redis_url``, it serves only this process.
+
+    ``metrics`` show whether the broker can use Redis. They are None if metrics are off.
+    """
     if settings.redis_url is None:
         return InProcessBroker()
     from features.live.redis_stream import RedisBroker  # noqa: PLC0415 - an extra
 
-    return RedisBroker(settings.redis_url, settings.table)
+    if metrics is None:
+        return RedisBroker(settings.redis_url, settings.table)
+    from features.live.redis_metrics import redis_up  # noqa: PLC0415 - an extra
+
+    return RedisBroker(settings.redis_url, settings.table, redis_up(metrics).set)
 
 
 def check_broker(settings: Settings) -> None:

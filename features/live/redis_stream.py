@@ -13,6 +13,7 @@ import asyncio
 import logging
 import secrets
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -62,11 +63,15 @@ _EXCHANGE = Path(__file__).with_name("exchange.lua").read_text("utf-8")
 class RedisBroker(Broker):
     """One process's connection to the stream. ``run`` connects, and connects again after errors.
 
+    The broker calls ``show_up`` with True after it has connected, and with False after an error.
     Raises TypeError or ValueError in the same cases as ``client_of``.
     """
 
-    def __init__(self, url: str, table: str) -> None:
+    def __init__(
+        self, url: str, table: str, show_up: Callable[[bool], None] = lambda _: None
+    ) -> None:
         super().__init__()
+        self._show_up = show_up
         self._client = client_of(url)
         parts = urlsplit(url)
         # The address is logged, so it must not contain the user and the password.
@@ -169,6 +174,7 @@ class RedisBroker(Broker):
         if self._unreachable:
             logger.warning("Redis at %s is back: live comments continue.", self._address)
         self._unreachable = self._refused = False
+        self._show_up(True)
         self.tried.set()
 
     def _report(self, error: Exception) -> None:
@@ -192,6 +198,7 @@ class RedisBroker(Broker):
                 exc_info=None if expected else error,
             )
         self._unreachable = True
+        self._show_up(False)
         self.tried.set()
 
     async def _publish_and_read(self) -> None:

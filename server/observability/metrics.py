@@ -78,7 +78,7 @@ class Metrics:
         self.errors = self._counter(
             "marginalia_errors", "GraphQL errors by `extensions.code`.", "code"
         )
-        for code in ("INTERNAL", "UNAVAILABLE"):
+        for code in ("INTERNAL", "UNAVAILABLE", "THROTTLED"):
             self.errors[code,].inc(0)
         self.plans = self._counter(
             "marginalia_plans",

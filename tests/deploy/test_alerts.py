@@ -2,12 +2,13 @@
 
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
+import yaml
 from prometheus_client import CollectorRegistry, generate_latest
 
 from dal.dynamodb.errors import (
@@ -17,6 +18,7 @@ from dal.dynamodb.errors import (
     StoreFullError,
 )
 from dal.dynamodb.table import Table
+from features.live.redis_metrics import redis_up
 from server.observability.metrics import Metrics
 from server.observability.signals import Signals
 from server.observability.vitals import Vitals
@@ -82,21 +84,30 @@ def fire(folder: Path, scrapes: Iterable[tuple[int, Values]], at: int, expected:
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
-BEFORE, WITHIN = 8, 90
-"""The number of scrapes before the event, and the seconds after it in which an operator knows."""
+BEFORE = 8
+"""The number of scrapes before the event."""
+
+PHASES = 2 * EVERY
+"""The maximum time from an event to its evaluation: until the next scrape, and from there until the
+next evaluation of the rules. In these tests an event happens at a scrape, which is evaluated at
+once."""
+
+WITHIN = 90 - PHASES
+"""Seconds after an event in which an operator knows of it."""
+
+Scrapes = list[tuple[int, Values]]
+
+FAILURES = [
+    (RuntimeError("a bug"), {"MarginaliaFaults"}),
+    (StoreFullError("full"), {"MarginaliaDiskFull"}),
+    (StoreDamagedError("damaged"), {"MarginaliaRefused"}),
+    (CredentialsExpiredError("expired"), {"MarginaliaRefused"}),
+    (NoTableError("no table"), {"MarginaliaRefused", "MarginaliaFaults"}),
+]
 
 
-@pytest.mark.parametrize(
-    ("error", "alerts"),
-    [
-        (RuntimeError("a bug"), {"MarginaliaFaults"}),
-        (StoreFullError("full"), {"MarginaliaDiskFull"}),
-        (StoreDamagedError("damaged"), {"MarginaliaRefused"}),
-        (CredentialsExpiredError("expired"), {"MarginaliaRefused"}),
-        (NoTableError("no table"), {"MarginaliaRefused", "MarginaliaFaults"}),
-    ],
-)
-async def test_the_first_event_of_a_server_is_reported(
+@pytest.mark.parametrize(("error", "alerts"), FAILURES)
+async def test_the_first_failure_of_the_store_rings(
     table: Table, tmp_path: Path, error: Exception, alerts: set[str]
 ) -> None:
     metrics = Metrics({})
@@ -110,50 +121,154 @@ async def test_the_first_event_of_a_server_is_reported(
     assert fire(tmp_path, scrapes, BEFORE * EVERY + WITHIN, alerts) == ""
 
 
-def test_errors_in_responses_with_status_200_are_reported(tmp_path: Path) -> None:
-    """An outage of the store gives UNAVAILABLE. One error among many responses is no outage."""
+def gauge(name: str, *values: tuple[int, float]) -> Scrapes:
+    return [(times, {(name, ()): value}) for times, value in values]
+
+
+def server_down() -> tuple[Scrapes, Scrapes]:
+    return gauge("up", (BEFORE, 1)), gauge("up", (40, 0))
+
+
+def store_away() -> tuple[Scrapes, Scrapes]:
+    name = "marginalia_dynamodb_circuit_open"
+    return gauge(name, (BEFORE, 0)), gauge(name, (40, 1))
+
+
+def redis_away() -> tuple[Scrapes, Scrapes]:
     metrics = Metrics({})
-
-    def answer(times: int, errors: int) -> Values:
-        metrics.http_requests["graphql", "200"].inc(times)
-        metrics.errors["UNAVAILABLE",].inc(errors)
-        return scraped(metrics)
-
-    quiet = [(BEFORE, answer(20, 0)), *((1, answer(20, 0)) for _ in range(8))]
-    blip = [*quiet, (1, answer(20, 1)), *((1, answer(20, 0)) for _ in range(8))]
-    outage = [*blip, *((1, answer(5, 5)) for _ in range(8))]
-    began = EVERY * sum(times for times, _ in blip)
-    assert fire(tmp_path, outage, began - 1, set()) == ""
-    assert fire(tmp_path, outage, began + WITHIN, {"MarginaliaUnavailable"}) == ""
+    up = redis_up(metrics)
+    up.set(True)
+    before = scraped(metrics)
+    up.set(False)
+    return [(BEFORE, before)], [(40, scraped(metrics))]
 
 
-def test_a_death_of_a_worker_or_of_the_engine_is_reported(tmp_path: Path) -> None:
+def counts_late() -> tuple[Scrapes, Scrapes]:
+    """The alert allows a lag of five minutes, and rings when it has lasted for five more."""
+    name = "marginalia_follower_counted_until_timestamp_seconds"
+    counted = [(1, float(EVERY * number)) for number in range(BEFORE)]
+    return gauge(name, *counted, (600 // EVERY, counted[-1][1])), gauge(name, (40, counted[-1][1]))
+
+
+def worker_hangs() -> tuple[Scrapes, Scrapes]:
+    name = "marginalia_worker_seen_timestamp_seconds"
+    signs = [(1, float(EVERY * number)) for number in range(BEFORE)]
+    return gauge(name, *signs), gauge(name, (40, signs[-1][1]))
+
+
+def third_start() -> tuple[Scrapes, Scrapes]:
+    """An operator may restart a server twice."""
+    name = "marginalia_start_time_seconds"
+    return gauge(name, (BEFORE, 1), (4, 100), (4, 200)), gauge(name, (60, 300))
+
+
+def served_by(answer: Callable[[Metrics, int], None], bad: int) -> tuple[Scrapes, Scrapes]:
+    """Scrape a server of good answers, and then with ``bad`` bad answers between two scrapes."""
+    metrics = Metrics({})
+    before: Scrapes = []
+    after: Scrapes = []
+    for scrapes, count in ((before, 0), (after, bad)):
+        for _ in range(BEFORE):
+            answer(metrics, count)
+            scrapes.append((1, scraped(metrics)))
+    return before, after
+
+
+def server_errors(bad: int = 5) -> tuple[Scrapes, Scrapes]:
+    def answer(metrics: Metrics, bad: int) -> None:
+        metrics.http_requests["page", "200"].inc(20)
+        metrics.http_requests["page", "500"].inc(bad)
+
+    return served_by(answer, bad)
+
+
+def errors_with_status_200(bad: int = 5, code: str = "UNAVAILABLE") -> tuple[Scrapes, Scrapes]:
+    def answer(metrics: Metrics, bad: int) -> None:
+        metrics.http_requests["graphql", "200"].inc(20)
+        metrics.errors[code,].inc(bad)
+
+    return served_by(answer, bad)
+
+
+def busy() -> tuple[Scrapes, Scrapes]:
+    def answer(metrics: Metrics, bad: int) -> None:
+        metrics.http_requests["graphql", "200"].inc(20)
+        metrics.http_requests["refused", "503"].inc(bad)
+
+    return served_by(answer, 2 * EVERY)
+
+
+def slow(bad: int = EVERY // 2) -> tuple[Scrapes, Scrapes]:
+    """A customer comes each second. During the fault, half of them wait."""
+
+    def answer(metrics: Metrics, bad: int) -> None:
+        for number in range(EVERY):
+            seconds = 1.3 if number < bad else 0.01
+            metrics.operation_seconds["Page", "query"].observe(seconds)
+
+    return served_by(answer, bad)
+
+
+def engine_dies() -> tuple[Scrapes, Scrapes]:
     restarts: list[float] = []
-    vitals, registry = Vitals(restarts), CollectorRegistry()
-    registry.register(vitals)
-
-    def now() -> Values:
-        return values_of(generate_latest(registry).decode())
-
-    scrapes = [(BEFORE, now())]
-    vitals.worker_deaths += 1
-    scrapes.append((BEFORE, now()))
+    vitals = Vitals(restarts)
+    before = vital(vitals)
     restarts.append(0.0)
-    scrapes.append((BEFORE, now()))
-    died = {"MarginaliaWorkersDie"}
-    assert fire(tmp_path, scrapes, BEFORE * EVERY - 1, set()) == ""
-    assert fire(tmp_path, scrapes, BEFORE * EVERY + WITHIN, died) == ""
-    assert fire(tmp_path, scrapes, 2 * BEFORE * EVERY - 1, died) == ""
-    died.add("MarginaliaEngineDies")
-    assert fire(tmp_path, scrapes, 2 * BEFORE * EVERY + WITHIN, died) == ""
+    return [(BEFORE, before)], [(40, vital(vitals))]
 
 
-def test_a_worker_without_a_sign_is_reported(tmp_path: Path) -> None:
-    def seen(at: float) -> Values:
-        return {("marginalia_worker_seen_timestamp_seconds", ()): at}
+def worker_dies() -> tuple[Scrapes, Scrapes]:
+    vitals = Vitals()
+    before = vital(vitals)
+    vitals.worker_deaths += 1
+    return [(BEFORE, before)], [(40, vital(vitals))]
 
-    signs = [(1, seen(float(EVERY * number))) for number in range(BEFORE)]
-    scrapes = [*signs, (40, signs[-1][1])]
-    stopped = (BEFORE - 1) * EVERY
-    assert fire(tmp_path, scrapes, stopped, set()) == ""
-    assert fire(tmp_path, scrapes, stopped + WITHIN, {"MarginaliaWorkerHangs"}) == ""
+
+def vital(vitals: Vitals) -> Values:
+    registry = CollectorRegistry()
+    registry.register(vitals)
+    return values_of(generate_latest(registry).decode())
+
+
+EVENTS = {
+    "MarginaliaDown": server_down,
+    "MarginaliaStoreAway": store_away,
+    "MarginaliaRedisAway": redis_away,
+    "MarginaliaFollowerBehind": counts_late,
+    "MarginaliaWorkerHangs": worker_hangs,
+    "MarginaliaRestarts": third_start,
+    "MarginaliaServerErrors": server_errors,
+    "MarginaliaUnavailable": errors_with_status_200,
+    "MarginaliaBusy": busy,
+    "MarginaliaVerySlow": slow,
+    "MarginaliaEngineDies": engine_dies,
+    "MarginaliaWorkersDie": worker_dies,
+}
+
+
+@pytest.mark.parametrize("alert", EVENTS)
+def test_the_first_event_rings(alert: str, tmp_path: Path) -> None:
+    before, after = EVENTS[alert]()
+    began = EVERY * sum(times for times, _ in before)
+    assert fire(tmp_path, [*before, *after], began - 1, set()) == ""
+    assert fire(tmp_path, [*before, *after], began + WITHIN, {alert}) == ""
+
+
+def test_throttling_of_the_store_rings_as_an_outage(tmp_path: Path) -> None:
+    before, after = errors_with_status_200(code="THROTTLED")
+    began = EVERY * len(before)
+    assert fire(tmp_path, [*before, *after], began + WITHIN, {"MarginaliaUnavailable"}) == ""
+
+
+def test_every_alert_that_pages_is_tested_by_its_first_event() -> None:
+    rules = yaml.safe_load(RULES.read_text("utf-8"))["groups"][0]["rules"]
+    paging = {rule["alert"] for rule in rules if rule["labels"]["severity"] == "page"}
+    assert paging <= EVENTS.keys() | set[str]().union(*(alerts for _, alerts in FAILURES))
+
+
+@pytest.mark.parametrize("answers", [server_errors, errors_with_status_200, slow])
+def test_a_single_bad_answer_among_many_rings_nothing(
+    tmp_path: Path, answers: Callable[[int], tuple[Scrapes, Scrapes]]
+) -> None:
+    before, ((_, once), *_) = answers(1)
+    assert fire(tmp_path, [*before, (40, once)], EVERY * len(before) + WITHIN, set()) == ""

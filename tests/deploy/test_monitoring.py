@@ -10,6 +10,7 @@ from prometheus_client import Metric
 from prometheus_client.metrics import MetricWrapperBase
 
 from dal.dynamodb.table import Table
+from features.live.redis_metrics import redis_up
 from features.stream_counting.follower_metrics import FollowerMetrics
 from server.observability.metrics import Load, Metrics, StateSampler
 from server.observability.outcomes import OUTCOMES
@@ -27,6 +28,7 @@ def every_metric() -> list[tuple[Metric, Sequence[str]]]:
     metrics = Metrics({})
     StateSampler(metrics, lambda: None, cast(Table, None), cast(Load, None))
     FollowerMetrics(metrics, lambda: None)
+    redis_up(metrics)
     wrappers = cast(list[MetricWrapperBase], list(metrics.registry._collector_to_names))
     vitals = [(one, tuple(one.samples[0].labels)) for one in Vitals().collect()]
     return [*((family, one._labelnames) for one in wrappers for family in one.describe()), *vitals]

@@ -80,6 +80,24 @@ def clickhouse(folder: Path) -> Iterator[str]:
         yield url
 
 
+PROMETHEUS = shutil.which("prometheus")
+
+
+@contextlib.contextmanager
+def prometheus(config: Path) -> Iterator[str]:
+    """Run Prometheus with its series in the folder of its configuration."""
+    assert PROMETHEUS is not None
+    port = free_port()
+    command = [
+        PROMETHEUS,
+        f"--config.file={config}",
+        f"--storage.tsdb.path={config.parent / 'series'}",
+        f"--web.listen-address=127.0.0.1:{port}",
+    ]
+    with _running(command, port, {}) as url:
+        yield url
+
+
 @contextlib.contextmanager
 def _running(command: Sequence[str], port: int, settings: Mapping[str, str]) -> Iterator[str]:
     with subprocess.Popen(

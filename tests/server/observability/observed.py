@@ -1,5 +1,6 @@
 """Applications with metrics and traces, and the values and spans that they report."""
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from server.observability.signals import Signals
 from server.observability.tracing import Tracing
 from server.services import services_of
 from server.settings import Settings
-from tests.server.serving import SECRET
+from tests.server.serving import SECRET, Served
 
 Values = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 """The values of samples, by the sample's name and labels."""
@@ -32,6 +33,13 @@ TRACE = 0x0AF7651916CD43DD8448EB211C80319C
 def traced(exporter: InMemorySpanExporter, sample: float = 1.0) -> Tracing:
     """Return a ``Tracing`` that exports each span at once."""
     return Tracing(SimpleSpanProcessor(exporter), sample, clock=lambda: 0.0)
+
+
+def metrics_of(server: Served) -> str:
+    """Return the address of metrics in a server's output."""
+    found = re.search(r"Metrics +(\S+)", server.said)
+    assert found is not None
+    return found[1]
 
 
 @asynccontextmanager

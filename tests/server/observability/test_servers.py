@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -21,8 +20,8 @@ from server.errors import UNAVAILABLE, CommandError
 from server.observability import exposition
 from server.settings import Settings
 from tests.server.observability.collector import collecting
-from tests.server.observability.observed import Values, by, value, values_of
-from tests.server.serving import Served, add_comment, called, served
+from tests.server.observability.observed import Values, by, metrics_of, value, values_of
+from tests.server.serving import add_comment, called, served
 from tests.server.workers.processes import another, clients_of, others, workers_of
 
 PAGE = 'query Page { product(productId: "42") { comments(first: 3) { nodes { commentId } } } }'
@@ -31,13 +30,6 @@ STARTED = "marginalia_worker_start_time_seconds"
 DEATHS, RESTARTS = "marginalia_worker_deaths_total", "marginalia_engine_restarts_total"
 SEEN = "marginalia_worker_seen_timestamp_seconds"
 OPTIONS = ("--access-log", "--log-format", "json", "--metrics-port", "0", "--rate-limit", "off")
-
-
-def metrics_of(server: Served) -> str:
-    """Return the address of metrics in a server's output."""
-    found = re.search(r"Metrics +(\S+)", server.said)
-    assert found is not None
-    return found[1]
 
 
 async def got(url: str) -> httpx.Response:

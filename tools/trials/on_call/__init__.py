@@ -1,0 +1,1 @@
+"""Faults of a server under load, and the alerts that ring."""
