@@ -20,6 +20,7 @@ from dal.entities.comment import (
     BY_RATING,
     BY_VERIFIED,
     HELPFUL,
+    SEARCHED,
     WITH_PHOTOS,
 )
 from dal.entities.order import OPEN_ORDERS, ORDER_BY_ID, ORDERS_BY_DATE, ORDERS_BY_STATUS
@@ -108,7 +109,7 @@ def _fits(values: frozenset[str] | None, arity: str) -> bool:
     return arity == "*" or (len(values) != 1) == (arity == "+")
 
 
-_ANY = " ".join(f"{name}?" for name in (*FILTERS, "locale", "tag"))
+_ANY = " ".join(f"{name}?" for name in (*FILTERS, "locale", "tag", SEARCHED))
 
 ACCESS_PATTERNS = (
     AccessPattern("AP1", "all comments of a product, newest first", ALL, "product", "?"),
@@ -186,6 +187,13 @@ ACCESS_PATTERNS = (
         "the comments of a group's products, of any ratings and languages, newest first",
         ALL,
         f"product+ {_ANY}",
+        "?",
+    ),
+    AccessPattern(
+        "AP25",
+        "a product's comments with words in title or text, of any ratings and languages",
+        ALL,
+        f"product {_ANY} {SEARCHED}",
         "?",
     ),
     AccessPattern("most recent positive", "a product's newest comments rated 4 or 5"),

@@ -21,7 +21,8 @@ If few comments pass the filters, a page would read much of ``byHelpful`` to fin
 rating of a sparse index. In that case the server reads the filtered list by date, and sorts it in
 memory. It does the same if the stages need more than a few further Queries, because a filter by an
 uncounted field drops more rows than expected. A list by votes with a first or last date is sorted
-in memory too, because ``byHelpful`` is not sorted by date.
+in memory too, because ``byHelpful`` is not sorted by date. A search for words has no index, so its
+stages may need more Queries, up to a maximum number of rows.
 A comment has the same position in both cases, so cursors stay valid if the next page is read in the
 other way.
 """
@@ -35,15 +36,16 @@ from typing import NamedTuple
 
 from dal.catalogue import Order, query_of
 from dal.dynamodb.concurrency import in_parallel
-from dal.entities.comment import BOOLEANS, COMMENT, HELPFUL
+from dal.entities.comment import BOOLEANS, COMMENT, HELPFUL, SEARCHED
 from dal.model import RATINGS
 from dal.query.cursors import rank_prefix
 from dal.query.errors import NoIndexError
 from dal.query.executor import Executor
 from dal.query.optimizer import TableStatistics
-from dal.query.plan import WITHOUT_STATISTICS, PlanBasis, Query
+from dal.query.plan import WITHOUT_STATISTICS, PlanBasis, Query, too_rare
 from dal.query.statistics import ExecutionStatistics
 from dal.table.entity import Row
+from dal.table.errors import DalError
 from dal.table.index import QueryRequest, QueryResponse, RunQuery
 from dal.table.key_parts import LAST_CHARACTER
 from dal.table.ranges import UNBOUNDED, Range
@@ -159,13 +161,17 @@ class StageReader:
             self._staged, query, span, stats, descending=descending, count=count, plan_by=plan_by
         )
         # For all other filters, the counts predict how many rows each stage has.
-        if not helpful and not query.filters.keys() & BOOLEANS:
+        searches = SEARCHED in query.filters
+        if not (helpful or searches or query.filters.keys() & BOOLEANS):
             return await staged(dated, voted)
         known = None
         if query.within != UNBOUNDED or query.filters.keys() != {"product"}:
             known = await self._known(query, stats, plan_by)
-        limited = replace(dated, run=_limited(dated.run))
-        if not _is_better_in_memory(query, count, known):
+        limited = replace(dated, run=_limited(dated.run, _too_many if helpful else too_rare))
+        in_memory = _is_better_in_memory(query, count, known)
+        if searches and not in_memory:
+            return await staged(limited, replace(voted, run=limited.run))
+        if not in_memory:
             further = _few_further()
             first = replace(limited if helpful else dated, further=further)
             try:
@@ -296,14 +302,22 @@ def _is_better_in_memory(query: Query, count: int, known: TableStatistics | None
     helpful, dated = query.order == Order.MOST_HELPFUL, query.within != UNBOUNDED
     if known is None:
         return helpful and dated
-    matching = known.cardinality(query.filters) * known.fraction(query.within)
+    part = known.fraction(query.within)
+    # No index finds the rows that match a search. So the server would read all other rows, too.
+    found = {name: values for name, values in query.filters.items() if name != SEARCHED}
+    read = known.cardinality(found) * part
     if not helpful:
-        return matching <= count
+        return read <= count
     every = known.cardinality({"product": query.filters["product"]})
+    matching = known.cardinality(query.filters) * part
     in_stages = math.inf if dated else count * every / max(1, matching)
-    if min(matching, in_stages) > MAX_SORTED_ROWS:
-        raise NoIndexError(_TOO_MANY)
-    return matching <= in_stages
+    if min(read, in_stages) > MAX_SORTED_ROWS:
+        raise _too_many()
+    return read <= in_stages
+
+
+def _too_many() -> NoIndexError:
+    return NoIndexError(_TOO_MANY)
 
 
 async def _sorted(
@@ -329,8 +343,8 @@ async def _sorted(
     return sorted(map(place, rows), key=itemgetter(0), reverse=True)
 
 
-def _limited(run: RunQuery) -> RunQuery:
-    """Return a function like ``run`` that raises NoIndexError if it reads too many rows.
+def _limited(run: RunQuery, refusal: Callable[[], DalError]) -> RunQuery:
+    """Return a function like ``run`` that raises ``refusal()`` if it reads too many rows.
 
     The maximum is twice MAX_SORTED_ROWS, for all calls together.
     """
@@ -342,7 +356,7 @@ def _limited(run: RunQuery) -> RunQuery:
         response = await run(replace(request, limit=min(request.limit, left)))
         read += len(response.items)
         if read > 2 * MAX_SORTED_ROWS:
-            raise NoIndexError(_TOO_MANY)
+            raise refusal()
         return response
 
     return limited

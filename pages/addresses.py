@@ -51,8 +51,8 @@ class Filters:
     """The filters of a product's comments, the order of the list, and the size of its pages.
 
     An empty filter matches all values, as in a form without a checked box. An address contains, in
-    this order: ratings and languages (each sorted), days, the filters in ``SWITCHES``, variants,
-    the order of the list, and the size.
+    this order: words, ratings and languages (each sorted), days, the filters in ``SWITCHES``,
+    variants, the order of the list, and the size.
     """
 
     ratings: tuple[int, ...] = ()
@@ -70,13 +70,15 @@ class Filters:
     variants."""
     size: int = SIZE
     """Number of comments on a page. One of ``SIZES``."""
+    words: str = ""
+    """The words that the title or text of a comment must contain, as the visitor typed them."""
 
     @classmethod
     def of(cls, given: QueryParams) -> "Filters":
         """Return the filters in an address.
 
         Raise PageFault for an invalid rating, day, order or size. The API checks the languages
-        later. If the first day is after the last day, swap the two days.
+        and the words later. If the first day is after the last day, swap the two days.
         """
         since, until = (_day(given.get(name, "")) for name in ("from", "to"))
         if since and until and since > until:
@@ -90,6 +92,7 @@ class Filters:
             tuple(name for name in SWITCHES if given.get(name)),
             given.get("variants") == "all",
             _size(given.get("show", "")),
+            " ".join(given.get("words", "").split()),
         )
 
     def spelt(self, languages: Iterable[str]) -> "Filters":
@@ -106,7 +109,7 @@ class Filters:
         The order, the variants and the size hide no comments, so they do not count.
         """
         days = bool(self.since) + bool(self.until)
-        return len(self.ratings) + len(self.languages) + days + len(self.on)
+        return len(self.ratings) + len(self.languages) + days + len(self.on) + bool(self.words)
 
     @property
     def dated(self) -> bool:
@@ -117,9 +120,9 @@ class Filters:
     def counted(self) -> bool:
         """Whether the server has the number of comments that match these filters.
 
-        The server does not count comments by day, or by a filter in ``SWITCHES``.
+        The server does not count comments by day, by words, or by a filter in ``SWITCHES``.
         """
-        return not (self.dated or self.on)
+        return not (self.dated or self.on or self.words)
 
     @property
     def sized(self) -> bool:
@@ -148,6 +151,7 @@ class Filters:
             "createdFrom": _midnight(self.since),
             "createdBefore": _midnight(after),
             **{switch.argument: name in self.on for name, switch in SWITCHES.items()},
+            "contains": self.words or None,
             "orderBy": ORDERS[self.order].order_by,
         }
 
@@ -157,6 +161,7 @@ class Filters:
         ``cursor`` has further parameters, such as those of a ``ListPart``. They come last.
         """
         pairs = [
+            *([("words", self.words)] if self.words else []),
             *(("rating", str(rating)) for rating in self.ratings),
             *(("language", language) for language in self.languages),
             *((name, str(day)) for name, day in (("from", self.since), ("to", self.until)) if day),

@@ -19,6 +19,10 @@ _STATUSES = {
 }
 """The HTTP status of a page for an error code of the API. Other codes have the status 400."""
 
+TOO_RARE = gettext_noop(
+    "Too few comments contain these words. Add a filter or a date, or search for other words."
+)
+
 TOO_LARGE = gettext_noop(
     "This page would be too large. Choose fewer comments per page, languages or ratings."
 )
@@ -47,6 +51,7 @@ _ARGUMENTS = {
     "language": gettext_noop("This language code is not valid. Codes look like en or pt-BR."),
     "productId": gettext_noop("This product number is not valid. Search for the product instead."),
     "commentId": gettext_noop("This comment number is not valid. Check the link."),
+    "contains": gettext_noop("Search for one or several words, with at most 200 characters."),
     "username": gettext_noop("This user name is not valid. Check the link."),
 }
 """The message for the code BAD_ARGUMENT, by the argument's name. Other arguments have the message
@@ -81,9 +86,21 @@ KEYS_AWAY = gettext_noop("We cannot check your sign-in at the moment. Please try
 class PageFault(Exception):  # noqa: N818 - not always an error
     """Ends a request with an error page: an HTTP status and a message for the visitor."""
 
-    def __init__(self, status: int, message: str, *, leaves_list: bool = False) -> None:
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        leaves_list: bool = False,
+        code: str = "",
+        listed: str | None = None,
+    ) -> None:
         super().__init__(message)
         self.status = status
+        self.code = code
+        """The error code of the API; empty for a fault of another origin."""
+        self.listed = listed
+        """The address of the list without the filter that causes the fault."""
         self.leaves_list = leaves_list
         """Whether the page links to the first page of the list in the address."""
 
@@ -105,7 +122,8 @@ def fault_of(error: GraphQLError) -> PageFault:
             _ARGUMENTS.get(str(extensions.get("argument"))) if code == "BAD_ARGUMENT" else None
         )
         message = gettext(_CODES.get(code) or argument or _OTHERWISE)
-    return PageFault(_STATUSES.get(code, 400), message, leaves_list=code == "BAD_CURSOR")
+    status, leaves_list = _STATUSES.get(code, 400), code == "BAD_CURSOR"
+    return PageFault(status, message, leaves_list=leaves_list, code=code)
 
 
 def flaw_message(flaw: TokenFlaw) -> str:

@@ -287,7 +287,13 @@ def endpoint(view: GraphQLView, handler: Handler, demo: DemoAccount | None = Non
 def fault_page(request: PageRequest, fault: PageFault, **facts: Any) -> Response:
     """Return the error page for a fault. ``facts`` replace variables of the page's template."""
     first = request.first_page if fault.leaves_list else None
-    facts = {"code": fault.status, "message": str(fault), "first": first, **facts}
+    facts = {
+        "code": fault.status,
+        "message": str(fault),
+        "first": first,
+        "listed": fault.listed,
+        **facts,
+    }
     response = request.render("fault.html", fault.status, **facts)
     if fault.status == HTTPStatus.SERVICE_UNAVAILABLE:
         response.headers["Retry-After"] = "5"

@@ -33,7 +33,7 @@ from pages.comment import (
     unchecked,
     user_errors,
 )
-from pages.faults import PageFault
+from pages.faults import TOO_RARE, PageFault
 from pages.formats import day, decimal, language, minute, number, product_name
 from pages.i18n import gettext, gettext_noop, ngettext
 from pages.list_filters import SWITCHES
@@ -122,6 +122,11 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         # The timeout begins only here, because the first page of a server also compiles documents,
         # which takes longer than the timeout.
         drawn, _ = await asyncio.wait([drawing], timeout=TREND_TIMEOUT)
+    except PageFault as fault:
+        if filters.words and fault.code == "QUERY_TOO_COSTLY":
+            every = product_path(product_id) + replace(filters, words="").query()
+            raise PageFault(400, gettext(TOO_RARE), listed=every) from None
+        raise
     finally:
         drawing.cancel()
     trend = drawing.result() if drawn else None
@@ -212,7 +217,10 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         pager=Pager(path, filters, part, info, len(comments), total),
         comments=comments,
         fresh=await fresh_comment(request),
-        live=graphql_address("product.live", variables | {"after": events}) if events else None,
+        # The events are of the list without the search and the days.
+        live=graphql_address("product.live", variables | {"after": events})
+        if events and not filters.words
+        else None,
         trend=trend,
         linked=connection["jsonLd"],
         account=plan_account(connection.get("plan"), result, playground.address),
@@ -283,6 +291,8 @@ def _filter_words(filters: Filters) -> Iterator[str]:
     def any_of(values: Iterable[str]) -> str:
         return format_list(list(values), "or", i18n.locale())
 
+    if filters.words:
+        yield gettext("with “%(words)s”", words=filters.words)
     if filters.ratings:
         yield gettext("rated %(ratings)s", ratings=any_of(map(number, filters.ratings)))
     if filters.languages:
@@ -305,8 +315,10 @@ def _filter_words(filters: Filters) -> Iterator[str]:
 def _removals(filters: Filters) -> Iterator[tuple[str, Filters]]:
     """Yield each selected value in words, with the filters that remain without this value.
 
-    The first and the last day count as one value.
+    The first and the last day count as one value, and so do all words.
     """
+    for words in _filter_words(Filters(words=filters.words)):
+        yield words, replace(filters, words="")
     for rating in filters.ratings:
         words = ngettext("%(count)s star", "%(count)s stars", rating, count=number(rating))
         yield (
@@ -330,10 +342,14 @@ def _wider(filters: Filters, facets: dict[str, Any]) -> Iterator[tuple[str, int,
     The page offers them if no comment matches ``filters``. Each result is a text for the link,
     the number of matching comments, and the filters.
     """
-    # ``facets`` ignores days and ``filters.on``: its total is the number without such filters.
+    # ``facets`` ignores words, days and ``filters.on``: its total is the number without such
+    # filters.
     if not filters.counted:
-        without = replace(filters, since=None, until=None, on=())
-        words = gettext("Any date") if filters.dated else gettext(SWITCHES[filters.on[0]].wider)
+        without = replace(filters, since=None, until=None, on=(), words="")
+        if filters.words:
+            words = gettext("Without these words")
+        else:
+            words = gettext("Any date") if filters.dated else gettext(SWITCHES[filters.on[0]].wider)
         wider = [(words, facets["total"], without)]
     else:
         by_rating = sum(one["count"] for one in facets["ratings"])

@@ -30,6 +30,7 @@ from resolvers.selection import (
     After,
     Before,
     CommentOrder,
+    Contains,
     CreatedBefore,
     CreatedFrom,
     First,
@@ -121,6 +122,7 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     created_before: CreatedBefore = None,
     verified_only: VerifiedOnly = False,  # noqa: FBT002 - the field's argument
     has_photos: HasPhotos = False,  # noqa: FBT002 - the field's argument
+    contains: Contains = None,
     order_by: CommentOrderBy = CommentOrder.NEWEST,
     first: First = None,
     after: After = None,
@@ -142,6 +144,7 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
         has_photos=bool(has_photos),
         order=ordered.order,
         variants=frozenset(variants),
+        search="" if contains is None else rules.search("contains", contains),
     )
     cut = slice_of(
         info, first, after, last, before, kind=ordered.kind, order_by=ordered, plan_by=plan_by

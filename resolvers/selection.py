@@ -126,6 +126,18 @@ HasPhotos: TypeAlias = Annotated[
         metadata=_FURTHER,
     ),
 ]
+Contains: TypeAlias = Annotated[
+    str | None,
+    strawberry.argument(
+        description="Return only comments with these words in the title or text, in any order. A "
+        "word may be incomplete at its end: `batt` finds `Battery`. Case and width do not matter, "
+        "accents do. Words of Japanese, Chinese, Thai, Arabic and Hebrew may begin within a "
+        "word. Words without a space between them, as in `wi-fi`, must follow one another. "
+        "Maximum 200 characters. No index has the words: if a page would read and drop more than "
+        "about 2,000 comments, it ends with the error QUERY_TOO_COSTLY.",
+        metadata=argument_fact(Effect.SEARCHES),
+    ),
+]
 ProductId: TypeAlias = Annotated[
     strawberry.ID, strawberry.argument(description="The shop's product id.")
 ]

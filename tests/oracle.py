@@ -1,6 +1,7 @@
 """The oracle: computes the correct contents of pages from a sorted list in memory."""
 
 import random
+import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
@@ -114,6 +115,10 @@ def flagged(comments: Iterable[Comment]) -> list[Comment]:
     ]
 
 
+SEARCHES = ("", "word", "title\tword", "1", "22", "word\tzinc", "title 1")
+"""Searches for words that all, some, few or none of ``make_comments`` have; "" is no search."""
+
+
 def newest_first(comments: Iterable[Comment]) -> list[Comment]:
     """Return comments in the order of a product's list."""
     return sorted(comments, key=comment_position, reverse=True)
@@ -143,6 +148,10 @@ _KEPT_BY: dict[str, Callable[[Comment, Any], bool]] = {
     "created_from": lambda comment, wanted: wanted is None or comment.created_at >= wanted,
     "created_before": lambda comment, wanted: wanted is None or comment.created_at < wanted,
     "order": lambda comment, wanted: True,
+    "search": lambda comment, wanted: all(
+        re.search(rf"\b{re.escape(term)}", f"{comment.title}\n{comment.text}".lower())
+        for term in wanted.split("\t")
+    ),
 }
 """Each field of a selection with a function that returns whether the field selects a comment.
 

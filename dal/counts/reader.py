@@ -17,6 +17,8 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain, islice
+from typing import NamedTuple
 
 from cachetools import LRUCache, TTLCache
 
@@ -25,7 +27,7 @@ from dal.counts.counter_items import SORT_KEYS, WITH_DETAILS, StoredCounts, stor
 from dal.counts.counts import COUNTED_FIELDS, CommentStatistics, CounterRule
 from dal.counts.mode import MaintenanceStore
 from dal.dynamodb.concurrency import in_parallel
-from dal.entities.comment import ALL, BOOLEANS
+from dal.entities.comment import ALL, BOOLEANS, SEARCHED
 from dal.entities.product import details_in
 from dal.model import ProductDetails
 from dal.model.languages import ranges_of
@@ -57,12 +59,33 @@ _MOST_SAMPLED = 40
 """Maximum weight of the earlier rows, in rows, when new rows correct the share of a field's value.
 With a maximum, the shares follow the rows that clients read lately."""
 
+_SEARCHED_ROWS = 200
+"""Maximum rows of a page that are searched again, to estimate the share of rows that match."""
+
+KEPT_SEARCHES = 1_000
+"""Maximum searches with an estimated share in memory."""
+
 _WEIGHT = 0.2
 """The weight of a page's mean row size in the moving average of a product's row sizes."""
 
 _COMMON = tuple(name for name in ALL.attributes if name != ALL.partition_key)
 """The attributes that the rows of all indexes have. To give a row the same size in every index, the
 partition key of ``all`` is measured instead of the index's own key."""
+
+
+class _Share(NamedTuple):
+    """The estimated share of rows, and the number of rows from which it is estimated."""
+
+    share: float
+    sampled: int
+
+    def corrected(self, some: int, of: int) -> "_Share":
+        """Return the share, corrected by ``of`` rows, of which ``some`` belong to the share."""
+        share = (self.share * (self.sampled + 1) + some) / (self.sampled + of + 1)
+        return _Share(share, min(self.sampled + of, _MOST_SAMPLED))
+
+
+_UNKNOWN = _Share(0.5, 0)
 
 
 @dataclass(slots=True)
@@ -85,13 +108,12 @@ class _Measured:
         A share is never 0 or 1, because a few rows cannot prove that no row or every row has the
         value.
         """
-        known, new = self.sampled, len(rows)
         for name in BOOLEANS:
             of = ALL.packs[name]
             true = sum(["true" in of(row.item) for row in rows])
-            before = self.shares[name] * (known + 1) if known else 0.5
-            self.shares[name] = (before + true) / (known + new + 1)
-        self.sampled = min(known + new, _MOST_SAMPLED)
+            before = _Share(self.shares.get(name, _UNKNOWN.share), self.sampled)
+            self.shares[name] = before.corrected(true, len(rows)).share
+        self.sampled = min(self.sampled + len(rows), _MOST_SAMPLED)
 
 
 @dataclass(slots=True)
@@ -181,6 +203,8 @@ class ProductStatisticsProvider:
         self._maintenance = maintenance
         self._measured: LRUCache[str, _Measured] = LRUCache(MEASURED_PRODUCTS)
         self.locations: LRUCache[str, RowLocations] = LRUCache(KEPT_LOCATIONS, RowLocations.weight)
+        self._searched: LRUCache[tuple[frozenset[str], str], _Share] = LRUCache(KEPT_SEARCHES)
+        """The share of the rows that match each search, by the list's products and the search."""
 
     async def inexact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
         """Return statistics that may be some seconds old.
@@ -217,6 +241,8 @@ class ProductStatisticsProvider:
             return sum([counts[one].cardinality(filters) for one in filters["product"]])
 
         shares = dict(measured.shares)
+        for search in query.filters.get(SEARCHED, ()):
+            shares[SEARCHED] = self._searched.get((products, search), _UNKNOWN).share
         extent = measured.extent if query.within != UNBOUNDED else ("", "")
         return TableStatistics(held, measured.row_bytes, locations, *extent, shares)
 
@@ -240,6 +266,12 @@ class ProductStatisticsProvider:
         for product in query.filters["product"]:
             of = ("product", product)
             self._observe(product, [read for read in reads if of in read.key])
+        for search in query.filters.get(SEARCHED, ()):
+            key, has = (query.filters["product"], search), ALL.searches[SEARCHED]
+            rows = list(islice(chain.from_iterable(one.rows for one in reads), _SEARCHED_ROWS))
+            matching = sum([has(row.item, search) for row in rows])
+            before = self._searched.get(key, _UNKNOWN)
+            self._searched[key] = before.corrected(matching, len(rows))
 
     def _observe(self, product: str, reads: Sequence[RangeRead]) -> None:
         locations = self.locations.get(product) or RowLocations()

@@ -20,6 +20,7 @@ from typing import Any
 from dal.model import Comment
 from dal.model.comment_fields import FIELDS, FILTERS, REQUIRED, CommentField, flag
 from dal.model.languages import LANGUAGE_FIELDS, language_of, locale_of, ranges_of
+from dal.model.text_search import finds
 from dal.table.entity import Entity, Row, packed, unpacked
 from dal.table.index import BY_DATE, BY_HELPFUL, EXPIRES, Index
 from dal.table.items import VERSION, Item, primary_key
@@ -31,6 +32,11 @@ _SHOWN = ("rating", "language", "data")
 def _voted(row: Item) -> tuple[str]:
     data = unpacked(row)
     return (flag("helpful" in data or "helpfulBefore" in data),)
+
+
+def _contains(row: Item, search: str) -> bool:
+    data = unpacked(row)
+    return finds(search, data["title"], data["text"])
 
 
 def _unpack(one: CommentField) -> Callable[[Item], tuple[str]]:
@@ -51,6 +57,10 @@ _PACKS = {
 BOOLEANS = _PACKS.keys() - set(LANGUAGE_FIELDS)
 """The fields with the values ``true`` and ``false``."""
 
+SEARCHED = "words"
+"""The field of the search for words in title and text."""
+
+_SEARCHES = {SEARCHED: _contains}
 _IMPLIES = {"tag": ("language", "locale"), "locale": ("language",)}
 _of_product = partial(
     Index,
@@ -59,6 +69,7 @@ _of_product = partial(
     projects=_SHOWN,
     sort_key="GSISK",
     packs=_PACKS,
+    searches=_SEARCHES,
     implies=_IMPLIES,
 )
 
@@ -96,6 +107,7 @@ HELPFUL = Index(
     projects=_SHOWN,
     covers={"voted": frozenset({"true"})},
     packs=_PACKS,
+    searches=_SEARCHES,
     implies=_IMPLIES,
 )
 """A product's comments with at least one helpful vote, in the order of the votes."""

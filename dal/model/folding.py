@@ -5,7 +5,8 @@ The search by title compares folded texts, and so do searches of features.
 
 import re
 import unicodedata
-from functools import lru_cache
+from collections.abc import Callable
+from functools import partial
 
 INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
@@ -18,6 +19,9 @@ INVISIBLE = re.compile(
 _MOST_MARKS = 30
 """Maximum successive marks (non-starters) of a character. No language needs more:
 https://www.unicode.org/reports/tr15/#Stream_Safe_Text_Format"""
+
+_KEPT_CHARACTERS = 5_000
+"""Maximum characters in a table. A full table is emptied."""
 
 _DOT_ABOVE = "\u0307"
 _DOTTED = re.compile("[ij][\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
@@ -35,16 +39,32 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    text = _with_few_marks("".join(map(_decomposed, INVISIBLE.sub("", text))))
+    text = _with_few_marks(INVISIBLE.sub("", text).translate(_DECOMPOSED))
     text = unicodedata.normalize("NFKD", text).casefold()
     text = unicodedata.normalize("NFKD", text).replace("\u0131", "i")
     text = _DOTTED.sub(lambda match: match[0].replace(_DOT_ABOVE, ""), text)
     return unicodedata.normalize("NFKC", text)
 
 
-@lru_cache(maxsize=5_000)
-def _decomposed(character: str) -> str:
-    return unicodedata.normalize("NFKD", character)
+class CharacterTable(dict[int, str]):
+    """A table for ``str.translate``: the result of a function for each character of the texts.
+
+    Translating a text is much faster than calling the function for each character.
+    """
+
+    def __init__(self, function: Callable[[str], str]) -> None:
+        super().__init__()
+        self._function = function
+
+    def __missing__(self, code: int) -> str:
+        if len(self) >= _KEPT_CHARACTERS:
+            self.clear()
+        found = self[code] = self._function(chr(code))
+        return found
+
+
+_DECOMPOSED = CharacterTable(partial(unicodedata.normalize, "NFKD"))
+_MARKS = CharacterTable(lambda character: "m" if unicodedata.combining(character) else "-")
 
 
 def _with_few_marks(text: str) -> str:
@@ -52,6 +72,8 @@ def _with_few_marks(text: str) -> str:
 
     Unicode's normal forms sort successive marks, and Python does so in quadratic time.
     """
+    if "m" * (_MOST_MARKS + 1) not in text.translate(_MARKS):
+        return text
     kept, marks = [], 0
     for character in text:
         marks = marks + 1 if unicodedata.combining(character) else 0

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from dal.model import RATINGS, Money, OrderLine
 from dal.model.folding import INVISIBLE
+from dal.model.text_search import search_of
 from dal.table.errors import InvalidArgumentError
 from dal.table.key_parts import (
     MAX_IDENTIFIER_BYTES,
@@ -276,6 +277,14 @@ def optional_text(argument: str, value: str) -> str:
 def stated_title(argument: str, value: str) -> str:
     """Return ``value`` if it is valid as a title and has a visible character."""
     return _stated(argument, title(argument, value))
+
+
+def search(argument: str, value: str) -> str:
+    """Return the search for the words of ``value``, if it has a word and at most 200 characters."""
+    found = search_of(stated_title(argument, value))
+    if not found:
+        raise _invalid(argument, "has no word: write letters, digits or emoji.")
+    return found
 
 
 def stated_text(argument: str, value: str) -> str:

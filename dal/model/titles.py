@@ -4,12 +4,8 @@ A title has a key for each of its first words: the folded title from the beginni
 a search by the beginning of keys finds each word, and the words that follow it.
 """
 
-import re
-import unicodedata
-from collections.abc import Iterator
-from functools import lru_cache
-
 from dal.model.folding import fold
+from dal.model.text_search import words_in
 from dal.table.key_parts import LAST_CHARACTER
 
 TITLE_LENGTH = 100
@@ -20,28 +16,6 @@ MAX_KEYS = 10
 """Maximum keys of a title."""
 
 _APOSTROPHES = ("'", "\u2019")
-
-_WORD = re.compile(
-    """
-    h[hm]*[gm]*  # Han, and the Hiragana that follows it
-    | k[km]*[gm]*  # Katakana, likewise
-    | [ad](?:[adm]|(?<=d)[.](?=d))*[gm]*  # as in 1.7l
-    | g[gm]*
-    | (?<![^ ])e[em]*
-    """,
-    re.VERBOSE,
-)
-"""Matches a word in a text of the classes of characters that ``_class`` returns."""
-
-_CLASSES = (
-    ("h", re.compile("[\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003fffd]")),
-    ("k", re.compile("[\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff]")),
-    ("g", re.compile("[\u3041-\u3096\u309d-\u309f]")),
-    (".", re.compile("[.,]")),
-    (" ", re.compile(" ")),
-    ("e", re.compile("[\U0001f3fb-\U0001f3ff]")),
-)
-"""Classes of characters, and their characters."""
 
 
 def fold_title(title: str) -> str:
@@ -77,7 +51,7 @@ def title_keys(title: str) -> list[str]:
     also begins where Han or Katakana follows another script.
     """
     folded = _folded(title)
-    found = list(_words(folded)) or [(0, folded)] * bool(folded)
+    found = list(words_in(folded)) or [(0, folded)] * bool(folded)
     keys, words = dict[str, None](), set[str]()
     for number, (start, word) in enumerate(found):
         last_letter = len(word) == 1 and folded[:start].endswith(_APOSTROPHES)
@@ -91,33 +65,11 @@ def _folded(title: str) -> str:
     return " ".join(fold(title.replace(LAST_CHARACTER, "")).split())
 
 
-def _words(folded: str) -> Iterator[tuple[int, str]]:
-    """Yield the words of a folded text, each with its start."""
-    for found in _WORD.finditer("".join(map(_class, folded))):
-        yield found.start(), folded[found.start() : found.end()]
-
-
 def _joined(folded: str) -> str:
-    return " ".join(word for _, word in _words(folded)) or folded
+    return " ".join(word for _, word in words_in(folded)) or folded
 
 
 def _cut(folded: str) -> str:
     if len(folded) <= TITLE_LENGTH:
         return folded
     return _joined(folded[:TITLE_LENGTH].rstrip())  # without a point at the new end, as in ``1.``
-
-
-@lru_cache(maxsize=5_000)
-def _class(character: str) -> str:
-    """Return the class of a character, as a letter of ``_WORD``.
-
-    The classes are letter, digit, mark, Han, Katakana, Hiragana, and emoji or similar symbol.
-    Other characters belong to no word.
-    """
-    for name, characters in _CLASSES:
-        if characters.match(character):
-            return name
-    category = unicodedata.category(character)
-    if category == "So":
-        return "e" if character > "\xff" else "-"
-    return {"L": "a", "N": "d", "M": "m"}.get(category[0], "-")

@@ -7,7 +7,7 @@ fails.
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from operator import itemgetter
@@ -21,6 +21,7 @@ from dal.query.optimizer import (
     PageSpan,
     TableStatistics,
     optimize,
+    optimize_rest,
     prove,
     whole_pages,
     worth_proving,
@@ -34,7 +35,7 @@ from dal.query.plan import (
     Query,
     Segment,
     access_paths,
-    too_many_segments,
+    too_many_dropped,
 )
 from dal.query.row_locations import RangeRead
 from dal.query.statistics import READ_INSTRUMENTS, ExecutionStatistics, Purpose, SegmentStatistics
@@ -249,14 +250,12 @@ class Executor:
                 for path in paths
                 if path.index is plan.index or path.size <= len(plan.segments) or not path.residual
             ]
-            plan = optimize(usable, page, known)
-            if not paths[0].instead_of:
-                plan = replace(plan, discard_limit=math.inf)
+            plan = optimize_rest(usable, page, known)
             if self.further is not None:
                 self.further(len(plan.segments))
             stats.step(Purpose.REST, plan)
             if await self._collect(plan, stats, progress) is not None:
-                raise too_many_segments(paths[0].instead_of)
+                raise too_many_dropped(paths[0])
         # Row locations are positions by date.
         if self.statistics is not None and plan.index.order is BY_DATE:
             self.statistics.observe(query, progress.reads)

@@ -47,9 +47,10 @@ from dal.table.ranges import UNBOUNDED, Range
 
 MAX_DROPPED = 2_000
 """Maximum rows (about 140 RCU) that a page reads and drops, if its filter selects more than
-``MAX_SEGMENTS`` partitions. Such a page reads a coarser index, and drops the rows that do not pass
-the filter. Above the maximum, the optimizer plans the rest of the page once more. If the new plan
-also exceeds the maximum, the page ends with an error."""
+``MAX_SEGMENTS`` partitions, or is a search that no index answers. Such a page reads a coarser
+index, and drops the rows that do not pass the filter. Above the maximum, the optimizer plans the
+rest of the page once more. If the new plan also exceeds the maximum, the page ends with an
+error."""
 
 SHARD_MARGIN = 5
 """The margin of a shard's limit, in standard deviations. With five, fewer than one page in a
@@ -91,7 +92,8 @@ class TableStatistics(NamedTuple):
     newest: str = ""
     """The positions of the oldest and the newest row, if the query has dates."""
     shares: Mapping[str, float] = {}
-    """For each uncounted field, the estimated share of the rows with the value ``true``."""
+    """For each uncounted field, the estimated share of the rows with the value ``true``. For a
+    search, the estimated share of the rows that match it."""
     matching: float = math.inf
     """The number of rows that pass all filters of the query, estimated from the rows that a plan
     has read; infinite before the first estimate."""
@@ -103,7 +105,7 @@ class TableStatistics(NamedTuple):
         """
         share = 1.0
         for name in self.shares.keys() & filters.keys():
-            share *= self.shares[name] if "true" in filters[name] else 1.0 - self.shares[name]
+            share *= 1.0 - self.shares[name] if "false" in filters[name] else self.shares[name]
         return math.ceil(self.counts(filters) * share)
 
     def corrected(self, plan: Plan, rows: Sequence[Row]) -> "TableStatistics":
@@ -117,7 +119,7 @@ class TableStatistics(NamedTuple):
         shares = dict(self.shares)
         for name in shares.keys() & plan.residual.keys():
             passing = _share(sum([plan.passes(row.item, [name]) for row in rows]), len(rows))
-            shares[name] = passing if "true" in plan.residual[name] else 1.0 - passing
+            shares[name] = 1.0 - passing if "false" in plan.residual[name] else passing
         known = self._replace(locations=None, shares=shares)
         held = sum(
             {one.key: known.cardinality(filters_of(one.key)) for one in plan.segments}.values()
@@ -202,11 +204,18 @@ def optimize(
     located = statistics.located(paths[0].keys, page)
     cheapest = cheapest_estimate(paths, page, statistics, located)
     total = max(1, sum(cheapest.rows))
+    replans = cheapest.path.residual
+    most = DISCARD_RATIO * page.limit / cheapest.selectivity if replans else math.inf
     limits = [
         (read.limit, held / total) for read, held in zip(cheapest.reads, cheapest.rows, strict=True)
     ]
-    replans = cheapest.path.residual
-    most = DISCARD_RATIO * page.limit / cheapest.selectivity if replans else math.inf
+    if cheapest.path.searches:
+        # Above the discard limit, the page is planned again, or ends. So do not read more rows.
+        most = min(most, MAX_DROPPED)
+        limits = [
+            (min(limit, math.ceil(share * (most + page.limit)) + 1), share)
+            for limit, share in limits
+        ]
     return _plan(
         cheapest.path,
         PageSpan(cheapest.span, page.limit, page.descending),
@@ -219,9 +228,17 @@ def optimize(
     )
 
 
+def optimize_rest(
+    paths: Sequence[AccessPath], page: PageSpan, statistics: TableStatistics | None
+) -> Plan:
+    """Return the plan for the rest of a page whose first plan has dropped too many rows."""
+    plan = optimize(paths, page, statistics)
+    return replace(plan, discard_limit=MAX_DROPPED if paths[0].limited else math.inf)
+
+
 def whole_pages(path: AccessPath, page: PageSpan) -> Plan:
     """Return the plan that reads up to a whole page of rows from each segment of ``path``."""
-    most = MAX_DROPPED if path.instead_of else math.inf
+    most = MAX_DROPPED if path.limited else math.inf
     return _plan(path, page, [(page.limit, None)] * path.size, discard_limit=most)
 
 

@@ -202,6 +202,11 @@ class Plan:
         ``names`` are the fields to filter by; None for all fields of the residual filter.
         """
         for name in self.residual if names is None else names:
+            has = self.index.searches.get(name)
+            if has is not None:
+                if not any(has(item, value) for value in self.residual[name]):
+                    return False
+                continue
             unpack = self.index.packs.get(name)
             values = item[name].values() if unpack is None else unpack(item)
             if self.residual[name].isdisjoint(values):
@@ -259,6 +264,16 @@ class AccessPath:
         """
         index = self.index
         return all(set(index.fields) & {*index.implies.get(name, ())} for name in self.residual)
+
+    @cached_property
+    def searches(self) -> bool:
+        """Whether the residual filter has a field that no index finds (see ``Index.searches``)."""
+        return not self.index.searches.keys().isdisjoint(self.residual)
+
+    @property
+    def limited(self) -> bool:
+        """Whether a page by this path ends with an error if it drops too many rows."""
+        return self.searches or self.instead_of > 0
 
     @cached_property
     def keys(self) -> Sequence[EqualityKey]:
@@ -336,6 +351,18 @@ def too_many_segments(partitions: int) -> TooManySegmentsError:
     )
 
 
+def too_many_dropped(path: AccessPath) -> TooManySegmentsError:
+    """Return the error of a page that has dropped too many rows."""
+    return too_many_segments(path.instead_of) if path.instead_of else too_rare()
+
+
+def too_rare() -> TooManySegmentsError:
+    """Return the error of a page that has dropped too many rows, because few match a search."""
+    return TooManySegmentsError(
+        "Too few rows match the search: add filters or dates, or search for other words."
+    )
+
+
 def refusal(index: Index, query: Query) -> Refusal | None:
     """Return the first condition that an index does not meet; None if it can answer the query.
 
@@ -354,7 +381,8 @@ def refusal(index: Index, query: Query) -> Refusal | None:
     for name, held in index.covers.items():
         if asked.get(name) != held:
             return Refusal("HOLDS_OTHERS", (name, sorted(held)))
-    missing = asked.keys() - {*index.fields, *index.covers, *index.projects, *index.packs}
+    within = {*index.fields, *index.covers, *index.projects, *index.packs, *index.searches}
+    missing = asked.keys() - within
     if missing:
         return Refusal("LACKS", (sorted(missing),))
     # Global indexes have no consistent reads:

@@ -12,7 +12,7 @@ from dal.counts.reader import ProductStatisticsProvider, StatisticsReader
 from dal.dynamodb.account import note_hidden
 from dal.dynamodb.concurrency import SharedReads, both, in_parallel
 from dal.dynamodb.table import Table
-from dal.entities.comment import COMMENT, comment_in, comment_key
+from dal.entities.comment import COMMENT, SEARCHED, comment_in, comment_key
 from dal.model import RATINGS, Comment, ProductDetails
 from dal.model.languages import coarser, disjoint_ranges
 from dal.query.executor import Executor
@@ -48,6 +48,8 @@ class Selection:
     """The order of the list. None means by date."""
     variants: frozenset[str] = frozenset()
     """The ids of further products. Their comments are selected too."""
+    search: str = ""
+    """The words that title or text must contain: a result of ``search_of``. Empty selects all."""
 
     @property
     def product_ids(self) -> frozenset[str]:
@@ -69,6 +71,8 @@ class Selection:
             filters["verified"] = frozenset({"true"})
         if self.has_photos:
             filters["hasPhotos"] = frozenset({"true"})
+        if self.search:
+            filters[SEARCHED] = frozenset({self.search})
         return filters
 
     def query(self) -> Query:

@@ -76,6 +76,10 @@ class Index:
     """Maps a field to a function that returns the field's values from an item. The functions are
     for fields inside the JSON attribute ``data``, and for fields that are derived from an
     attribute."""
+    searches: Mapping[str, Callable[[Item, str], bool]] = field(default_factory=dict)
+    """Maps a field to a function that returns whether an item has a value of the field. No index
+    finds the rows with a value, so a page may have to read and drop any number of rows. The
+    executor limits this number."""
     implies: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Maps a field to coarser fields. If a query filters by the field, a filter by a coarser field
     selects the same rows and more. It is then used only for the partition keys of an index."""

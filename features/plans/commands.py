@@ -43,6 +43,9 @@ async def explain(
         str | None,
         typer.Option(help="Only comments created before this time, such as 2025-01-01."),
     ] = None,
+    contains: Annotated[
+        str | None, typer.Option(help="Only comments with these words in the title or text.")
+    ] = None,
     order_by: Annotated[
         CommentOrder,
         typer.Option(case_sensitive=False, help="Which comments come first."),
@@ -71,6 +74,7 @@ async def explain(
         rules.languages("--language", language) if language else None,
         *_period(created_from, created_before),
         order=order_by.order,
+        search=rules.search("--contains", contains) if contains is not None else "",
     )
     cut = replace(
         plain_slice(first, after, last, before, kind=order_by.kind),

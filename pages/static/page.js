@@ -113,10 +113,10 @@ function narrow({ value, dataset }) {
 }
 
 if (document.querySelector("#comments[data-part]")) {
-  /* A checkbox changes the list immediately. A date changes the list only after a press of the button, because
-     visitors type a date in parts. */
+  /* A checkbox changes the list immediately. A date or a word changes the list only after a press of the button,
+     because visitors type a date in parts. */
   document.addEventListener("change", ({ target }) => {
-    if (!filters() || target.form !== filters() || target.type === "date") return;
+    if (!filters() || target.form !== filters() || target.type !== "checkbox") return;
     if (target.name === "language" && target.checked) narrow(target);
     show(chosen(filters()), { push: true });
   });

@@ -320,7 +320,8 @@ class _Prediction:
             rows += arguments.size()
         units = (requests + rows) * _MAX_ROW_RCU
         if reads.planned and arguments.filtered:
-            units += self._facts.limits.most_dropped * ROW_BYTES / UNIT_BYTES
+            dropped = self._facts.limits.most_dropped * arguments.searches()
+            units += dropped * ROW_BYTES / UNIT_BYTES
         self.cost.usual_requests += times * usual
         self.cost.requests += most * requests
         self.cost.rcu += most * units * reads.unit
@@ -378,7 +379,7 @@ class _Arguments:
     ) -> None:
         self.given = given
         self.paging: dict[Effect, Any] = {}
-        self.filtered = False
+        self.filtered = self._searched = False
         self._limits = limits
         self._filters: dict[str, Any] = {}
         self._by_filter: Sorting | None = None
@@ -390,6 +391,8 @@ class _Arguments:
                     self.filtered |= bool(value)
                 case Effect.FURTHER:
                     self.filtered |= bool(value)
+                case Effect.SEARCHES:
+                    self.filtered = self._searched = True
                 case Effect() as effect:
                     self.paging[effect] = value
                 case Sorting() as sorting if isinstance(value, str):
@@ -438,11 +441,31 @@ class _Arguments:
             # whole, and sorted in memory.
             ordered = self._in_stages or self._by_filter is not None
             whole = self._at_most(_most_lists(reads), self._most_values())
-            requests += (1 + ordered) * whole + _FURTHER
-        if cursors := self.paging.keys() & {Effect.AFTER, Effect.BEFORE, Effect.LAST}:
+            requests += (1 + ordered) * whole + _FURTHER * self._stages()
+        if flags := self._flags():
             # Each pagination flag may need as many requests as the page.
-            requests = (1 + min(2, len(cursors))) * requests + reads.further
+            requests = (1 + flags) * requests + reads.further
         return requests + _PROOF * (reads.planned and self.filtered)
+
+    def searches(self) -> int:
+        """Return how many times a page may drop the maximum number of rows."""
+        # Two plans may search for the page, and for each of its pagination flags.
+        return 2 * (1 + self._flags()) if self._searched else 1
+
+    def _flags(self) -> int:
+        """Return the maximum number of pagination flags that need further requests."""
+        return min(2, len(self.paging.keys() & {Effect.AFTER, Effect.BEFORE, Effect.LAST}))
+
+    def _stages(self) -> float:
+        """Return how many parts of a list each search for the rows of a page; 1 without a search.
+
+        A list that is sorted by the values of a filter has a part for each value.
+        """
+        if not self._searched:
+            return 1
+        if (sorting := self._by_filter) is not None:
+            return self._most_values().get(sorting.filter, sorting.filter_values)
+        return 1 + self._in_stages
 
     def _most_planned(self, reads: Reads) -> float:
         """Return the maximum number of partitions in all plans of a page together."""

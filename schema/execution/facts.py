@@ -30,6 +30,9 @@ class Effect(Enum):
     - PARTITIONS: the argument is a filter. Each of its values can be a separate partition to read:
       for example, rows with different ratings are in different partitions.
     - FURTHER: the argument can cause reads of statistics, or of rows that the page does not show.
+    - SEARCHES: the argument searches rows without an index. Like FURTHER, it can cause reads of
+      rows that the page does not show, up to ``ReadLimits.most_dropped`` rows for each of two
+      plans.
     - LOOKS_UP: a value of the argument can equal ``Reads.looks_up``, and then causes a further read
       for each row.
     """
@@ -40,6 +43,7 @@ class Effect(Enum):
     BEFORE = "BEFORE"
     PARTITIONS = "PARTITIONS"
     FURTHER = "FURTHER"
+    SEARCHES = "SEARCHES"
     LOOKS_UP = "LOOKS_UP"
 
 

@@ -44,6 +44,7 @@ selections = st.builds(
     st.none() | st.sampled_from(TIES),
     st.none() | st.sampled_from(TIES),
     verified_only=st.booleans(),
+    search=st.sampled_from(["", "", "title", "text\tx"]),
     order=st.sampled_from([None, *Order]),
 )
 # The position of a row or of a deleted row, or one between rows.

@@ -16,7 +16,7 @@ QUESTIONS = {pattern.name: pattern.question for pattern in ACCESS_PATTERNS}
 
 _TABLE = re.compile(r"^## (.+?)$(.*?)<!-- table -->.*?<!-- end -->", re.MULTILINE | re.DOTALL)
 _SECTIONS = {
-    "Comments": r"AP([1-6]|12|2[023])[a-c]?\b|most (recent|helpful)|own votes|last comm|known auth",
+    "Comments": r"AP([1-6]|12|2\d)[a-c]?\b|most (recent|helpful)|own votes|last comm|known auth",
     "Moderation": r"AP1[3-9]\b",
     "Statistics": r"AP([7-9]|10|11)\b",
     "Products": r"product details|group members|known product|product search",

@@ -43,6 +43,7 @@ def dated(selection: Selection, number: int) -> Selection:
     """Return the selection with other filters and an order, by its number.
 
     A quarter has no dates, a third is of buyers only, and a fifth is of comments with photos only.
+    A third searches for words.
     Half of the selections are sorted by date.
     """
     start, end = DATES[number % 4]
@@ -54,6 +55,7 @@ def dated(selection: Selection, number: int) -> Selection:
         verified_only=number % 3 == 0,
         has_photos=number % 5 == 0,
         order=order,
+        search=oracle.SEARCHES[number // 3 % len(oracle.SEARCHES)] if number % 3 == 1 else "",
     )
 
 
@@ -151,6 +153,7 @@ def changes(draw: st.DrawFn) -> list[list[tuple[str, int]]]:
     has_photos=st.booleans(),
     order=st.sampled_from([None, *Order]),
     products=st.sampled_from([1, 3]),
+    search=st.sampled_from(["", *oracle.SEARCHES]),
     seed=st.integers(0, 10**9),
 )
 async def test_rows_that_exist_during_the_whole_walk_are_returned_once_and_in_order(
@@ -168,6 +171,7 @@ async def test_rows_that_exist_during_the_whole_walk_are_returned_once_and_in_or
     has_photos: bool,
     order: Order | None,
     products: int,
+    search: str,
     seed: int,
 ) -> None:
     """The lists are of one or several products, with and without row locations of an earlier read.
@@ -187,6 +191,7 @@ async def test_rows_that_exist_during_the_whole_walk_are_returned_once_and_in_or
         has_photos,
         order,
         frozenset(variants),
+        search,
     )
     before = [
         comment._replace(verified_purchase=number % 3 > 0)

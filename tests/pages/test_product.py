@@ -10,7 +10,7 @@ from dal.dynamodb.table import Table
 from dal.model import Reply
 from dal.model.own_ids import global_id
 from dal.stores import Stores
-from pages.faults import _ARGUMENTS, _CODES
+from pages.faults import _ARGUMENTS, _CODES, TOO_RARE
 from tests.fakes import FaultyClient
 from tests.pages.conftest import (
     COMMENT,
@@ -56,6 +56,8 @@ async def kettle(table: Table) -> None:
         ("?from=2024-01-02&to=2023-12-31&language=de", 10),
         ("?from=&to=&order=newest&rating=5", 8),
         ("?from=0001-01-01&to=9999-12-31&order=oldest", 20),
+        ("?words=2&language=de", 1),
+        ("?words=", 20),
     ],
 )
 async def test_the_list_shows_the_filtered_comments(
@@ -96,6 +98,7 @@ async def test_each_chosen_filter_can_be_removed(client: httpx.AsyncClient) -> N
         ("rating=3&language=fr", {"All languages (8)": "?rating=3"}),
         ("language=fr", {"All languages (40)": ""}),
         ("rating=3&to=2023-12-31", {"Any date (8)": "?rating=3"}),
+        ("words=zinc&rating=3", {"Without these words (8)": "?rating=3"}),
     ],
 )
 async def test_an_empty_list_offers_wider_filters(
@@ -132,6 +135,34 @@ async def test_selected_days_and_order_are_shown_in_their_fields(client: httpx.A
     assert not any(given.get("class") in {"share", "count"} for _, given in page.elements)
 
 
+async def test_a_search_stays_in_the_field_and_in_all_links_of_the_list(
+    client: httpx.AsyncClient,
+) -> None:
+    page = await opened(client, "/products/kettle?words=1&rating=5&order=oldest")
+    assert page.fields()["words"] == "1"
+    assert "with “1”, rated 5, oldest first" in page.text
+    assert "while you search." in page.text
+    links = [given["href"] for _, given in page.anchors if "data-swap" in given]
+    kept = [one for one in links if "words=1" in one]
+    assert set(links) - set(kept) == {
+        "/products/kettle?rating=5&order=oldest",  # removes the search
+        "/products/kettle?order=oldest",  # shows all
+    }
+    assert ("meta", {"name": "robots", "content": "noindex"}) in page.elements
+    assert not any("data-live" in given for _, given in page.elements)
+
+
+async def test_a_search_that_too_few_comments_match_links_to_the_list(
+    client: httpx.AsyncClient, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await stored(table, numbered("large", 90))
+    monkeypatch.setattr("dal.query.optimizer.MAX_DROPPED", 5)
+    answer = await client.get("/products/large?words=zinc&language=en")
+    page = Parsed(answer.text)
+    assert (answer.status_code, TOO_RARE in page.text) == (400, True)
+    assert "/products/large?language=en" in [given["href"] for _, given in page.anchors]
+
+
 @pytest.mark.parametrize(
     ("given", "canonical"),
     [
@@ -143,6 +174,7 @@ async def test_selected_days_and_order_are_shown_in_their_fields(client: httpx.A
         ("?notice=added&utm_source=mail", ""),
         ("?from=&to=&order=newest", ""),
         ("?order=oldest&rating=2", "?rating=2&order=oldest"),
+        ("?rating=2&words=+2++9+", "?words=2+9&rating=2"),
         (
             "?to=2024-01-01&from=2024-02-01&order=oldest&language=de",
             "?language=de&from=2024-01-01&to=2024-02-01&order=oldest",
@@ -170,6 +202,8 @@ async def test_a_page_has_one_address(
         ("?after=nonsense", 400, _CODES["BAD_CURSOR"]),
         ("?before=nonsense", 400, _CODES["BAD_CURSOR"]),
         ("?after=EQ", 400, _CODES["BAD_CURSOR"]),
+        ("?words=%25", 400, _ARGUMENTS["contains"]),
+        (f"?words={'x' * 201}", 400, _ARGUMENTS["contains"]),
     ],
 )
 async def test_invalid_filters_are_explained_on_the_page(

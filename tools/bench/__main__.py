@@ -14,10 +14,11 @@ from tools.bench.cost import cost
 from tools.bench.coverage import compiled
 from tools.bench.execution import execution
 from tools.bench.orders import orders
+from tools.bench.search import search
 from tools.bench.speed.command import growth, speed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-for command in (cost, orders, bill, speed, growth, compiled, execution):
+for command in (cost, orders, search, bill, speed, growth, compiled, execution):
     app.command()(command)
 
 

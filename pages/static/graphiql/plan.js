@@ -107,9 +107,10 @@ const planned = (() => {
   /* Returns the address of the playground. If the variables name a product, the address has the query's product,
      ratings, languages, other filters, order and page. It leaves out createdFrom and createdBefore, because the
      playground filters by whole days. */
-  function playground({ productId, rating, language, first, after, orderBy, verifiedOnly, hasPhotos } = {}) {
+  function playground({ productId, rating, language, first, after, orderBy, verifiedOnly, hasPhotos, contains } = {}) {
     if (typeof productId !== "string") return "playground";
     const query = new URLSearchParams();
+    if (contains) query.set("words", contains);
     for (const one of [rating ?? []].flat()) query.append("rating", one);
     for (const one of [language ?? []].flat()) query.append("language", one);
     const order = { OLDEST: "oldest", HIGHEST_RATING: "highest", LOWEST_RATING: "lowest", MOST_HELPFUL: "helpful" }[orderBy];

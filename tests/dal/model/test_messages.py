@@ -48,6 +48,9 @@ SENTENCES: list[tuple[Callable[[str, Any], object], object, str]] = [
     ),
     (rules.title, "x" * 201, "it is 201 characters long; the maximum is 200."),
     (rules.stated_text, " ", "it is empty: write something."),
+    (rules.search, "%?", "it has no word: write letters, digits or emoji."),
+    (rules.search, " ", "it is empty: write something."),
+    (rules.search, "x" * 10_000, "it is 10,000 characters long; the maximum is 200."),
     (
         rules.photo_address,
         "/1.jpg",

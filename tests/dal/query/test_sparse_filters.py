@@ -27,7 +27,8 @@ from tests.dal.read_pages import ReadPage
 
 FURTHER = 4
 """Maximum Queries of a page in addition to one for each segment of its plans. If a further read
-finds out whether rows follow or precede the page, this read has the same maximum."""
+finds out whether rows follow or precede the page, this read has the same maximum. A search has the
+maximum in each part of a list that is sorted by rating or votes."""
 
 PHOTO = (Photo("https://shop.example/kettle.jpg", "On my stove"),)
 ALL = Selection("42")
@@ -78,7 +79,8 @@ def planned(page: Page[Comment], further: int = 0) -> int:
     assert isinstance(page.stats.instruments, ReadPage)
     plans = [one for one in page.stats.instruments.plans if one[0] is not Purpose.REST]
     segments = sum(len(plan.segments) for _, plan in plans)
-    return segments + further * len({purpose for purpose, _ in plans})
+    searches = any(plan.index.searches.keys() & plan.residual.keys() for _, plan in plans)
+    return segments + further * (len(plans) if searches else len({one for one, _ in plans}))
 
 
 patterns = st.tuples(*[st.sampled_from(sorted(PATTERNS))] * 3)
@@ -97,6 +99,7 @@ selections = st.builds(
     st.none() | dates,
     verified_only=st.booleans(),
     has_photos=st.booleans(),
+    search=st.sampled_from(["", "", *oracle.SEARCHES]),
     order=st.sampled_from([None, None, *Order]),
 )
 sizes = st.just(1) | st.integers(1, 20)

@@ -523,6 +523,7 @@ FILTERS = st.fixed_dictionaries(
         "language": st.sampled_from(['["fr"]', '["en", "ar", "xx"]']),
         "verifiedOnly": st.just("true"),
         "hasPhotos": st.just("true"),
+        "contains": st.sampled_from(['"word"', '"22"', '"zinc"']),
         "createdFrom": st.sampled_from(['"2023-01-03T00:00Z"', '"2023-01-09T00:00Z"']),
         "createdBefore": st.just('"2023-01-09T00:00Z"'),
         "orderBy": st.sampled_from([*map(str, CommentOrder)]),

@@ -45,6 +45,7 @@ def test_the_facts_of_all_fields_are_the_stored_ones() -> None:
         "filters": sorted(named[Effect.FURTHER] | named[Sorting]),
         "look_ups": lengths,
     } == PARTS[0] | {"reads": together("reads"), "public": PUBLIC, "look_ups": together("look_ups")}
+    assert named[Effect.SEARCHES] == {"contains"}
     assert named[Effect.LOOKS_UP] == {*chain.from_iterable(added("LOOK_UP_ARGUMENTS"))}
     assert named[FullPages] == {*chain.from_iterable(added("PLAN_ARGUMENTS"))}
     rows = {name for name, one in facts.sized.items() if one == REQUESTED}

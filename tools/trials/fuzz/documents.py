@@ -67,6 +67,9 @@ _PLAUSIBLE: Mapping[str, Draw] = {
     "Boolean": lambda rng: rng.random() < 0.5,
     "String": lambda rng: rng.choice(["1", "42", "en", "de-AT", "ana", "x y", "12.50 EUR", ""]),
     "language": lambda rng: rng.choice(["en", "EN-gb", "zh-Hant-TW", "iw", "no-NO", "en-x-a", "-"]),
+    "contains": lambda rng: rng.choice(
+        ["a", "good kettle", "wi-fi", "電池", "👍", "%", "", "x" * 201, "zinc"]
+    ),
     "ID": lambda rng: rng.choice(["UHJvZHVjdDox", "Q29tbWVudDpkZW1vLTAwMDky", "", "1"]),
     **dict.fromkeys(("productId", "productIds", "commentId", "orderId", "ticketId"), _own_id),
     "_Any": lambda rng: {
