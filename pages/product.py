@@ -291,8 +291,7 @@ def _filter_words(filters: Filters) -> Iterator[str]:
     def any_of(values: Iterable[str]) -> str:
         return format_list(list(values), "or", i18n.locale())
 
-    if filters.words:
-        yield gettext("with “%(words)s”", words=filters.words)
+    yield from _search_words(filters)
     if filters.ratings:
         yield gettext("rated %(ratings)s", ratings=any_of(map(number, filters.ratings)))
     if filters.languages:
@@ -312,12 +311,17 @@ def _filter_words(filters: Filters) -> Iterator[str]:
         yield gettext(words)
 
 
+def _search_words(filters: Filters) -> Iterator[str]:
+    if filters.words:
+        yield gettext("with “%(words)s”", words=filters.words)
+
+
 def _removals(filters: Filters) -> Iterator[tuple[str, Filters]]:
     """Yield each selected value in words, with the filters that remain without this value.
 
     The first and the last day count as one value, and so do all words.
     """
-    for words in _filter_words(Filters(words=filters.words)):
+    for words in _search_words(filters):
         yield words, replace(filters, words="")
     for rating in filters.ratings:
         words = ngettext("%(count)s star", "%(count)s stars", rating, count=number(rating))
