@@ -18,7 +18,7 @@ from strawberry.utils.str_converters import to_camel_case
 
 from dal.catalogue import Order, query_of
 from dal.entities import idempotency
-from dal.entities.comment import COMMENT
+from dal.entities.comment import COMMENT, SEARCHED
 from dal.model import Comment, Photo
 from dal.model.comment_fields import FIELDS, FILTERS
 from dal.model.submissions import Submission
@@ -143,7 +143,10 @@ def test_shared_caches_keep_every_field_and_every_list() -> None:
 # ----- filters -----
 
 
-LIST = {"first", "last", "after", "before", "orderBy", "planBy", "createdFrom", "createdBefore"}
+LIST = {
+    *("first", "last", "after", "before", "orderBy", "planBy", "createdFrom", "createdBefore"),
+    "contains",
+}
 """The arguments of lists that are not filters by a field."""
 
 
@@ -165,6 +168,7 @@ def test_every_filter_is_an_argument(place: str) -> None:
 def everything() -> Selection:
     """Return a selection with every filter."""
     values: dict[str, Any] = {"ratings": frozenset({1}), "languages": frozenset({"en"})}
+    values["search"] = "kettle"
     apart = {"product_id", "created_from", "created_before", "order", "variants"}
     for one in dataclasses.fields(Selection):
         if one.name not in apart:
@@ -173,7 +177,7 @@ def everything() -> Selection:
 
 
 def test_every_filter_is_in_a_selection() -> None:
-    assert everything().filters().keys() == FILTERS.keys()
+    assert everything().filters().keys() == {*FILTERS, SEARCHED}
 
 
 @pytest.mark.parametrize("order", [None, *Order])
@@ -182,7 +186,7 @@ def test_every_combination_of_filters_has_an_access_pattern(
     order: Order | None, variants: frozenset[str]
 ) -> None:
     wanted = everything().filters()
-    for some in chain.from_iterable(combinations(FILTERS, n) for n in range(len(FILTERS) + 1)):
+    for some in chain.from_iterable(combinations(wanted, n) for n in range(len(wanted) + 1)):
         chosen = {name: wanted[name] for name in some}
         query_of({"product": variants | {"42"}, **chosen}, order=order)
 
