@@ -209,6 +209,17 @@ async def test_a_filter_keeps_the_variants_and_an_order_that_is_still_loading(
     assert urlsplit((await filtered.value).url).query == "photos=yes&variants=all"
 
 
+async def test_a_search_is_in_the_field_and_the_address_after_each_filter(reader: Reader) -> None:
+    await reader.open("/products/1")
+    field = reader.filters.get_by_role("searchbox")
+    await field.fill("kettle")
+    await field.press("Enter")
+    await expect(reader.page).to_have_url(re.compile(r"\?words=kettle$"))
+    await reader.toggle("5 stars")
+    await expect(reader.page).to_have_url(re.compile(r"\?words=kettle&rating=5$"))
+    await expect(field).to_have_value("kettle")
+
+
 async def test_a_selected_region_deselects_its_language_and_the_reverse(
     page: Page, server: Server, adas_jwt: str
 ) -> None:
