@@ -51,7 +51,7 @@ class Filters:
     """The filters of a product's comments, the order of the list, and the size of its pages.
 
     An empty filter matches all values, as in a form without a checked box. An address contains, in
-    this order: words, ratings and languages (each sorted), days, the filters in ``SWITCHES``,
+    this order: ratings (sorted), words, languages (sorted), days, the filters in ``SWITCHES``,
     variants, the order of the list, and the size.
     """
 
@@ -161,8 +161,8 @@ class Filters:
         ``cursor`` has further parameters, such as those of a ``ListPart``. They come last.
         """
         pairs = [
-            *([("words", self.words)] if self.words else []),
             *(("rating", str(rating)) for rating in self.ratings),
+            *([("words", self.words)] if self.words else []),
             *(("language", language) for language in self.languages),
             *((name, str(day)) for name, day in (("from", self.since), ("to", self.until)) if day),
             *((name, "yes") for name in self.on),
