@@ -97,11 +97,23 @@ docs: setup-dev .venv/installed-site ## Update generated tables and catalogues, 
 	$(BIN)/python -m tests.clients.setup_page
 	$(BIN)/python -m tools.site
 
-function: setup ## Build build/function.zip, the Lambda function for the counts
+# The names that Python's packages have for Lambda's architectures.
+MACHINE_x86_64 := x86_64
+MACHINE_arm64 := aarch64
+ARCHITECTURE := x86_64
+MACHINE = $(or $(MACHINE_$(ARCHITECTURE)),$(error ARCHITECTURE is x86_64 or arm64))
+
+# starlette-compress installs zstandard, 23 MB that Marginalia does not use. Lambda cannot store bytecode, so without
+# bytecode in the package, each process would compile the modules again. Only Lambda's version of Python can make it.
+function: setup ## Build build/function.zip for Lambda (ARCHITECTURE=arm64)
 	rm -rf build/function build/function.zip
 	MARGINALIA_IMAGE=1 $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/function .
-	$(PIP) --constraint constraints.txt --target build/function/package --python-version 3.13 --only-binary=:all: \
-	  --platform manylinux2014_x86_64 --platform manylinux_2_28_x86_64 build/function/*.whl
+	$(PIP) --constraint constraints.txt --no-compile --target build/function/package --python-version 3.13 \
+	  --only-binary=:all: --platform manylinux2014_$(MACHINE) --platform manylinux_2_28_$(MACHINE) \
+	  "$$(echo build/function/*.whl)[lambda]"
+	rm -r build/function/package/zstandard build/function/package/zstandard-*
+	python3.13 -m compileall -qq --invalidation-mode unchecked-hash -s build/function/package -p /var/task build/function/package \
+	  || echo "Without Python 3.13, the package has no bytecode, so each process starts seconds later."
 	cd build/function/package && $(CURDIR)/$(BIN)/python -m zipfile -c ../../function.zip *
 
 # Install a newer pip first: Python's own pip may be old, and would need twice the time for the next steps.
@@ -120,7 +132,7 @@ function: setup ## Build build/function.zip, the Lambda function for the counts
 # ministack, a storage engine for tests, pins other releases of graphql-core and botocore than the server, so it gets its
 # own environment.
 .venv/installed-dev: .venv/installed tests/engines/ministack.txt $(TOOLS)
-	$(PIP) --constraint constraints.txt --editable '.[dev,observability,redis]' $(TOOLS:%=--requirement %)
+	$(PIP) --constraint constraints.txt --editable '.[dev,lambda,observability,redis]' $(TOOLS:%=--requirement %)
 	$(PYTHON) -m venv .venv/engines
 	.venv/engines/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/engines/ministack.txt
 	@touch $@

@@ -61,10 +61,11 @@ request."""
 logger = logging.getLogger(__name__)
 
 
-def create_app(settings: Settings, services: Services) -> ASGIApp:
+def create_app(settings: Settings, services: Services, *, api_only: bool = False) -> ASGIApp:
     """Return the HTTP application.
 
-    The caller opens and closes the services.
+    The caller opens and closes the services. With ``api_only``, the application has neither pages
+    and GraphiQL nor subscriptions.
     """
     caching = SharedCaching(settings.s_maxage, settings.stale_while_revalidate).response
     documents = Documents(_built_in, caching)  # the next statement can be deleted with its feature
@@ -79,6 +80,7 @@ def create_app(settings: Settings, services: Services) -> ASGIApp:
         services=services.for_requests(settings),
         publication=ModeratedPublication(services.moderation),
         documents=documents,
+        graphiql=not api_only,
     )
 
     routes = [
@@ -101,9 +103,11 @@ def create_app(settings: Settings, services: Services) -> ASGIApp:
     # The pages are the router's default application, which gets only the paths without a route. A
     # Mount would also get a request with a wrong method, such as PUT /graphql, and the client would
     # get status 404 instead of 405.
-    others.router.default = _pages(view, settings, services)
-    app: ASGIApp = view  # the next line can be deleted with its feature
-    app = with_subscriptions(view, settings)
+    if not api_only:
+        others.router.default = _pages(view, settings, services)
+    app: ASGIApp = view  # the next statement can be deleted with its feature
+    if not api_only:
+        app = with_subscriptions(view, settings)
     app = CompressionMiddleware(_Shortcut(app, others))
     if settings.rate_limit != NO_RATE_LIMIT:
         app = RateLimitMiddleware(app, settings.rate_limit, settings.trusted_proxies)

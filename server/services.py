@@ -112,10 +112,12 @@ async def open_services(
     secret: Callable[[], str | None],
     loading: Loading | None = None,
     code: SignInCode | None = None,
+    *,
+    background: bool = True,
 ) -> AsyncIterator[Services]:
     """Yield the services of a process, with their connections and background tasks.
 
-    ``secret`` returns the secret that verifies JWTs.
+    ``secret`` returns the secret that verifies JWTs. Without ``background``, no task is started.
     """
     authenticator = authenticator_of(settings, secret)
     async with (
@@ -130,6 +132,12 @@ async def open_services(
             code=code,
         )
         services.documents.add_stored(await services.stores.documents.all())
+        if not background:
+            try:
+                yield services
+            finally:
+                await services.analytics.close()
+            return
         for work in services.stores.background:
             work.start()
         watching: list[asyncio.Task[None]] = [

@@ -59,7 +59,8 @@ _TOO_LARGE = GraphQLError(
     "sent: select fewer rows or fields.",
     extensions={"code": "QUERY_TOO_COSTLY"},
 )
-_TOO_LARGE_BODY = orjson.dumps({"data": None, "errors": [_TOO_LARGE.formatted]})
+TOO_LARGE = orjson.dumps({"data": None, "errors": [_TOO_LARGE.formatted]})
+"""The body of a response in place of a body that is too large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLRespons
         status = 500 if errors[0].get("extensions", {})["code"] == "INTERNAL" else 400
     encoded = orjson.dumps(body)
     if len(encoded) > MAX_RESPONSE:
-        return GraphQLResponse(_TOO_LARGE_BODY, status, media_type, failed=True)
+        return GraphQLResponse(TOO_LARGE, status, media_type, failed=True)
     return GraphQLResponse(encoded, status, media_type, failed=bool(errors))
 
 
@@ -182,8 +183,10 @@ class GraphQLView:
         services: Mapping[type[Any], Any],
         publication: Publication | None = None,
         documents: Documents | None = None,
+        graphiql: bool = True,
     ) -> None:
         self.schema = schema
+        self._offered_on_get = (HTML, GRAPHQL, JSON) if graphiql else (GRAPHQL, JSON)
         self.uploads: PhotoFiles | None = services.get(PhotoFiles)
         self.documents = documents or Documents()
         self._authenticator = authenticator
@@ -218,7 +221,7 @@ class GraphQLView:
     async def _response(self, scope: Scope, receive: Receive) -> Response | GraphQLResponse:
         """Return the response, in the media type that the client's Accept header prefers."""
         post = scope["method"] == "POST"
-        offered = (GRAPHQL, JSON) if post else (HTML, GRAPHQL, JSON)
+        offered = (GRAPHQL, JSON) if post else self._offered_on_get
         media_type = preferred(header(scope, b"accept"), offered)
         if media_type is None:
             raise HTTPException(406, f"The response is {GRAPHQL} or {JSON}: accept one of them.")
