@@ -16,6 +16,7 @@ from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
 from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
+from features.lambda_serving.handler import Function
 from features.stream_counting import lambda_handler
 from features.stream_counting.follower import caught_up, open_follower
 from features.stream_counting.streams import connect_streams
@@ -30,6 +31,7 @@ from tests import oracle
 from tests.conftest import Clients, fresh_table
 from tests.dal.maintenance import first_release
 from tests.deploy.template import policies
+from tests.features.lambda_serving.requests import operation
 from tests.features.loading.bulk import load_rows
 from tests.features.one_per_person.switching import switched
 from tests.features.privacy import person
@@ -38,6 +40,7 @@ from tests.features.stream_counting.test_lambda_handler import delivered
 from tests.histories import check_all, history, write_raw
 from tests.integration.patterns import EXAMPLES, fill
 from tests.schema.conftest import ANN, STAFF, runner
+from tests.server.serving import SECRET, bearer
 
 Asked = set[tuple[str, str]]
 """Requests: each is an IAM action, and the kind of its resource."""
@@ -148,6 +151,21 @@ async def test_a_server_works_with_the_serve_policy_alone(
         for operation in (ADD, EXAMPLES["AP5"].pattern.operation):
             assert (await ask(operation, ANN))["errors"] == []
     check(asked, "Serve")
+
+
+async def test_the_function_for_graphql_works_with_the_serve_policy(
+    settings: Settings, asked: Asked
+) -> None:
+    def add() -> dict[str, Any]:
+        function = Function(replace(settings, jwt_secret=SECRET, allowed_hosts=("*",)))
+        answer = function.answer(operation("url", ADD, **bearer("ann")), None)
+        function.close()
+        return answer
+
+    added = json.loads((await asyncio.to_thread(add))["body"])
+    assert added == {"data": {"addComment": {"userErrors": []}}}
+    assert ("DescribeTable", "table") in asked
+    assert asked <= allowed("Serve")
 
 
 async def test_a_restored_table_is_served_by_the_same_role(

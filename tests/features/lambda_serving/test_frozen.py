@@ -16,7 +16,6 @@ from dal.counts.mode import MaintenanceMode, MaintenanceStore
 from dal.dynamodb.table import Table
 from dal.stores import Stores
 from tests.features.lambda_serving.requests import Event, content, operation
-from tests.features.stream_counting.clients import connection_of
 from tests.recount import comments_of, expected, stored
 from tests.server.serving import AWS, SECRET, bearer, environment
 
@@ -46,7 +45,7 @@ class Frozen:
 
 @pytest.fixture
 def frozen(table: Table) -> Iterator[Frozen]:
-    url = str(connection_of(table).endpoint_url)
+    url = str(table.service.endpoint_url)
     settings = {"MARGINALIA_ENDPOINT_URL": url, "MARGINALIA_TABLE": table.name}
     with subprocess.Popen(
         [sys.executable, "-m", "tests.features.lambda_serving.process"],

@@ -26,7 +26,6 @@ from schema.execution.executable_schema import MAX_RESPONSE
 from server.errors import CommandError
 from server.settings import Settings
 from tests.features.lambda_serving.requests import SOURCES, Event, content, event, operation
-from tests.features.stream_counting.clients import connection_of
 from tests.putting import put_comments
 from tests.recount import check, comments_of, expected, stored
 from tests.server.serving import AWS, SECRET, bearer, environment
@@ -43,7 +42,7 @@ ADD = (
 
 def settings_with(table: Table, **variables: str) -> Settings:
     """Return the settings that a function for a table reads from its environment."""
-    url = str(connection_of(table).endpoint_url)
+    url = str(table.service.endpoint_url)
     given = {"MARGINALIA_ENDPOINT_URL": url, "MARGINALIA_TABLE": table.name} | variables
     with mock.patch.dict(os.environ, environment(**given), clear=True):
         return settings_of_environment()

@@ -7,12 +7,11 @@ import sys
 
 from dal.dynamodb.table import Table
 from tests.engines import ROOT
-from tests.features.stream_counting.clients import connection_of
 from tests.server.serving import AWS, environment
 
 
 async def test_the_figures_of_a_cold_start_are_printed(table: Table) -> None:
-    url = str(connection_of(table).endpoint_url)
+    url = str(table.service.endpoint_url)
     settings = {"MARGINALIA_ENDPOINT_URL": url, "MARGINALIA_TABLE": table.name}
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, ROOT / "tools/bench/cold_start.py", ROOT),
