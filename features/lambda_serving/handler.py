@@ -75,7 +75,7 @@ def settings_of_environment() -> Settings:
 
     app = typer.Typer(add_completion=False)
     app.command(cls=ListedCommand)(takes(*ORDER)(keep))
-    get_command(app).main(args=[], standalone_mode=False)
+    get_command(app).main(args=[], prog_name="marginalia", standalone_mode=False)
     return replace(
         found[0],
         aws=found[0].endpoint_url is None,

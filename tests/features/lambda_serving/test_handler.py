@@ -235,3 +235,22 @@ def test_variables_of_the_stack_are_split(table: Table) -> None:
     stack = "MARGINALIA_DEADLINE=3,MARGINALIA_TABLE=other"
     found = settings_with(table, MARGINALIA_VARIABLES=stack)
     assert (found.deadline, found.table) == (3.0, table.name)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+async def test_a_browsers_preflight_is_answered(source: str, table: Table) -> None:
+    def ask() -> Event:
+        function = Function(settings_with(table, MARGINALIA_CORS_ORIGIN="https://shop.example"))
+        headers = {
+            "origin": "https://shop.example",
+            "access-control-request-method": "POST",
+            "access-control-request-headers": "authorization",
+        }
+        answer = function.answer(event(source, "OPTIONS", "/graphql", headers=headers), None)
+        function.close()
+        return answer
+
+    with mock.patch.dict(os.environ, AWS):
+        answer = await asyncio.to_thread(ask)
+    assert answer["statusCode"] == 200
+    assert answer["headers"]["access-control-allow-origin"] == "https://shop.example"
