@@ -67,15 +67,22 @@ class Customers:
         }
 
     async def subscribe(self, url: str) -> None:
-        """Listen to the product's events until cancelled, and connect again after each end."""
-        self.subscribed = True
+        """Listen to the product's events until cancelled. After each end, continue at the cursor.
+
+        RELOAD stands for all earlier events.
+        """
+        self.subscribed, after = True, None
         while True:
             try:
-                async with by_socket(url) as events:
+                async with by_socket(url, after=after) as events:
                     async for event in events:
+                        after = event["cursor"]
                         if event["kind"] == "ADDED":
                             text = event["commentEdge"]["node"]["text"]
                             self.heard.setdefault(text, asyncio.Event()).set()
+                        elif event["kind"] == "RELOAD":
+                            for waiting in self.heard.values():
+                                waiting.set()
             except (OSError, AssertionError, TimeoutError, WebSocketException):
                 await asyncio.sleep(1)
 
