@@ -3,11 +3,13 @@
 Bash runs each block. The programs that it calls send their arguments to this process, so that no
 interpreter has to start:
 
-- `marginalia` runs, but if the command would not end or the block is marked ``not run``, only its
-  options are parsed.
+- `marginalia` runs, but if the command would not end, only its options are parsed.
 - Commands of `tools/` are only parsed.
 - Arguments of `make` and `pip` are checked against the Makefile and pyproject.toml.
-- `aws`, `docker` and others do nothing.
+- `openssl` and others do nothing.
+
+In a block marked ``not run``, bash skips all commands except these programs, and only the options
+of `marginalia` are parsed.
 """
 
 import json
@@ -35,7 +37,7 @@ from tools.conformance import __main__ as conformance
 from tools.trials.__main__ import trials
 
 ENDLESS = ("serve", "follow")
-IDLE = ("aws", "docker", "git", "jq", "openssl")
+IDLE = ("openssl",)
 TOOLS = {"tools.bench": bench.app, "tools.conformance": conformance.app}
 _OURS = ("marginalia", "make", "pip", "python")
 
@@ -59,20 +61,25 @@ set +e; source session 2>/dev/null; set -e
 trap '{ declare -p; declare -f; } > session' EXIT
 """
 
-_HARMLESS = "kill() { :; }\n"
+# With extdebug, bash skips a command, with its redirections, if the DEBUG trap fails. With -T the
+# trap also sees the commands in pipelines and substitutions. `false` would end a shell with -e, but
+# `! :` does not.
+_ONLY_OURS = """
+shopt -s extdebug; set -T
+trap 'case $BASH_COMMAND in .venv/bin/*|"make "*|"for "*) ;; *) ! : ;; esac' DEBUG
+"""
 
 
 class Shell:
     """Runs blocks in ``directory``.
 
-    If ``only_parse`` is set, `marginalia` does not run. Its options are parsed, and ``parsed``
-    lists the command lines.
+    ``parsed`` lists the command lines of `marginalia` that were only parsed.
     """
 
     def __init__(self, directory: Path, **variables: str) -> None:
         self.directory = directory
         self._variables = variables
-        self.only_parse = False
+        self._only_parse = False
         self.parsed: list[str] = []
         self._there: set[Path] = set()
 
@@ -82,13 +89,7 @@ class Shell:
 
     def run(self, block: str, *, until_it_speaks: bool = False) -> subprocess.CompletedProcess[str]:
         """Run a block to its end, or until its first line of output."""
-        command = [
-            "bash",
-            "-eo",
-            "pipefail",
-            "-c",
-            f"{_BEFORE}{_HARMLESS * self.only_parse}{block}",
-        ]
+        command = ["bash", "-eo", "pipefail", "-c", f"{_BEFORE}{block}"]
         with subprocess.Popen(
             command,
             cwd=self.directory,
@@ -107,6 +108,14 @@ class Shell:
                 return subprocess.CompletedProcess(command, 0 if line else 1, line, "")
             said, complained = process.communicate(timeout=120)
         return subprocess.CompletedProcess(command, process.returncode, said, complained)
+
+    def check(self, block: str) -> subprocess.CompletedProcess[str]:
+        """Check a block's syntax, and the options of its commands. Do not run the block."""
+        self._only_parse = True
+        try:
+            return self.run(f"{_ONLY_OURS}{block}")
+        finally:
+            self._only_parse = False
 
     def tidy(self) -> None:
         """Delete the files that blocks have created, and begin a new session of the shell."""
@@ -135,7 +144,7 @@ class Shell:
     def _marginalia(
         self, arguments: list[str], variables: dict[str, str]
     ) -> subprocess.CompletedProcess[str]:
-        if not self.only_parse and not set(ENDLESS) & set(arguments[:2]):
+        if not self._only_parse and not set(ENDLESS) & set(arguments[:2]):
             run = marginalia if "-" in arguments else called
             return run(*arguments, **variables)
         self.parsed.append(" ".join(["marginalia", *arguments]))

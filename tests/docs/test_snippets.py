@@ -142,11 +142,8 @@ class Reader:
     def _look_at(self, fence: Fence) -> None:
         assert len(fence.reason) > len("it cannot"), "Give a reason."
         if fence.language == "sh":
-            self.shell.only_parse = True
-            try:
-                self._sh(fence)
-            finally:
-                self.shell.only_parse = False
+            checked = self.shell.check(fence.text)
+            assert checked.returncode == 0, checked.stderr
         elif fence.language == "json":
             json.loads(fence.text)
 
