@@ -3,8 +3,8 @@
 #
 #   docker build --tag marginalia .
 #   docker build --tag marginalia:aws --build-arg ENGINE=none .   # without the engine, for --aws and --endpoint-url
-ARG PYTHON=python:3.13-slim
-ARG NODE=node:22-slim
+ARG PYTHON=python:3.13.7-slim
+ARG NODE=node:22.19.0-slim
 
 FROM ${NODE} AS node
 ARG ENGINE

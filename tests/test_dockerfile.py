@@ -123,6 +123,12 @@ def test_a_service_of_compose_has_a_pinned_image(name: str) -> None:
     assert "build" in service or re.search(r":\d+\.\d+\.\d+(-alpine)?$", service["image"])
 
 
+def test_the_bases_of_the_image_are_pinned() -> None:
+    bases = dict(re.findall(r"^ARG (\w+)=(.+)", IMAGE, re.MULTILINE))
+    assert bases.keys() == {"PYTHON", "NODE"}
+    assert all(re.fullmatch(r"\w+:\d+\.\d+\.\d+-slim", one) for one in bases.values())
+
+
 def test_the_stages_have_arguments_for_their_bases_and_the_engine() -> None:
     bases = re.findall(r"^FROM (\S+)", IMAGE, re.MULTILINE)
     declared = set(re.findall(r"^ARG (\w+)", IMAGE, re.MULTILINE))
