@@ -15,10 +15,11 @@ INTERRUPTED = 130
 
 
 DIFFERS, USAGE, UNAVAILABLE, UNSUITABLE = 1, 2, 3, 4
-"""The exit codes of failed commands. 1: the command did its work, but found wrong statistics or a
-dangerous setting, or could not load or export some rows. 2: the operator must change an option, a
-file or the table. 3: the store or the port cannot be used now, for example because the store cannot
-be reached, is full or is damaged. 4: the table lacks an index, or a backup is damaged."""
+"""The exit codes of failed commands. 1: the command did its work, but found wrong statistics, a
+dangerous setting or an operation over its budget, or could not load or export some rows. 2: the
+operator must change an option, a file or the table. 3: the store or the port cannot be used now,
+for example because the store cannot be reached, is full or is damaged. 4: the table lacks an index,
+or a backup is damaged."""
 
 _UNAVAILABLE = (
     ConditionFailedError,

@@ -94,9 +94,9 @@ class TrustedDocuments:
         try:
             checked = self._documents.trusted(text)
         except GraphQLError as error:
-            return _message(error)
+            return message_of(error)
         if checked.errors:
-            return _message(checked.errors[0])
+            return message_of(checked.errors[0])
         if not checked.operations:
             return "it has no operation."
         for operation in checked.operations:
@@ -112,7 +112,7 @@ def hash_of(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def _message(error: GraphQLError) -> str:
+def message_of(error: GraphQLError) -> str:
     """Return an error's message, with the line and the column of the error in the document."""
     message = error.message
     if error.locations:

@@ -68,9 +68,9 @@ COMMANDS = {
     ),
     "documents": Command(
         "features.trusted_documents.commands",
-        "Register or list GraphQL documents, which clients then request by id.",
+        "Register, list or price GraphQL documents, which clients then request by id.",
         "marginalia documents add persisted_queries.json",
-        ("add", "list_"),
+        ("add", "list_", "features.trusted_documents.price_command.price"),
     ),
     "table": Command(
         "server.cli.commands.table",
@@ -176,8 +176,9 @@ def build(arguments: list[str]) -> typer.Typer:
         rich_markup_mode=None,
         epilog="'marginalia COMMAND --help' lists a command's options. Each option is also an "
         "environment variable, such as MARGINALIA_PORT. Exit codes: 0 success; 1 wrong statistics, "
-        "a dangerous setting, or rows not loaded or exported; 2 wrong usage; 3 the store or the "
-        "port cannot be used now; 4 the table lacks an index, or a backup is damaged; 130 Ctrl-C.",
+        "a dangerous setting, rows not loaded or exported, or an operation over its budget; 2 "
+        "wrong usage; 3 the store or the port cannot be used now; 4 the table lacks an index, or a "
+        "backup is damaged; 130 Ctrl-C.",
     )
     for name, command in COMMANDS.items():
         _register(app, name, command, wanted=name in arguments)

@@ -18,6 +18,7 @@ from server.settings import Settings
 from tests.server.serving import called
 
 FILE = Path("file")
+DOCUMENT = '{"a": "query A { product(productId: 1) { title lastCommentedAt } }"}'
 
 
 def manifest(content: str) -> object:
@@ -116,3 +117,120 @@ def test_commands_on_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert called("documents", "add", FILE).stdout == (
         "1 of 1 documents are new. Clients can request all of them by id.\n"
     )
+
+
+PRICES = [
+    ("empty.json", "{}", (), 2, "empty.json: there is no operation."),
+    (
+        "a.json",
+        '{"a": "{ nothing }"}',
+        (),
+        2,
+        (
+            "Document 'a' cannot be priced: Cannot query field 'nothing' on type 'Query'. (line 1, "
+            "column 3)"
+        ),
+    ),
+    (
+        "a.gql",
+        "{",
+        (),
+        2,
+        (
+            "a.gql has no valid GraphQL: Syntax Error: Expected Name, found <EOF>. (line 1, "
+            "column 2)"
+        ),
+    ),
+    (
+        "a.json",
+        DOCUMENT,
+        ("--variables", '{"x": 1}'),
+        2,
+        "No operation has the variable $x: see --variables.",
+    ),
+    (
+        "a.json",
+        DOCUMENT,
+        ("--variables", "none"),
+        2,
+        "--variables: none cannot be read: No such file or directory.",
+    ),
+    (
+        "a.json",
+        DOCUMENT,
+        ("--variables", "{"),
+        2,
+        (
+            "--variables: { is not valid JSON: Expecting property name enclosed in double quotes: "
+            "line 1 column 2 (char 1)."
+        ),
+    ),
+    (
+        "a.json",
+        "[]",
+        ("--variables", "a.json"),
+        2,
+        "--variables: a.json must be a JSON object with a value for each name.",
+    ),
+    (
+        "a.json",
+        DOCUMENT,
+        ("--max-rcu", "1", "--max-usd", "1"),
+        1,
+        (
+            "query A (a) may cost 66 RCU; the maximum is 1. query A (a) may cost 8.25 USD for a "
+            "million calls; the maximum is 1.00."
+        ),
+    ),
+    (
+        "a.json",
+        DOCUMENT,
+        ("--against", "old.json"),
+        1,
+        (
+            "Document 'gone' is not compared: Cannot query field 'nothing' on type 'Query'. (line "
+            "1, column 3)\nquery A (a) costs 66 RCU, but 0 RCU in --against."
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "options", "code", "sentence"), PRICES)
+def test_prices(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    content: str,
+    options: tuple[str, ...],
+    code: int,
+    sentence: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text(content)
+    Path("old.json").write_text('{"a": "query A { __typename }", "gone": "{ nothing }"}')
+    outcome = called("documents", "price", name, *options)
+    assert outcome.returncode == code
+    said = outcome.stderr.replace("marginalia: ", "")
+    assert said == f"{sentence}\n"
+
+
+def test_the_notes_of_prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.graphql").write_text(
+        """mutation A { __typename }
+        subscription B { commentEvents(productId: 1) { cursor } }
+        query C { product(productId: 1) { trend(interval: DAY) { points { start } } } }
+        query D { leaderboard(first: 100) { nodes { product {
+          lastCommentedAt a: lastCommentedAt b: lastCommentedAt } } } }"""
+    )
+    outcome = called("documents", "price", "a.graphql")
+    assert outcome.stdout.splitlines()[-4:] == [
+        "A mutation also writes. Its WCU are not predicted, and its price lacks them.",
+        "A subscription's figures are the cost of each event.",
+        "The price lacks queries to the analytics store.",
+        (
+            "The server refuses query D (a.graphql) with these variables: The usual cost of the "
+            "operation is about 302 requests to DynamoDB; the maximum is 250: select fewer rows or "
+            "fewer lists at a time."
+        ),
+    ]

@@ -50,6 +50,7 @@ ANSWERED = {
     "load": ("kettle.jsonl --kind products", r"kettle\.jsonl: 1 new, .*"),
     "table create": ("", r"Table marginalia is ready\."),
     "table workbench": ("", r"\{.*\}"),
+    "documents price": ("known.json", r".* query .*"),
     "schema": ("", r".*type Query \{.*\}"),
 }
 """For each other command, its arguments and its output. They create data or need none."""
