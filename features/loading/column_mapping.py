@@ -319,7 +319,10 @@ def _plain(field: str, markup: str) -> str:
             f"{field} has {len(markup):,} characters of HTML; the maximum is "
             f"{MAX_HTML_CHARACTERS:,}: shorten it.",
         )
-    return text_of(markup)
+    try:
+        return text_of(markup)
+    except UnicodeEncodeError:
+        return markup  # It contains a surrogate, so the field's parser refuses it.
 
 
 def hashed_id(cells: Sequence[object]) -> str:

@@ -89,11 +89,6 @@ def open_file(
             rows, columns = rows_of(source, format_, layout, _resembles(mapping))
         except OSError as error:
             raise unreadable(source.name, error) from error
-        if layout.skip_lines and not columns:
-            raise CommandError(
-                f"{source.name} has no line after the first {layout.skip_lines:,} lines: lower "
-                "--skip-lines."
-            )
         if columns:
             _check_fit(source.name, columns, format_, preset, mapping)
         if format_ == "csv":

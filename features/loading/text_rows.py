@@ -17,7 +17,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Literal, NoReturn
 
 from features.loading.rows import Line, Lines, Reject, Row, reject_lines
@@ -288,16 +288,29 @@ class _NotARowError(Exception):
 
 
 def lines_after(source: Source, skipped: int) -> Iterator[Line]:
-    """Return an iterator over the lines of ``source``, without the first ``skipped`` lines."""
-    return islice(Lines(source.stream, source.encoding), skipped, None)
+    """Return an iterator over the lines of ``source``, without the first ``skipped`` lines.
+
+    Raise CommandError if no line is left.
+    """
+    lines = Lines(source.stream, source.encoding)
+    if not skipped:
+        return lines
+    for _ in zip(range(skipped), lines, strict=False):
+        pass
+    first = list(islice(lines, 1))
+    if not first:
+        raise CommandError(
+            f"{source.name} has no line after the first {skipped:,} lines: lower --skip-lines."
+        )
+    return chain(first, lines)
 
 
 def read_jsonl(source: Source, skipped: int = 0) -> Iterator[Row | Reject]:
     """Return an iterator with a row or a rejected row for each line that is not blank.
 
-    The first ``skipped`` lines are no rows. Raise CommandError for a JSON array.
+    The first ``skipped`` lines are not rows. Raise CommandError for a JSON array.
     """
-    if source.head.lstrip().startswith(b"["):
+    if not skipped and source.head.lstrip().startswith(b"["):
         raise CommandError(
             f"{source.name} is one JSON array: use `jq -c '.[]'` to write each object on a line."
         )

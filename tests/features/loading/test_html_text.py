@@ -45,3 +45,9 @@ def test_a_megabyte_of_nested_html_is_refused_before_it_is_parsed() -> None:
     with pytest.raises(InvalidArgumentError) as refused:
         mapping.make(row(text="<div>" * 200_000))
     assert refused.value.argument == "text"
+
+
+def test_half_a_character_in_html_is_refused_with_the_row() -> None:
+    with pytest.raises(InvalidArgumentError) as refused:
+        make_column_mapping(COMMENTS, [], [], Preset(html=True)).make(row(text="<p>\ud800</p>"))
+    assert refused.value.argument == "text"

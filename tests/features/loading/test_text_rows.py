@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from features.loading.rows import Reject, Row
-from features.loading.text_rows import CsvRows
+from features.loading.text_rows import CsvRows, read_jsonl
 from server.errors import CommandError
 from tests.features.loading.reading import (
     bad,
@@ -313,4 +313,18 @@ def test_without_quoting_each_line_is_a_row(tmp_path: Path) -> None:
 def test_lines_before_the_header_are_skipped(first: str) -> None:
     text = f"{first}sep=|\nid|text\n1|a\n"
     assert list(CsvRows(source(text), skipped=1)) == [Row(4, {"id": "1", "text": "a"})]
-    assert [*CsvRows(source(text), skipped=9)] == []
+
+
+@pytest.mark.parametrize("first", ["[export of 2024]", "{"])
+def test_lines_before_the_first_row_of_jsonl_are_skipped(first: str) -> None:
+    lines = [first, "not JSON", json.dumps(row())]
+    refused, good = read_jsonl(source("\n".join(lines)), 1)
+    assert isinstance(refused, Reject)
+    assert good == Row(3, row(), lines[2])
+
+
+@pytest.mark.parametrize("skipped", [3, 10**30])
+def test_a_file_with_fewer_lines_than_are_skipped_is_refused(skipped: int) -> None:
+    for read in (read_jsonl, lambda opened, skipped: CsvRows(opened, skipped=skipped)):
+        with pytest.raises(CommandError):
+            read(source("id,text\n1,a\n2,b"), skipped)
