@@ -31,7 +31,7 @@ from dal.entities.comment import ALL, BOOLEANS, SEARCHED
 from dal.entities.product import details_in
 from dal.model import ProductDetails
 from dal.model.languages import ranges_of
-from dal.query.optimizer import TableStatistics
+from dal.query.optimizer import CHECKED_ROWS, TableStatistics
 from dal.query.plan import EqualityKey, Filters, Query, filters_of
 from dal.query.row_locations import LocatedRow, RangeRead, RowLocations
 from dal.query.statistics import ExecutionStatistics
@@ -58,9 +58,6 @@ _SAMPLE = 8
 _MOST_SAMPLED = 40
 """Maximum weight of the earlier rows, in rows, when new rows correct the share of a field's value.
 With a maximum, the shares follow the rows that clients read lately."""
-
-_SEARCHED_ROWS = 200
-"""Maximum rows of a page that are searched again, to estimate the share of rows that match."""
 
 KEPT_SEARCHES = 1_000
 """Maximum searches with an estimated share in memory."""
@@ -268,7 +265,7 @@ class ProductStatisticsProvider:
             self._observe(product, [read for read in reads if of in read.key])
         for search in query.filters.get(SEARCHED, ()):
             key, has = (query.filters["product"], search), ALL.searches[SEARCHED]
-            rows = list(islice(chain.from_iterable(one.rows for one in reads), _SEARCHED_ROWS))
+            rows = list(islice(chain.from_iterable(one.rows for one in reads), CHECKED_ROWS))
             matching = sum([has(row.item, search) for row in rows])
             before = self._searched.get(key, _UNKNOWN)
             self._searched[key] = before.corrected(matching, len(rows))

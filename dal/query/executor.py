@@ -5,6 +5,7 @@ merge puts the rows in order. If one read fails, the executor cancels the other 
 fails.
 """
 
+import asyncio
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
@@ -57,6 +58,10 @@ about 4 KB, for which DynamoDB charges as much as for one row. 10,000 rows have 
 of a response."""
 
 
+_DROPPED_AT_ONCE = 100
+"""The number of dropped rows after which other requests run. A search takes up to 0.1 ms for each
+row."""
+
 _GROWTH = 15
 """The rows of a further refill of a plan with a residual filter, as a multiple of the rows that the
 page has read. Four Queries then read 4,000 rows, even if the first one is a refill of eight."""
@@ -74,6 +79,8 @@ class PageProgress:
     reads: list[RangeRead] = field(default_factory=list)
     filtered: list[Row] = field(default_factory=list)
     """The rows to which the residual filter of the first plan was applied."""
+    dropped: int = 0
+    """The number of rows that did not pass a residual filter."""
     further: Callable[[int], None] | None = None
     """See ``Executor.further``."""
 
@@ -169,7 +176,7 @@ class SegmentReader:
             # The segments together read no more rows than the page may drop before it is planned
             # again.
             droppable = (plan.discard_limit + missing) / len(plan.segments)
-            if further or math.isinf(plan.discard_limit):
+            if further or plan.large_refills:
                 expected = math.ceil(_GROWTH * self._stats.items_read / len(plan.segments))
             return max(MIN_REFILL, math.ceil(min(expected, droppable, MAX_REFILL)))
         return most if share is None else min(most, expected << further)
@@ -243,7 +250,8 @@ class Executor:
                 self._dropping[query] = True
                 known = await self._known(query, page, stats, plan_by)
             if known is not None:
-                known = known.corrected(plan, progress.filtered)
+                passed = count - progress.missing
+                known = known.corrected(plan, progress.filtered, passed)
             # A path that also drops rows, and has more segments, could take too many Queries.
             usable = [
                 path
@@ -343,6 +351,9 @@ class Executor:
                         return None
                 else:
                     discardable -= 1
+                    progress.dropped += 1
+                    if progress.dropped % _DROPPED_AT_ONCE == 0:
+                        await asyncio.sleep(0)  # let other requests run
             if plan.residual:
                 progress.filtered += batch
             if discardable < 0 and not merged.ended:

@@ -52,6 +52,10 @@ index, and drops the rows that do not pass the filter. Above the maximum, the op
 rest of the page once more. If the new plan also exceeds the maximum, the page ends with an
 error."""
 
+CHECKED_ROWS = 200
+"""Maximum rows of a page that are searched again, for an estimate. Searching a row takes up to 0.1
+ms."""
+
 SHARD_MARGIN = 5
 """The margin of a shard's limit, in standard deviations. With five, fewer than one page in a
 thousand needs a refill."""
@@ -108,24 +112,27 @@ class TableStatistics(NamedTuple):
             share *= 1.0 - self.shares[name] if "false" in filters[name] else self.shares[name]
         return math.ceil(self.counts(filters) * share)
 
-    def corrected(self, plan: Plan, rows: Sequence[Row]) -> "TableStatistics":
+    def corrected(self, plan: Plan, rows: Sequence[Row], passed: int) -> "TableStatistics":
         """Return the statistics, corrected by the rows that a plan has read.
 
-        They have no row locations, because the rows are not where these expected them. The
+        ``passed`` is the number of these rows that pass the plan's residual filter. The statistics
+        have no row locations, because the rows are not where these expected them. The
         correction never assumes that no row passes, because a few rows cannot prove it.
         """
         if not plan.residual:
             return self._replace(locations=None)
-        shares = dict(self.shares)
+        whole, shares = _share(passed, len(rows)), dict(self.shares)
         for name in shares.keys() & plan.residual.keys():
-            passing = _share(sum([plan.passes(row.item, [name]) for row in rows]), len(rows))
+            passing = whole
+            if len(plan.residual) > 1:
+                some = rows[:CHECKED_ROWS] if name in plan.index.searches else rows
+                passing = _share(sum([plan.passes(row.item, [name]) for row in some]), len(some))
             shares[name] = 1.0 - passing if "false" in plan.residual[name] else passing
         known = self._replace(locations=None, shares=shares)
         held = sum(
             {one.key: known.cardinality(filters_of(one.key)) for one in plan.segments}.values()
         )
-        passing = _share(sum([plan.passes(row.item) for row in rows]), len(rows))
-        return known._replace(matching=held * passing)
+        return known._replace(matching=held * whole)
 
     def fraction(self, within: Range) -> float:
         """Return the expected fraction of the rows that is within a range of positions.
@@ -193,7 +200,7 @@ def optimize(
         path = paths[0]
         if path.residual and path.refines and not path.instead_of:
             # If more rows than the page has do not pass, statistics are worth their cost.
-            return replace(whole_pages(path, page), discard_limit=page.limit)
+            return replace(whole_pages(path, page), discard_limit=page.limit, large_refills=False)
         if path.size != path.index.shards or path.residual:
             return whole_pages(path, page)
         # The segments are shards of one list, and a hash spreads the rows evenly over shards.
@@ -233,13 +240,15 @@ def optimize_rest(
 ) -> Plan:
     """Return the plan for the rest of a page whose first plan has dropped too many rows."""
     plan = optimize(paths, page, statistics)
-    return replace(plan, discard_limit=MAX_DROPPED if paths[0].limited else math.inf)
+    most = MAX_DROPPED if paths[0].limited else math.inf
+    return replace(plan, discard_limit=most, large_refills=not paths[0].instead_of)
 
 
 def whole_pages(path: AccessPath, page: PageSpan) -> Plan:
     """Return the plan that reads up to a whole page of rows from each segment of ``path``."""
     most = MAX_DROPPED if path.limited else math.inf
-    return _plan(path, page, [(page.limit, None)] * path.size, discard_limit=most)
+    limits = [(page.limit, None)] * path.size
+    return _plan(path, page, limits, discard_limit=most, large_refills=not path.instead_of)
 
 
 def worth_proving(plan: Plan) -> bool:

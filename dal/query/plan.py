@@ -164,6 +164,9 @@ class Plan:
     discard_limit: float = float("inf")
     """When the residual filter has dropped more rows than this, the rest of the page is planned
     again, with the selectivity of the rows read."""
+    large_refills: bool = False
+    """Whether even the first refill of a plan with a residual filter reads many times the rows that
+    the page has read. This is for plans without an estimate, and after a wrong estimate."""
     unproven: int = 0
     """The number of segments that are expected to be empty, according to inexact statistics. Exact
     statistics can prove that they are empty."""
