@@ -240,8 +240,9 @@ def optimize_rest(
 ) -> Plan:
     """Return the plan for the rest of a page whose first plan has dropped too many rows."""
     plan = optimize(paths, page, statistics)
-    most = MAX_DROPPED if paths[0].limited else math.inf
-    return replace(plan, discard_limit=most, large_refills=not paths[0].instead_of)
+    if paths[0].limited:
+        return replace(plan, discard_limit=MAX_DROPPED)
+    return replace(plan, discard_limit=math.inf, large_refills=True)
 
 
 def whole_pages(path: AccessPath, page: PageSpan) -> Plan:
