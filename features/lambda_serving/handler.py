@@ -50,7 +50,7 @@ MISSED_SECONDS = 1.0
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
     """Answer a request. Environment variables have the settings, as for ``marginalia serve``.
 
-    ``MARGINALIA_VARIABLES`` has further variables, separated by commas.
+    ``MARGINALIA_FUNCTION_VARIABLES`` has further variables, separated by commas.
     """
     return _function().answer(event, context)
 
@@ -65,7 +65,7 @@ def _function() -> "Function":
 
 def settings_of_environment() -> Settings:
     """Return the settings in environment variables, changed for Lambda. Raises CommandError."""
-    for one in filter(None, os.environ.get("MARGINALIA_VARIABLES", "").split(",")):
+    for one in filter(None, os.environ.get("MARGINALIA_FUNCTION_VARIABLES", "").split(",")):
         name, _, value = one.partition("=")
         os.environ.setdefault(name, value)
     found: list[Settings] = []

@@ -103,7 +103,7 @@ def test_the_function_for_graphql_has_the_settings_of_servers_that_concern_it() 
     servers = {one for one in environment() if one.startswith("MARGINALIA_")}
     assert given.keys() == (servers - {f"MARGINALIA_{one}" for one in not_given}) | {
         "MARGINALIA_JWT_SECRET",
-        "MARGINALIA_VARIABLES",
+        "MARGINALIA_FUNCTION_VARIABLES",
     }
     assert all(given[one] == environment()[one] for one in given if one in servers)
     condition, secret, none = given["MARGINALIA_JWT_SECRET"]["If"]

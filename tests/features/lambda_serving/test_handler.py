@@ -233,7 +233,7 @@ def test_without_an_endpoint_the_table_is_amazons() -> None:
 
 def test_variables_of_the_stack_are_split(table: Table) -> None:
     stack = "MARGINALIA_DEADLINE=3,MARGINALIA_TABLE=other"
-    found = settings_with(table, MARGINALIA_VARIABLES=stack)
+    found = settings_with(table, MARGINALIA_FUNCTION_VARIABLES=stack)
     assert (found.deadline, found.table) == (3.0, table.name)
 
 
