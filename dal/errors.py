@@ -18,10 +18,12 @@ class AlreadyCommentedError(DalError):
 
 
 class NotBoughtError(DalError):
-    """The user has not received the product, and only buyers may comment on this server."""
+    """Only buyers may comment on this server, and the user has not received the product."""
 
     def __init__(self) -> None:
-        super().__init__("Only users who have received this product may comment on it.")
+        super().__init__(
+            "Only users who have received this product or one of its variants may comment on it."
+        )
 
 
 class IdempotencyKeyReusedError(DalError):

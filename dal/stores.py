@@ -64,7 +64,7 @@ class Stores:
         self.products = ProductRepository(table, groups=self.groups)
         self.orders = OrderRepository(table)
         self.users = UserRepository(table)
-        self.standings = StandingRepository(table)
+        self.standings = StandingRepository(table, variants=self.groups)
         self.blocks = BlockRepository(table, self.standings)
         self.organizations = OrganizationRepository(table)
         self.tickets = TicketRepository(table)

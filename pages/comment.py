@@ -51,7 +51,9 @@ UNLISTED = gettext_noop(
     " check the number."
 )
 
-BUYERS_ONLY = gettext_noop("Only customers who have received this product can comment on it.")
+BUYERS_ONLY = gettext_noop(
+    "Only customers who have received this product or one of its variants can comment on it."
+)
 
 _MESSAGES: Mapping[str, str] = {
     "IDEMPOTENCY_KEY_REUSED": gettext_noop(

@@ -230,10 +230,10 @@ def helpful_count(root: strawberry.Parent[Comment]) -> int:
 async def add_comment(info: Info, input: Input[AddCommentInput]) -> CommentPayload:  # noqa: A002 - Relay's name
     """Store a new comment of the viewer.
 
-    If the viewer has received the product, the comment has ``verifiedPurchase``. The server's
-    ``Publication`` decides whether the comment waits for a moderator. The result has the error
-    NOT_BOUGHT if the server accepts comments only from buyers, and the viewer has not received the
-    product.
+    If the viewer has received the product, or a product of its group, the comment has
+    ``verifiedPurchase``. The server's ``Publication`` decides whether the comment waits for a
+    moderator. The result has the error NOT_BOUGHT if the server accepts comments only from buyers,
+    and the viewer has received none of these products.
     """
     viewer = require_viewer(info.context)
     stated = checked(input, _NEW | _text_rule(info.context))

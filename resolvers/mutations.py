@@ -69,7 +69,7 @@ class UserErrorCode(Enum):
     NOT_BOUGHT = strawberry.enum_value(
         "NOT_BOUGHT",
         description="The shop accepts comments only from buyers, and the user has not "
-        "received the product.",
+        "received the product or one of its variants.",
     )
     CONFLICT = strawberry.enum_value(
         "CONFLICT",

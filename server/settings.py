@@ -227,7 +227,7 @@ class Settings(
     )
     buyers_only: bool = setting(
         False,
-        "Refuse comments from users without a delivered order that contains the product.",
+        "Refuse comments from users without a delivered order of the product or of a variant.",
         off="anybody",
     )
     allow_empty_text: bool = setting(

@@ -12,9 +12,10 @@ from typing import Any
 
 from dal.model import Order, OrderLine, OrderStatus, rules
 from dal.table.entity import Entity, Row, packed, unpacked
-from dal.table.index import BY_DATE, BY_ID, QUEUE_SHARDS, Index
+from dal.table.index import BY_DATE, BY_ID, QUEUE_SHARDS, TABLE, Index, QueryRequest
 from dal.table.items import Item, primary_key
-from dal.table.key_parts import escape, format_instant, parse_instant, unescape
+from dal.table.key_parts import LAST_CHARACTER, escape, format_instant, parse_instant, unescape
+from dal.table.ranges import Range
 
 _USER = "USER#"
 _ORDER = "ORDER#"
@@ -58,6 +59,12 @@ def purchase_key(username: str, product_id: str) -> Item:
 def is_purchase(key: Item) -> bool:
     """Return whether a key or an item is a proof that a user received a product."""
     return str(key["PK"]["S"]).startswith(_USER) and str(key["SK"]["S"]).startswith(_PURCHASE)
+
+
+def purchases_of(username: str) -> QueryRequest:
+    """Return the request for the proofs of all products that a user received."""
+    keys = Range(_PURCHASE, _PURCHASE + LAST_CHARACTER)
+    return QueryRequest(TABLE, _USER + escape(username), keys)
 
 
 def order_position(order: Order) -> str:

@@ -24,5 +24,5 @@ class Permission:
     erasing: bool
     """Whether the user's data is being erased."""
     bought: bool
-    """Whether an order with the product was ever delivered to the user. Always False if the
-    permission was read without a product."""
+    """Whether an order with the product, or with a product of its group, was ever delivered to the
+    user. Always False if the permission was read without a product."""

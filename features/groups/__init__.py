@@ -3,7 +3,7 @@
 Items: ``GROUP#<group>`` / ``MEMBERS``, one for each group. The group of a product is one of the
 product's details, which the core stores.
 
-Composition: ``dal.stores`` (repository), ``dal.composition`` (kind of items, access pattern),
-``schema.products`` (``Product.group``), ``schema.roots`` (``node``), ``schema.build`` (type, key of
-Apollo Federation).
+Composition: ``dal.stores`` (repository, purchases of variants), ``dal.composition`` (kind of items,
+access patterns), ``schema.products`` (``Product.group``), ``schema.roots`` (``node``),
+``schema.build`` (type, key of Apollo Federation).
 """

@@ -38,6 +38,11 @@ class GroupRepository:
         items = await self._table.get_many([group_key(one) for one in set(group_ids)])
         return groups_in(items)
 
+    async def members(self, group_id: str) -> Collection[str]:
+        """Return the ids of a group's products. The read is eventually consistent."""
+        items = await self._table.get_many([group_key(group_id)], consistent=False)
+        return [one for group in groups_in(items).values() for one in group.product_ids]
+
     async def put_many(self, moved: Mapping[str, tuple[str, ProductDetails]]) -> None:
         """Write the details of products, and their groups, in transactions.
 

@@ -25,6 +25,7 @@ from dal.counts.mode import Maintenance, MaintenanceMode
 from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.entities.comment import ALL, COMMENT, comment_position
+from dal.entities.order import purchase_key
 from dal.errors import NotFoundError
 from dal.model import (
     RATINGS,
@@ -36,6 +37,7 @@ from dal.model import (
     Organization,
     OrganizationUser,
     Photo,
+    ProductDetails,
     Roster,
     Ticket,
 )
@@ -67,6 +69,8 @@ from tools.bench.report import Section, write_report
 from tools.bench.visitor import Visit, Visitor
 
 PRODUCT, _VIEWED = "B000G6RYNE", "B000G6RYNF"
+_VARIANT, _BOUGHT = "B000G6RYNR", "B000G6RYNS"
+"""Two products of a group. The user of the bill's comments has bought one of them."""
 LOADED = 90
 """Number of comments that one call of ``put_many`` loads, or one call of the Lambda handler counts.
 This number of comments fits into one transaction together with their counters."""
@@ -161,6 +165,7 @@ _E, _F, _G = comment("e", 3), comment("f", 3), comment("g", 3)
 _H, _I = comment("h", 3, number=8_000), comment("i", 3, number=9_000)
 _Q = comment("q", 3, number=8_500)
 _J = comment("j", 3)._replace(verified_purchase=True)
+_O = comment("o", 3)._replace(product_id=_VARIANT, verified_purchase=True)
 _P = comment("p", 3)._replace(photos=(Photo("https://cdn.shop.example/1.jpg", "On my stove"),))
 _R = comment("r", 3)._replace(language="en-GB")
 _K, _L, _M = comment("k", 3), comment("l", 3), comment("m", 3)
@@ -455,6 +460,7 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         Operation(ADD, _add(_A)),
         Operation("add a comment with an idempotency key", _add(_C, "c")),
         Operation("add a buyer's comment", _add(_J)),
+        Operation("add a comment on a variant of a product that the user bought", _add(_O)),
         Operation("add a comment in a language with a region", _add(_R)),
         Operation("add a comment with photos", _add(_P)),
         Operation("edit a comment's text", _edit(_A, text="The lid is loose.")),
@@ -715,6 +721,9 @@ async def _fill(stores: Stores) -> None:
     await stores.users.update_profile("ann", {"full_name": "Ann"})
     await stores.products.update(PRODUCT, {"title": "Kettle"})
     await stores.products.update(_VIEWED, {"title": "Lamp"})
+    group = ProductDetails(group="kettles")
+    await stores.products.put_many({_VARIANT: group, _BOUGHT: group})
+    await stores.table.put_many([purchase_key(_O.username, _BOUGHT)])
 
 
 def sections(lines: Iterable[Line], prices: Prices) -> list[Section]:

@@ -3,7 +3,8 @@
 import pytest
 
 from dal.dynamodb.table import Table
-from dal.model import Organization, OrganizationUser, Roster
+from dal.entities.order import purchase_key
+from dal.model import Organization, OrganizationUser, ProductDetails, Roster
 from dal.model.own_ids import global_id
 from dal.stores import Stores
 from features.loading.kind import COMMENTS
@@ -25,6 +26,14 @@ MUTATIONS: dict[str, tuple[Viewer, str, str]] = {
         "addComment",
         (
             f'productId: "{PRODUCT}", rating: 3, language: "en", title: "Good for the price", '
+            f'text: "{comment("one", 3).text}"'
+        ),
+    ),
+    "add a comment on a variant of a product that the user bought": (
+        ANN,
+        "addComment",
+        (
+            'productId: "red", rating: 3, language: "en", title: "Good for the price", '
             f'text: "{comment("one", 3).text}"'
         ),
     ),
@@ -62,6 +71,9 @@ async def test_a_mutation_costs_what_the_page_says(table: Table, name: str) -> N
     await COMMENTS.put(Stores(table))(stored("stored", 30))
     roster = Roster(Organization("acme", "PRO"), [OrganizationUser("acme", "ann")])
     await Stores(table).organizations.create(roster)
+    variants = dict.fromkeys(("red", "blue"), ProductDetails(group="colours"))
+    await Stores(table).products.put_many(variants)
+    await table.put_many([purchase_key("ann", "blue")])
     meter = Meter(table.service)
     stores = Stores(Table(meter, table.name))
     await stores.maintenance.current()
