@@ -167,7 +167,7 @@ def started(stage: Stage, **settings: str) -> Iterator["subprocess.Popen[str]"]:
         _mount("-t", "tmpfs", "-o", options, "tmpfs", stage.root / place)
     _mount("-o", "remount,ro", stage.root)
     command = stage.command(stage.commands["ENTRYPOINT"] + stage.commands["CMD"])
-    container = ["unshare", "--pid", "--fork", "--kill-child", f"--mount-proc={stage.root}/proc"]
+    container = ["unshare", "--pid", "--fork", f"--mount-proc={stage.root}/proc"]
     with subprocess.Popen(
         [*container, *command],
         env=stage.environment | settings,
@@ -178,7 +178,17 @@ def started(stage: Stage, **settings: str) -> Iterator["subprocess.Popen[str]"]:
         try:
             yield process
         finally:
-            process.kill()
+            kill(process)
+
+
+def kill(process: "subprocess.Popen[str]") -> None:
+    """End a container. The kernel ends all of its processes with the first one.
+
+    unshare's --kill-child cannot end the first process, because setpriv changes its user.
+    """
+    if process.poll() is None:
+        for one in psutil.Process(process.pid).children():
+            one.kill()
 
 
 def await_ready(process: "subprocess.Popen[str]") -> float:
@@ -190,7 +200,7 @@ def await_ready(process: "subprocess.Popen[str]") -> float:
                 return time.perf_counter() - begun
         except httpx.TransportError:
             time.sleep(0.05)
-    process.kill()
+    kill(process)
     assert process.stdout is not None
     sys.exit(f"The server is not ready:\n{process.stdout.read()}")
 
