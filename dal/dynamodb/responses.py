@@ -176,9 +176,12 @@ class Responses:
             optional = member == _CAPACITY and operation not in self._reported
             if not isinstance(response.get(member), kind) and (member in response or not optional):
                 raise _malformed(f"it lacks members of a response to {operation}")
-        if members is _ROWS and len(response.get("Items", ())) not in {0, response["Count"]}:
+        rows = response.get("Items", [])
+        if members is _ROWS and not (
+            isinstance(rows, list) and len(rows) in {0, response["Count"]}
+        ):
             raise _malformed("its count differs from its number of rows")
-        if operation not in self._reported and _CAPACITY in response:
+        if operation not in self._reported and response.get(_CAPACITY):
             self._reported |= {operation, *_ONLY_CAPACITY}
         return response
 

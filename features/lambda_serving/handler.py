@@ -33,15 +33,21 @@ from server.app import create_app
 from server.auth.secret import secret_source
 from server.cli.main import ListedCommand
 from server.cli.options import takes
+from server.cli.variables import unknown_variables
 from server.http.graphql import TOO_LARGE
-from server.http.request import GRAPHQL, JSON
+from server.http.request import GRAPHQL
 from server.local_engine.storage import open_store
 from server.logs import set_up_logs
 from server.services import open_services
 from server.settings import NO_RATE_LIMIT, ORDER, Settings
 
+logger = logging.getLogger(__name__)
+
 MAX_ANSWER = 6_000_000
 """Maximum bytes of an answer in JSON. Lambda accepts 6 MB."""
+
+_OF_BODY = {"content-length", "content-encoding"}
+"""The headers that do not fit the error that replaces a body."""
 
 MISSED_SECONDS = 1.0
 """If the clock has missed more seconds, cached values are too old."""
@@ -68,6 +74,8 @@ def settings_of_environment() -> Settings:
     for one in filter(None, os.environ.get("MARGINALIA_FUNCTION_VARIABLES", "").split(",")):
         name, _, value = one.partition("=")
         os.environ.setdefault(name, value)
+    for sentence in unknown_variables(os.environ):
+        logger.warning(sentence)
     found: list[Settings] = []
 
     def keep(settings: Settings) -> None:
@@ -116,8 +124,9 @@ class Function:
         answer = self._adapter(event, context)
         # The body becomes a string of JSON, with up to 12 bytes for each character.
         if len(answer["body"]) > MAX_ANSWER // 12 and len(json.dumps(answer)) > MAX_ANSWER:
-            headers = {"content-type": JSON, "cache-control": "no-store"}
-            return {"statusCode": 200, "headers": headers, "body": TOO_LARGE.decode()}
+            kept = {name: answer["headers"][name] for name in answer["headers"].keys() - _OF_BODY}
+            headers = kept | {"cache-control": "no-store"}
+            answer |= {"headers": headers, "body": TOO_LARGE.decode(), "isBase64Encoded": False}
         return answer
 
     def close(self) -> None:

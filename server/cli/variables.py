@@ -8,9 +8,9 @@ from typing import Any
 from server.option import PREFIX, option_name, variable_name
 from server.settings import Settings
 
-OTHERS = frozenset({"MARGINALIA_ENGINE", "MARGINALIA_IMAGE"})
-"""The variables that are not options: the path of the engine's program, and the mark of the builds
-of the image and of the Lambda function."""
+OTHERS = frozenset({"MARGINALIA_ENGINE", "MARGINALIA_IMAGE", "MARGINALIA_VARIABLES"})
+"""The variables that are not options: the path of the engine's program, the mark of the builds of
+the image and of the Lambda function, and further variables of this function."""
 
 
 def variables_of_commands() -> frozenset[str]:

@@ -414,6 +414,10 @@ def test_the_variables_of_the_stack_are_given_to_the_images_command() -> None:
     words = joined["Sub"].replace("${Variables}", wanted).split(separator)
     (line,) = re.findall(r"^CMD (\[.*\])$", (ROOT / "Dockerfile").read_text("utf-8"), re.MULTILINE)
     assert words == ["env", *wanted.split(","), *json.loads(line)]
+    pattern = re.compile(template()["Parameters"]["Variables"]["AllowedPattern"], re.ASCII)
+    assert all(map(pattern.fullmatch, ["", wanted, "A=", "A=b=c"]))
+    # ``env`` would execute a word without ``=`` instead of the server.
+    assert not any(map(pattern.fullmatch, ["A", "A=1,B", "A=1,", "A=1, B=2", "=1"]))
     assert not holds(template()["Conditions"][condition], {"Variables": ""})
     assert holds(template()["Conditions"][condition], {"Variables": wanted})
 

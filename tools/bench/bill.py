@@ -837,6 +837,8 @@ def bill(
 
     Exit code 1 if the computed figures differ from the engine's.
     """
+    if views is None and adds is not None:
+        raise typer.BadParameter("--adds needs --views.")
     asked = read_prices(prices)
     lines = asyncio.run(_measured())
     use = use_of(lines)

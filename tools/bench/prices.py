@@ -1,7 +1,7 @@
 """The prices of Amazon's services that the bill uses, read from a TOML file."""
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date
 from pathlib import Path
 
@@ -36,6 +36,13 @@ class Prices:
     alarm: float
     metric: float
     secret: float
+
+    def __post_init__(self) -> None:
+        """Raise TypeError for a value with a wrong type."""
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if not isinstance(value, int | float if one.type is float else one.type):
+                raise TypeError(f"{one.name} is {value!r}")
 
     def of(self, consumed: Consumed) -> float:
         """Return the price of a million operations that consume ``consumed`` each."""

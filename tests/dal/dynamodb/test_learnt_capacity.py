@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dal.dynamodb.errors import StoreUnavailableError
+from dal.dynamodb.responses import Responses
 from dal.dynamodb.table import Table, TableAddress, connect
 from dal.maintenance.tables import create_table
 from dal.table.index import TABLE, QueryRequest, query_arguments
@@ -113,6 +114,21 @@ async def test_an_empty_object_is_accepted_only_where_an_endpoint_without_capaci
     proxy.choose = always(answer(200, b"{}"))
     required = {"query", "scan", "batch_get_item", "batch_write_item"}
     assert await refused(table) == [required, required]
+
+
+@pytest.mark.parametrize("none", ["null", "[]"])
+def test_a_capacity_without_content_teaches_nothing(none: str) -> None:
+    responses = Responses(has_capacity=False)
+    body = f'{{"Responses": {{}}, "UnprocessedKeys": {{}}, "ConsumedCapacity": {none}}}'
+    responses.parse("BatchGetItem", 200, body.encode(), b"")
+    assert responses.parse("PutItem", 200, b"{}", b"") == {}
+
+
+@pytest.mark.parametrize("rows", ["null", "{}", "3"])
+def test_rows_that_are_not_a_list_are_refused(rows: str) -> None:
+    body = f'{{"Count": 0, "Items": {rows}}}'
+    with pytest.raises(StoreUnavailableError):
+        Responses(has_capacity=False).parse("Query", 200, body.encode(), b"")
 
 
 @pytest.mark.parametrize(

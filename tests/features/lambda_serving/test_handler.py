@@ -172,6 +172,11 @@ async def test_an_answer_that_is_too_large_for_lambda_is_an_error(
     monkeypatch.setattr(module, "MAX_ANSWER", sent - 1)
     refused = json.loads((await answer(operation("url", query)))["body"])
     assert refused["errors"][0]["extensions"]["code"] == "QUERY_TOO_COSTLY"
+    monkeypatch.setattr(module, "MAX_ANSWER", 100)
+    packed = await answer(operation("url", query, accept_encoding="gzip"))
+    assert json.loads(content(packed)) == refused
+    assert {"x-request-id", "content-type", "vary"} <= packed["headers"].keys()
+    assert "content-encoding" not in packed["headers"]
     monkeypatch.setattr(module, "MAX_ANSWER", sent)
     assert "errors" not in json.loads((await answer(operation("url", query)))["body"])
 
@@ -231,10 +236,14 @@ def test_without_an_endpoint_the_table_is_amazons() -> None:
         assert settings_of_environment().aws
 
 
-def test_variables_of_the_stack_are_split(table: Table) -> None:
-    stack = "MARGINALIA_DEADLINE=3,MARGINALIA_TABLE=other"
+def test_variables_of_the_stack_are_split_and_unknown_ones_are_named(
+    table: Table, caplog: pytest.LogCaptureFixture
+) -> None:
+    stack = "MARGINALIA_DEADLINE=3,MARGINALIA_TABLE=other,MARGINALIA_DOCUMENT_ONLY=true"
     found = settings_with(table, MARGINALIA_FUNCTION_VARIABLES=stack)
     assert (found.deadline, found.table) == (3.0, table.name)
+    (warning,) = caplog.messages
+    assert "MARGINALIA_DOCUMENT_ONLY" in warning
 
 
 @pytest.mark.parametrize("source", SOURCES)

@@ -61,7 +61,19 @@ def test_prices_come_from_a_file(tmp_path: Path) -> None:
     assert read_prices(prices).of(Consumed(wcu=3, rcu=1)) == 7
 
 
-@pytest.mark.parametrize("text", [None, "write_units =", "write_units = 1"])
+def test_adds_without_views_are_refused() -> None:
+    assert called_as("bench", main, "bill", "--adds", "5").returncode == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        "write_units =",
+        "write_units = 1",
+        PRICES.read_text("utf-8").replace("write_units = 0.625", 'write_units = "0.625"'),
+    ],
+)
 def test_a_file_without_prices_is_refused(tmp_path: Path, text: str | None) -> None:
     prices = tmp_path / "prices.toml"
     if text is not None:
