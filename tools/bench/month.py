@@ -26,8 +26,10 @@ SERVERS, VCPUS, MEMORY = 2, 1, 2
 ZONES = 2
 """Availability zones of the load balancer. It has an address and sends health checks in each."""
 
-ALARM_METRICS, LOG_METRICS = 15, 1
-"""The metrics that the stack's alarms read, and those of them that filters make from the log."""
+ALARM_METRICS, LOG_METRICS = 8, 1
+"""The metrics that the stack's alarms read, and those of them that filters make from the log.
+Amazon charges a query for each metric that it finds. Throttles and errors of DynamoDB are metrics
+only while they happen, so a query counts as one metric."""
 
 _HEALTH_CHECKS = 360
 """Health checks of a server in an hour, from each availability zone."""

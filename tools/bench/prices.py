@@ -1,6 +1,7 @@
 """The prices of Amazon's services that the bill uses, read from a TOML file."""
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import date
 from pathlib import Path
@@ -9,6 +10,9 @@ from server.errors import CommandError
 from tools.bench.capacity import Consumed
 
 PRICES = Path(__file__).with_name("prices.toml")
+
+_OTHERS: Mapping[str, type] = {"place": str, "date": date, "currency": str}
+"""The types of the values that are not numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,7 @@ class Prices:
         """Raise TypeError for a value with a wrong type."""
         for one in fields(self):
             value = getattr(self, one.name)
-            if not isinstance(value, int | float if one.type is float else one.type):
+            if not isinstance(value, _OTHERS.get(one.name, (int, float))):
                 raise TypeError(f"{one.name} is {value!r}")
 
     def of(self, consumed: Consumed) -> float:

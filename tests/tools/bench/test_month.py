@@ -37,7 +37,7 @@ def test_the_stack_has_these_servers_and_alarms_by_default() -> None:
     )
     alarms = [one for one in of_type("Alarm") if one.get("Condition") in {None, "Serves"}]
     metrics = [one["Properties"].get("Metrics", [{}]) for one in alarms]
-    # An alarm on a sum of metrics costs as much as an alarm on each. A query counts as one metric.
+    # An alarm on a sum of metrics costs as much as an alarm on each.
     assert sum(len(one) - (len(one) > 1) for one in metrics) == ALARM_METRICS
     names = {
         made["MetricName"]
