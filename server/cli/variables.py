@@ -8,9 +8,11 @@ from typing import Any
 from server.option import PREFIX, option_name, variable_name
 from server.settings import Settings
 
-OTHERS = frozenset({"MARGINALIA_ENGINE", "MARGINALIA_IMAGE", "MARGINALIA_VARIABLES"})
-"""The variables that are not options: the path of the engine's program, the mark of the builds of
-the image and of the Lambda function, and further variables of this function."""
+OTHERS = frozenset(
+    {"MARGINALIA_ENGINE", "MARGINALIA_FUNCTION_VARIABLES", "MARGINALIA_IMAGE"},
+)
+"""The variables that are not options: the path of the engine's program, further variables of the
+Lambda function for GraphQL, and the mark of the builds of the image and of Lambda's package."""
 
 
 def variables_of_commands() -> frozenset[str]:
