@@ -178,6 +178,21 @@ async def url(root: strawberry.Parent[Product], info: Info) -> str | None:
     return (await details_of(root, info)).url or None
 
 
+async def gtin(root: strawberry.Parent[Product], info: Info) -> str | None:
+    """Return the product's GTIN."""
+    return (await details_of(root, info)).gtin or None
+
+
+async def brand(root: strawberry.Parent[Product], info: Info) -> str | None:
+    """Return the product's brand."""
+    return (await details_of(root, info)).brand or None
+
+
+async def mpn(root: strawberry.Parent[Product], info: Info) -> str | None:
+    """Return the manufacturer's part number of the product."""
+    return (await details_of(root, info)).mpn or None
+
+
 async def is_known(root: strawberry.Parent[Product], info: Info) -> bool:
     """Return whether the shop has set details of the product, or the product has comments."""
     has_details = await details_of(root, info) != NO_DETAILS
@@ -208,6 +223,20 @@ class UpdateProductInput:
         description="HTTPS URL of the product in the shop, or its path on this server. Null or "
         "an empty string removes the URL.",
     )
+    gtin: str | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="Global Trade Item Number: the 8, 12, 13 or 14 digits of the barcode. Null or "
+        "an empty string removes the number.",
+    )
+    brand: str | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="Brand. Maximum 70 characters. Null or an empty string removes the brand.",
+    )
+    mpn: str | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="Manufacturer's part number. Maximum 70 characters. Null or an empty string "
+        "removes the number.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,9 +251,13 @@ def _address(argument: str, value: str) -> str:
     return value and rules.address(argument, value)
 
 
+def _gtin(argument: str, value: str) -> str:
+    return value and rules.gtin(argument, value)
+
+
 @reported(ProductPayload)
 async def update_product(info: Info, input: Input[UpdateProductInput]) -> ProductPayload:  # noqa: A002
-    """Set a product's title, picture and URL. For staff."""
+    """Set details of a product, such as its title. For staff."""
     require_staff(require_viewer(info.context), "change products")
     changes = changed(
         input,
@@ -233,8 +266,11 @@ async def update_product(info: Info, input: Input[UpdateProductInput]) -> Produc
             "title": rules.title,
             "picture_url": _address,
             "url": _address,
+            "gtin": _gtin,
+            "brand": rules.trade_name,
+            "mpn": rules.trade_name,
         },
-        {"title", "picture_url", "url"},
+        {"title", "picture_url", "url", "gtin", "brand", "mpn"},
     )
     product_id = changes.pop("product_id")
     details = await info.context.stores.products.update(product_id, changes)

@@ -59,7 +59,7 @@ class Product(Node):
     is_known: bool | None = strawberry.field(
         resolver=products.is_known,
         description="Whether the product has published comments, or the shop has set the "
-        "product's title, picture, URL or group.",
+        "product's title or another detail.",
         # Reads the newest comment, in addition to the product's details.
         metadata=facts(
             reads=Reads(unit=0.5, together=True),
@@ -82,6 +82,22 @@ class Product(Node):
         resolver=products.url,
         description="HTTPS URL of the product's page in the shop, or the page's path on this "
         "server. Null if the shop has set none.",
+        metadata=_DETAIL,
+    )
+    gtin: str | None = strawberry.field(
+        resolver=products.gtin,
+        description="Global Trade Item Number, the digits of the barcode; null if the shop has set "
+        "none.",
+        metadata=_DETAIL,
+    )
+    brand: str | None = strawberry.field(
+        resolver=products.brand,
+        description="Brand; null if the shop has set none.",
+        metadata=_DETAIL,
+    )
+    mpn: str | None = strawberry.field(
+        resolver=products.mpn,
+        description="Manufacturer's part number; null if the shop has set none.",
         metadata=_DETAIL,
     )
     comments: pagination.Page[model.Comment] | None = strawberry.field(
@@ -166,6 +182,6 @@ class ProductMutation:
     update_product: products.ProductPayload | None = strawberry.mutation(
         resolver=products.update_product,
         graphql_type=UpdateProductPayload | None,
-        description="Change a product's title, picture and URL. Only for staff.",
+        description="Change a product's details, such as its title. Only for staff.",
         metadata=facts(reads=WRITE),
     )

@@ -100,7 +100,9 @@ def comment(comment_id: str = "1", **fields: Any) -> Comment:
     return ORDINARY._replace(comment_id=comment_id, **fields)
 
 
-details = st.builds(ProductDetails, texts, texts, texts, st.just("") | identifiers)
+details = st.builds(
+    ProductDetails, texts, texts, texts, st.just("") | identifiers, texts, texts, texts
+)
 
 order_lines = st.lists(
     st.builds(

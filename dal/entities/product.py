@@ -1,9 +1,9 @@
 """A product's items: its details, the words of its title, and its counters as rows of leaderboards.
 
 The details have the keys ``PRODUCT#<p>`` and ``DETAILS``, so that one Query reads them together
-with the counters. ``data`` contains title, pictureUrl, url and group, if they are set. Details with
-a title are also in ``GSI1``, in a partition for the title's first character. A position in this
-index is the folded title, a tab and the product's id.
+with the counters. ``data`` contains title, pictureUrl, url, group, gtin, brand and mpn, if they are
+set. Details with a title are also in ``GSI1``, in a partition for the title's first character. A
+position in this index is the folded title, a tab and the product's id.
 
 Each further key of the title (see ``dal.model.titles``) has an item ``WORD#<number>`` in the
 partition of the product, with the same ``data``. Its row in ``GSI1`` is in the partition of the
@@ -93,6 +93,7 @@ def _attributes(pair: ProductWithDetails) -> Item:
     details = pair[1]
     said = {"title": details.title, "pictureUrl": details.picture_url, "url": details.url}
     said["group"] = details.group or ""
+    said |= {"gtin": details.gtin, "brand": details.brand, "mpn": details.mpn}
     words = len(title_keys(details.title)) - 1
     counted = {"words": {"N": str(words)}} if words > 0 else {}
     return counted | packed({name: text for name, text in said.items() if text})
@@ -105,6 +106,9 @@ def _decode(row: Row) -> ProductWithDetails:
         picture_url=data.get("pictureUrl", ""),
         url=data.get("url", ""),
         group=data.get("group", ""),
+        gtin=data.get("gtin", ""),
+        brand=data.get("brand", ""),
+        mpn=data.get("mpn", ""),
     )
     return unescape(row.item["PK"]["S"][len(_PRODUCT) :]), details
 

@@ -36,7 +36,9 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class ProductDetails:
-    """A product's title, picture, page in the shop, and group. A value that is not set is empty.
+    """A product's title, picture, page in the shop, group, and identifiers in trade.
+
+    A value that is not set is empty.
 
     ``picture_url`` and ``url`` are https URLs or paths on this server.
     """
@@ -47,6 +49,11 @@ class ProductDetails:
     group: str | None = ""
     """The id of the product's group; empty if the product has no group. None occurs only in rows of
     loaded files: a load then keeps the product's stored group."""
+    gtin: str = ""
+    """The Global Trade Item Number, the digits of the barcode."""
+    brand: str = ""
+    mpn: str = ""
+    """The manufacturer's part number."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,9 @@ would consume much capacity."""
 
 MAX_PHOTOS = 10
 MAX_ALT = 200
+
+MAX_TRADE_NAME = 70
+"""Maximum characters of a brand or of a manufacturer's part number, as in Google's product data."""
 """Maximum photos of a comment, and maximum characters of a photo's alternative text. A list reads
 each comment with its photos' URLs and texts."""
 
@@ -104,6 +107,7 @@ _PRIVATE_USE = re.compile("q[a-t][a-z]")
 _EXTLANG = re.compile("[a-z]{2,3}-[a-z]{3}(?:-|$)")
 """The start of a language tag whose second subtag is a language too, such as ``ar-arz``."""
 
+_GTIN = re.compile("[0-9]{8}|[0-9]{12,14}")
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 
 
@@ -363,6 +367,24 @@ def address(argument: str, value: str) -> str:
             argument, "is not a URL such as 'https://shop.example/kettle.jpg' or '/kettle.jpg'."
         )
     return value
+
+
+def gtin(argument: str, value: str) -> str:
+    """Return ``value`` if it is a GTIN: 8, 12, 13 or 14 digits, of which the last is a check digit.
+
+    https://www.gs1.org/services/how-calculate-check-digit-manually
+    """
+    weighted = (int(digit) * (1, 3)[n % 2] for n, digit in enumerate(reversed(value)))
+    if not _GTIN.fullmatch(value) or sum(weighted) % 10:
+        raise _invalid(
+            argument, "is not a GTIN such as '4006381333931': compare it with the barcode."
+        )
+    return value
+
+
+def trade_name(argument: str, value: str) -> str:
+    """Return ``value`` without control characters, if it can be a brand or a part number."""
+    return _characters(argument, value, MAX_TRADE_NAME)
 
 
 def photo_address(argument: str, value: str) -> str:

@@ -1,4 +1,4 @@
-"""Reads and writes the details that the shop sets for products: title, picture, URL and group."""
+"""Reads and writes the details that the shop sets for products, such as the title and the URL."""
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence

@@ -2,7 +2,7 @@
 
 ``marginalia load`` reads JSONL, CSV, XML and Parquet, by a mapping of columns or by a preset for
 the files of another program. It writes invalid rows to a file of rejects. ``marginalia export``
-writes JSONL, CSV or Parquet that ``load`` can read.
+writes JSONL, CSV or Parquet that ``load`` can read, and feeds of all reviews for Google and Meta.
 
 Items: those of the core and of other features.
 

@@ -1,18 +1,21 @@
-"""``marginalia export``: writes the stored rows to files that ``marginalia load`` reads."""
+"""``marginalia export``: writes the stored rows to files that ``load`` reads, or a review feed."""
 
 import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast, get_args
 
 import typer
 
 from dal.dynamodb.concurrency import Pace
 from dal.kinds.item_kind import ItemKind
+from features.loading.export_feed import export_feed, left_out
 from features.loading.export_files import Target, directory_of, export_to_stdout, single_file
 from features.loading.export_files import export as export_to
 from features.loading.export_rows import Format, Layout
+from features.loading.feed_formats import FEEDS
+from features.loading.feed_writer import LINK, Shop
 from features.loading.kind import files_of, with_file
 from server.cli.long_running import ReadUnits, long_running, scanning
 from server.cli.options import STORE, takes
@@ -30,6 +33,20 @@ _SUFFIXES: dict[str, Format] = {
 }
 
 
+def _format(_: Sequence[ItemKind]) -> Any:
+    names = (*get_args(Format), *FEEDS)
+    return Annotated[
+        Literal[names] | None,
+        typer.Option(
+            "--format",
+            help="Format of the files. Default: the format in the file's name, or jsonl. "
+            "Parquet needs `.venv/bin/pip install -c constraints.txt -e '.[analytics]'`. "
+            "google-reviews and meta-reviews are feeds with all published comments, for Google "
+            "Merchant Center and Meta's shops.",
+        ),
+    ]
+
+
 def _kind(kinds: Sequence[ItemKind]) -> Any:
     names = ("all", *files_of(kinds))
     # Typer takes the choices of an option from its type.
@@ -38,8 +55,11 @@ def _kind(kinds: Sequence[ItemKind]) -> Any:
     ]
 
 
+_feed = partial(typer.Option, rich_help_panel="Review feeds", show_default=False)
+
+
 @long_running
-@takes(*STORE)
+@takes("public_url", *STORE)
 async def export(
     *,
     output: Annotated[
@@ -52,14 +72,7 @@ async def export(
         ),
     ],
     kind: Annotated[str, _kind] = "all",
-    format_: Annotated[
-        Format | None,
-        typer.Option(
-            "--format",
-            help="Format of the files. Default: the format in the file's name, or jsonl. "
-            "Parquet needs `.venv/bin/pip install -c constraints.txt -e '.[analytics]'`.",
-        ),
-    ] = None,
+    format_: Annotated[str | None, _format] = None,
     all_states: Annotated[
         bool,
         typer.Option(
@@ -70,10 +83,23 @@ async def export(
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     read_units: ReadUnits = None,
+    shop_name: Annotated[
+        str | None, _feed("--shop-name", help="Name of the shop. Required for feeds.")
+    ] = None,
+    shop_url: Annotated[
+        str | None, _feed("--shop-url", help="URL of the shop, for Meta. Default: --public-url.")
+    ] = None,
+    shop_icon: Annotated[
+        str | None,
+        _feed("--shop-icon", help="URL of the shop's icon of 16 x 16 pixels, for Google."),
+    ] = None,
+    shop_id: Annotated[
+        str | None, _feed("--shop-id", help="Id of the shop at the sender of the feed, for Meta.")
+    ] = None,
     settings: Settings,
     kinds: Sequence[ItemKind],
 ) -> None:
-    """Export rows to files. 'marginalia load --kind KIND' can read the files.
+    """Export rows to files. 'marginalia load --kind KIND' can read the files, except feeds.
 
     Servers may write meanwhile. If a row exists during the whole export, the files contain it
     exactly once. If the row changes meanwhile, the files contain one of its versions. A row that is
@@ -81,10 +107,23 @@ async def export(
 
     The exit code is 1 if an item cannot be read.
     """
+    if format_ is not None and format_ in FEEDS:
+        if kind not in {"all", "comments"} or all_states:
+            given = "--all-states" if all_states else "--kind"
+            raise CommandError(f"A feed has all published comments: remove {given}.")
+        if output == _STDOUT or (output.suffix and not output.is_dir()):
+            raise CommandError(
+                f"{output} is not a directory, but a feed may have several files: name a directory "
+                "with --output."
+            )
+        shop = _shop(shop_name, settings.public_url, shop_url, shop_icon, shop_id)
+        await _export_feed(settings, kinds, format_, shop, output, read_units, force=force)
+        return
     if all_states and kind not in {"all", "comments"}:
         raise CommandError(
             f"--all-states is only for comments, but the kind is {kind}: remove --all-states."
         )
+    format_ = cast("Format | None", format_)
     chosen = kinds if kind == "all" else with_file(kinds, kind)
     if output == _STDOUT:
         if kind == "all":
@@ -117,10 +156,56 @@ async def export(
             "Add --all-states to export them, too.",
             err=output == _STDOUT,
         )
-    if manifest.unreadable:
+    _check_readable(manifest.unreadable)
+
+
+def _shop(
+    name: str | None, site: str | None, url: str | None, icon: str | None, shop_id: str | None
+) -> Shop:
+    if not (name or "").strip():
+        raise CommandError("A feed has the name of the shop: add it with --shop-name.")
+    if site is None:
         raise CommandError(
-            f"The export lacks {counted(manifest.unreadable, 'item')} that could not be read.",
-            DIFFERS,
+            "A feed has complete URLs of products and photos: add the server's address with "
+            "--public-url, such as https://shop.example."
+        )
+    for option, value in (("--shop-url", url), ("--shop-icon", icon)):
+        if value is not None and not LINK.fullmatch(value):
+            raise CommandError(
+                f"{option} {value!r} is not a URL such as https://shop.example/a.png."
+            )
+    return Shop(name or "", site, url or site, icon, shop_id)
+
+
+async def _export_feed(
+    settings: Settings,
+    kinds: Sequence[ItemKind],
+    name: str,
+    shop: Shop,
+    output: Path,
+    read_units: float | None,
+    *,
+    force: bool,
+) -> None:
+    async with open_store(settings, share=True, usable=False) as store:
+        store.table.read_pace = Pace(read_units, reads=True)
+        async with scanning(store, "read") as (_, seen):
+            manifest = await export_feed(
+                store.table, kinds, name, shop, output, store.place, seen, force=force
+            )
+    counts = manifest.counts
+    files = ", ".join(manifest.files)
+    period = f"from {manifest.begun} to {manifest.ended}"
+    typer.echo(f"{output}: {counted(counts.reviews, 'review')} in {files}, as they were {period}.")
+    if counts.without_words or counts.without_url:
+        typer.echo(f"Published, but not in the feed: {left_out(counts)}.")
+    _check_readable(manifest.unreadable)
+
+
+def _check_readable(unreadable: int) -> None:
+    if unreadable:
+        raise CommandError(
+            f"The export lacks {counted(unreadable, 'item')} that could not be read.", DIFFERS
         )
 
 

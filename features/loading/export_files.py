@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 import orjson
 
@@ -30,6 +30,9 @@ from features.loading.scan_rows import export_pages
 from server.errors import CommandError
 from server.local_engine.data_directory import sync
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 PROMISE = (
     "Each object that was in the table from `begun` until `ended` is in these files exactly once, "
     "in a version that it had in that time. Exceptions are the objects that `unreadable` and "
@@ -37,7 +40,7 @@ PROMISE = (
     "were strongly consistent, but the files do not show the table at one instant."
 )
 
-_MANIFEST = "manifest.json"
+MANIFEST = "manifest.json"
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 
 Write: TypeAlias = Callable[[str, bytes], Awaitable[object]]
@@ -45,14 +48,9 @@ Write: TypeAlias = Callable[[str, bytes], Awaitable[object]]
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """The output of an export: a file for each kind, and a manifest in the same directory.
+class Output:
+    """The files of an export by their names, and a manifest in the same directory."""
 
-    ``kinds`` are the kinds of items to export, and ``files`` has the path of each kind's file.
-    """
-
-    layout: Layout
-    kinds: Sequence[ItemKind]
     files: Mapping[str, Path]
     manifest: Path
 
@@ -70,16 +68,24 @@ class Target:
                 )
 
 
+@dataclass(frozen=True, slots=True)
+class Target(Output):
+    """The output of an export to a file for each kind. ``files`` has the names of the kinds."""
+
+    layout: Layout
+    kinds: Sequence[ItemKind]
+
+
 def single_file(path: Path, kinds: Sequence[ItemKind], layout: Layout) -> Target:
     """Return the target for an export of one kind to the file ``path``."""
     files = dict.fromkeys(files_of(kinds), path)
-    return Target(layout, kinds, files, path.with_name(f"{path.name}.{_MANIFEST}"))
+    return Target(files, path.with_name(f"{path.name}.{MANIFEST}"), layout, kinds)
 
 
 def directory_of(path: Path, kinds: Sequence[ItemKind], layout: Layout) -> Target:
     """Return the target for an export to a directory. Each kind's file has the kind's name."""
     files = {name: path / f"{name}.{layout.format}" for name in files_of(kinds)}
-    return Target(layout, kinds, files, path / _MANIFEST)
+    return Target(files, path / MANIFEST, layout, kinds)
 
 
 @dataclass(slots=True)
@@ -121,8 +127,17 @@ class Manifest:
         return sum(one.left_out for one in self.files.values())
 
 
-def _now() -> str:
+def now() -> str:
+    """Return the current time as manifests have it."""
     return format_instant(datetime.now(UTC))
+
+
+@contextmanager
+def draft_in(directory: Path) -> Iterator[Path]:
+    """Create ``directory`` if needed. Yield a temporary directory in it, for incomplete files."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(".partial", ".export.", directory) as name:
+        yield Path(name)
 
 
 async def export(
@@ -138,18 +153,17 @@ async def export(
     if target.layout.format == "parquet":
         with duckdb_in_memory():
             pass  # If DuckDB is missing, raise the error before the scan.
-    with _writing(target):
+    with writing(target.directory):
         if not force:
             target.check_absent()
-        target.directory.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(".partial", ".export.", target.directory) as name:
-            draft, begun = Path(name), _now()
+        with draft_in(target.directory) as draft:
+            begun = now()
             files = await _scan_to_files(table, target, draft, seen)
-            manifest = Manifest(store, target.layout.format, begun, _now(), files)
+            manifest = Manifest(store, target.layout.format, begun, now(), files)
             _finish(target, draft, manifest)
             if not force:
                 target.check_absent()
-            _publish(target, draft)
+            publish(target, draft)
     return manifest
 
 
@@ -168,7 +182,7 @@ async def export_to_stdout(
     """
     kinds, layout = rows_of
     ((name, kind),) = files_of(kinds).items()
-    file, begun, one_at_a_time = ExportedFile("-"), _now(), asyncio.Lock()
+    file, begun, one_at_a_time = ExportedFile("-"), now(), asyncio.Lock()
 
     async def write(_: str, content: bytes) -> None:
         async with one_at_a_time:
@@ -191,7 +205,7 @@ async def export_to_stdout(
             f"Standard output accepts no more data ({error.strerror}) after {file.rows:,} rows: "
             "the export is incomplete."
         ) from error
-    return Manifest(store, layout.format, begun, _now(), {name: file})
+    return Manifest(store, layout.format, begun, now(), {name: file})
 
 
 async def _scan_to_files(
@@ -248,13 +262,17 @@ def _finish(target: Target, draft: Path, manifest: Manifest) -> None:
             write_parquet(rows, file, files_of(target.kinds)[name], target.layout)
             rows.unlink()
         sync(file)
-    written = draft / target.manifest.name
+    write_manifest(draft / target.manifest.name, manifest)
+
+
+def write_manifest(path: Path, manifest: "DataclassInstance") -> None:
+    """Write a manifest, and flush it to the disk."""
     options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-    written.write_bytes(orjson.dumps(asdict(manifest), option=options))
-    sync(written)
+    path.write_bytes(orjson.dumps(asdict(manifest), option=options))
+    sync(path)
 
 
-def _publish(target: Target, draft: Path) -> None:
+def publish(target: Output, draft: Path) -> None:
     """Move the files from the temporary directory to the output.
 
     The old manifest is deleted first, and the new manifest is moved last. So a manifest never
@@ -269,17 +287,16 @@ def _publish(target: Target, draft: Path) -> None:
 
 
 @contextmanager
-def _writing(target: Target) -> Iterator[None]:
+def writing(directory: Path) -> Iterator[None]:
     """Turn an OSError into a CommandError with the reason why a file cannot be written."""
     try:
         yield
     except OSError as error:
         if error.errno in _FULL:
             raise CommandError(
-                f"The disk of {target.directory} is full: free space, then run the same command "
-                "again."
+                f"The disk of {directory} is full: free space, then run the same command again."
             ) from error
-        place = error.filename2 or target.directory
+        place = error.filename2 or directory
         raise CommandError(
             f"{place} cannot be written ({error.strerror}): name another output."
         ) from error

@@ -372,7 +372,8 @@ def _product_after(
 
 def _product_cells(pair: tuple[str, ProductDetails]) -> Iterable[object]:
     product_id, details = pair
-    return (product_id, details.title, details.picture_url, details.url, details.group)
+    trade = details.gtin, details.brand, details.mpn
+    return (product_id, details.title, details.picture_url, details.url, details.group, *trade)
 
 
 PRODUCTS: FileKind[tuple[str, ProductDetails]] = FileKind(
@@ -383,6 +384,9 @@ PRODUCTS: FileKind[tuple[str, ProductDetails]] = FileKind(
         Field("picture_url", parsers.address, required=False),
         Field("url", parsers.address, required=False),
         Field("group", field_parsers.identifier, required=False, kept=True),
+        Field("gtin", parsers.gtin, required=False),
+        Field("brand", parsers.trade_name, required=False),
+        Field("mpn", parsers.trade_name, required=False),
     ),
     make=_product,
     cells=_product_cells,

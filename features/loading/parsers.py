@@ -45,6 +45,21 @@ email = _optional(rules.email)
 name = _optional(rules.name)
 address = _optional(rules.address)
 
+
+def _code(rule: Callable[[str, str], str]) -> TextParser:
+    """Return a parser of an optional text, which may consist of digits and then be a number."""
+    parse = _optional(rule)
+
+    def parse_code(field: str, cell: object) -> str:
+        digits = isinstance(cell, int) and not isinstance(cell, bool)
+        return parse(field, str(cell) if digits else cell)
+
+    return parse_code
+
+
+gtin = _code(rules.gtin)
+trade_name = _code(rules.trade_name)
+
 _language = functools.lru_cache(maxsize=1024)(rules.language)
 
 

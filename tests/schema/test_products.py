@@ -219,10 +219,11 @@ async def test_only_staff_set_details(run: Run, stores: Stores) -> None:
 
 async def test_all_errors_of_an_input_are_returned_at_once(run: Run, stores: Stores) -> None:
     changes = {"productId": "p1", "title": "x" * 201, "pictureUrl": "javascript:1", "url": "//e.x"}
+    changes |= {"gtin": "4006381333932", "brand": "x" * 71, "mpn": "x" * 71}
     payload = (await run(UPDATE, STAFF, input=changes))["data"]["updateProduct"]
     assert payload["product"] is None
     assert [(one["field"], one["code"]) for one in payload["userErrors"]] == [
-        (["input", name], "BAD_ARGUMENT") for name in ("title", "pictureUrl", "url")
+        (["input", name], "BAD_ARGUMENT") for name in list(changes)[1:]
     ]
     assert await stores.products.details(["p1"]) == {"p1": DETAILS}
 

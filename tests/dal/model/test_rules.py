@@ -407,3 +407,26 @@ def test_an_address_is_https_or_a_path_of_this_site(value: str) -> None:
 )
 def test_an_unsafe_or_invalid_url_is_refused(value: str) -> None:
     complaint(rules.address, value)
+
+
+@pytest.mark.parametrize(
+    "value", ["96385074", "036000291452", "4006381333931", "00012345600012", "00000000"]
+)
+def test_a_gtin_has_a_valid_length_and_check_digit(value: str) -> None:
+    assert rules.gtin("gtin", value) == value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        "4006381333930",
+        "400638133393",
+        "36000291452",
+        "4006381333931 ",
+        "96385074\n",
+        "٩٦٣٨٥٠٧٤",
+    ],
+)
+def test_another_gtin_is_refused(value: str) -> None:
+    complaint(rules.gtin, value)

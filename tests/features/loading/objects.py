@@ -138,8 +138,17 @@ tickets = st.builds(
 profiles = st.builds(
     Profile, full_name=_TEXTS, email=st.sampled_from(["", "ana@b.org", "\N{SNOWMAN}@x"])
 )
+_TRADE_NAMES = st.sampled_from(["", "4711", "007-B", "\N{SNOWMAN} & Söhne"])
 _ADDRESSES = st.sampled_from(["", "/a.svg", "https://shop.example:8443/%C3%A9?a=1,2&b#c"])
-products = st.builds(ProductDetails, title=_TEXTS, picture_url=_ADDRESSES, url=_ADDRESSES)
+products = st.builds(
+    ProductDetails,
+    title=_TEXTS,
+    picture_url=_ADDRESSES,
+    url=_ADDRESSES,
+    gtin=st.sampled_from(["", "4006381333931", "96385074"]),
+    brand=_TRADE_NAMES,
+    mpn=_TRADE_NAMES,
+)
 
 
 @dataclass(frozen=True)

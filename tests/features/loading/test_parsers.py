@@ -29,6 +29,9 @@ VALUES: list[tuple[Parser, object, list[object]]] = [
     (parsers.language, "zh-TW", ["zh_tw"]),
     (parsers.language, "zh-Hant", ["cmn_hant"]),
     (parsers.language, "he", ["iw", "HEB"]),
+    (parsers.gtin, "4006381333931", [4006381333931, " 4006381333931 "]),
+    (parsers.gtin, "", ["", " "]),
+    (parsers.trade_name, "4711", [4711, "4711"]),
     (parsers.body, "ab", ["a\u202eb"]),
     # If empty texts are allowed, a comment may be a rating alone.
     (parsers.review, "", ["", " \u200b\n"]),

@@ -193,7 +193,7 @@ def test_private_fields_are_never_public(answers: dict[str, dict[str, httpx.Resp
 
 def test_product_details_are_public(answers: dict[str, dict[str, httpx.Response]]) -> None:
     """Most lists select them, and could otherwise not be stored by shared caches."""
-    for field in ("title", "pictureUrl", "url"):
+    for field in ("title", "pictureUrl", "url", "gtin", "brand", "mpn"):
         assert is_public(answers[f"public Product.{field}"]["nobody"])
 
 

@@ -40,10 +40,17 @@ COMMENT = Update(
 )
 PRODUCT = Update(
     "updateProduct",
-    "product { title pictureUrl url }",
+    "product { title pictureUrl url gtin brand mpn }",
     {"productId": "p1"},
-    {"title": "Kettle", "pictureUrl": "/kettle.png", "url": "/kettle"},
-    {"title": None, "pictureUrl": None, "url": None},
+    {
+        "title": "Kettle",
+        "pictureUrl": "/kettle.png",
+        "url": "/kettle",
+        "gtin": "4006381333931",
+        "brand": "Acme",
+        "mpn": "K-1",
+    },
+    dict.fromkeys(("title", "pictureUrl", "url", "gtin", "brand", "mpn")),
 )
 PROFILE = Update(
     "updateProfile",

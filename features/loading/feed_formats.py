@@ -1,0 +1,172 @@
+"""The formats of review feeds: the XML of Google Merchant Center, and the CSV of Meta's shops.
+
+- Google: https://developers.google.com/product-review-feeds/schema (version 2.4)
+- Meta: https://developers.facebook.com/documentation/ads-commerce/commerce-platform/platforms/feed-schema-csv
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from typing import Literal, TypeAlias
+
+import orjson
+from markupsafe import escape
+
+from dal.table.key_parts import format_instant
+from features.loading.feed_writer import FeedFormat, Review, Shop, valid
+
+FeedName: TypeAlias = Literal["google-reviews", "meta-reviews"]
+
+_GOOGLE_HEAD = (
+    '<?xml version="1.0" encoding="UTF-8"?>\n'
+    '<feed xmlns:vc="http://www.w3.org/2007/XMLSchema-versioning" '
+    'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" '
+    'xsi:noNamespaceSchemaLocation="http://www.google.com/shopping/reviews/schema/product/2.4/'
+    'product_reviews.xsd">\n<version>2.4</version>\n'
+)
+
+
+_ISO_639_1 = 2
+"""The length of the language codes in Google's example."""
+
+
+def _text(text: str) -> str:
+    return str(escape(valid(text).strip()))
+
+
+def _element(name: str, text: str | None, attribute: str = "") -> str:
+    """Return an element with a text, which is escaped. An element without a text is left out."""
+    content = _text(text or "")
+    return f"<{name}{attribute}>{content}</{name}>" if content else ""
+
+
+def _parent(name: str, *children: str) -> str:
+    content = "".join(children)
+    return f"<{name}>{content}</{name}>" if content else ""
+
+
+def _boolean(value: bool) -> str:  # noqa: FBT001 - the value to write
+    return "true" if value else "false"
+
+
+def _google_head(shop: Shop) -> bytes:
+    publisher = _parent("publisher", _element("name", shop.name), _element("favicon", shop.icon))
+    return f"{_GOOGLE_HEAD}{publisher}\n<reviews>\n".encode()
+
+
+def _google(shop: Shop, review: Review) -> bytes:
+    """Return a review. The order of the elements is part of Google's schema."""
+    one, details = review.comment, review.details
+    name, anonymous = review.author
+    language = one.language.partition("-")[0]
+    product_ids = _parent(
+        "product_ids",
+        _parent("gtins", _element("gtin", details.gtin)),
+        _parent("mpns", _element("mpn", details.mpn)),
+        _parent("skus", _element("sku", one.product_id)),
+        _parent("brands", _element("brand", details.brand)),
+    )
+    product = _parent(
+        "product",
+        product_ids,
+        _element("product_name", review.product_name),
+        _element("product_url", review.url),
+    )
+    images = (_parent("reviewer_image", _element("url", url)) for url in shop.photos(one))
+    element = _parent(
+        "review",
+        _element("review_id", one.comment_id),
+        _parent("reviewer", _element("name", name, ' is_anonymous="true"' * anonymous)),
+        _element("is_verified_purchase", _boolean(one.verified_purchase)),
+        _element("is_incentivized_review", _boolean(False)),
+        _element("review_timestamp", format_instant(one.created_at)),
+        _element("title", one.title),
+        _element("content", one.text),
+        _element("review_language", language if len(language) == _ISO_639_1 else ""),
+        # The page of the product shows its comments. So it is the page of a group of reviews.
+        _element("review_url", review.url, ' type="group"'),
+        _parent("reviewer_images", *images),
+        _parent("ratings", _element("overall", str(one.rating), ' min="1" max="5"')),
+        _parent("products", product),
+        _element("is_spam", _boolean(False)),
+        _element("collection_method", "unsolicited"),
+    )
+    return f"{element}\n".encode()
+
+
+def _list(values: Iterable[str]) -> str:
+    """Return a list as JSON, as Meta's own extensions for shops write it."""
+    given = [one for one in values if one]
+    return orjson.dumps(given).decode() if given else ""
+
+
+META_COLUMNS = (
+    "aggregator",
+    "store.name",
+    "store.id",
+    "store.storeUrls",
+    "reviewID",
+    "rating",
+    "title",
+    "content",
+    "created_at",
+    "updated_at",
+    "review_image_urls",
+    "incentivized",
+    "has_verified_purchase",
+    "reviewer.name",
+    "reviewer.isAnonymous",
+    "product.name",
+    "product.url",
+    "product.imageUrls",
+    "product.groupID",
+    "product.productIdentifiers.gtins",
+    "product.productIdentifiers.mpn",
+    "product.productIdentifiers.brand",
+    "product.productIdentifiers.skus",
+)
+
+
+def _records(*rows: Iterable[str]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text, quoting=csv.QUOTE_ALL).writerows(rows)
+    return text.getvalue().encode()
+
+
+def _meta(shop: Shop, review: Review) -> bytes:
+    """Return a review, with the cells of ``META_COLUMNS``."""
+    one, details = review.comment, review.details
+    name, anonymous = review.author
+    cells = (
+        "",
+        shop.name,
+        shop.shop_id or "",
+        _list([shop.url]),
+        one.comment_id,
+        str(one.rating),
+        one.title.strip(),
+        one.text.strip(),
+        format_instant(one.created_at),
+        format_instant(one.updated_at) if one.updated_at else "",
+        _list(shop.photos(one)),
+        _boolean(False),
+        _boolean(one.verified_purchase),
+        name,
+        _boolean(anonymous),
+        review.product_name,
+        review.url,
+        _list([shop.link(details.picture_url)]),
+        details.group or "",
+        _list([details.gtin]),
+        details.mpn,
+        details.brand,
+        _list([one.product_id]),
+    )
+    return _records(map(valid, cells))
+
+
+FEEDS: Mapping[str, FeedFormat] = {
+    "google-reviews": FeedFormat("xml", _google_head, _google, b"</reviews>\n</feed>\n"),
+    "meta-reviews": FeedFormat("csv", lambda _: _records(META_COLUMNS), _meta),
+}
+"""The formats of feeds by their names, the values of ``export --format``."""
