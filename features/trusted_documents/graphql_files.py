@@ -11,6 +11,7 @@ from graphql import (
     DocumentNode,
     FragmentDefinitionNode,
     GraphQLError,
+    OperationDefinitionNode,
     concat_ast,
     parse,
     print_ast,
@@ -37,6 +38,16 @@ def read_documents(files: Sequence[Path]) -> list[tuple[str, str]]:
 
 def _documents(parsed: dict[Path, DocumentNode]) -> Iterator[tuple[str, str]]:
     for file, document in parsed.items():
+        names = [
+            one.name.value if one.name else ""
+            for one in document.definitions
+            if isinstance(one, OperationDefinitionNode)
+        ]
+        if len(names) > len(set(names)):  # separate_operations would return only one of them
+            raise CommandError(
+                f"{file} has operations with the same name, or several without a name: give each "
+                "operation its own name."
+            )
         own = {one.name.value for one in _fragments(document)}
         others = [
             one

@@ -110,8 +110,8 @@ def _variables(text: str | None) -> Mapping[str, Any]:
         values = json.loads(text if text.startswith("{") else Path(text).read_text("utf-8"))
     except OSError as error:
         raise CommandError(f"--variables: {text} cannot be read: {error.strerror}.") from error
-    except ValueError as error:
-        raise CommandError(f"--variables: {text} is not valid JSON: {error}.") from error
+    except (RecursionError, ValueError) as error:
+        raise CommandError(f"--variables: {text[:300]} is not valid JSON: {error}.") from error
     if not isinstance(values, dict):
         raise CommandError(f"--variables: {text} must be a JSON object with a value for each name.")
     return values

@@ -173,6 +173,16 @@ PRICES = [
         "--variables: a.json must be a JSON object with a value for each name.",
     ),
     (
+        "a.graphql",
+        "query A { __typename } query A { openOrders { nodes { id } } }",
+        (),
+        2,
+        (
+            "a.graphql has operations with the same name, or several without a name: give each "
+            "operation its own name."
+        ),
+    ),
+    (
         "a.json",
         DOCUMENT,
         ("--max-rcu", "1", "--max-usd", "1"),
