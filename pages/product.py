@@ -249,6 +249,9 @@ def _draft(request: PageRequest) -> dict[str, Any]:
         "text": "-",
         "updatedAt": None,
         "verifiedPurchase": False,
+        "source": "SITE",
+        "incentivized": False,
+        "incentive": None,
         "photos": [],
         "reply": None,
     }

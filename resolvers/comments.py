@@ -221,6 +221,11 @@ async def load(info: Info, comment_id: str) -> Comment | None:
     return await info.context.part(CommentReads).comment(comment_id)
 
 
+def incentive(root: strawberry.Parent[Stored]) -> str | None:
+    """Return the text that names a comment's incentive; None without a text."""
+    return root.incentive or None
+
+
 def helpful_count(root: strawberry.Parent[Comment]) -> int:
     """Return the number of helpful votes that is stored in a comment."""
     return root.helpful_count

@@ -57,6 +57,18 @@ show_enum(
 )
 
 
+show_enum(
+    model.CommentSource,
+    "Where a comment comes from.",
+    {
+        model.CommentSource.SITE: "The author wrote the comment on the shop's site.",
+        model.CommentSource.INVITATION: "The author wrote the comment after an invitation.",
+        model.CommentSource.IMPORT: "The comment is from a file of other software, which does not "
+        "state how the author wrote it.",
+    },
+)
+
+
 @strawberry.type(
     description="The public data of a user who may have written comments. Every valid user name "
     "has an author; `isKnown` shows whether the author has comments."
@@ -189,6 +201,21 @@ class Comment(Node):
         graphql_type=list[Photo],
         description="Photos, in the author's order. Maximum 10.",
         metadata=facts(reads=listed(2, MAX_PHOTOS), public=True),
+    )
+    source: model.CommentSource = strawberry.field(
+        description="Where the comment comes from. Edits do not change it.", metadata=PUBLIC
+    )
+    incentivized: bool = strawberry.field(
+        description="Whether the author received something for writing the comment, such as a "
+        "discount. Laws in the USA and the EU require shops to show it to readers. Edits do not "
+        "change it.",
+        metadata=PUBLIC,
+    )
+    incentive: str | None = strawberry.field(
+        resolver=comments.incentive,
+        description="What the author received, in the shop's words: plain text of 200 characters "
+        "at most. Null if `incentivized` is false, or if the shop has not stated it.",
+        metadata=PUBLIC,
     )
     helpful_count: int = strawberry.field(
         resolver=_HELPFUL_COUNTS[-1].resolver,

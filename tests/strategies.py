@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dal.model import (
     RATINGS,
     Comment,
+    CommentSource,
     Money,
     Order,
     OrderLine,
@@ -70,6 +71,8 @@ comments = st.builds(
     votes=st.integers(0, 10**6),
     votes_before=st.integers(0, 2),
     photos=st.lists(st.builds(Photo, texts, texts), max_size=2).map(tuple),
+    source=st.sampled_from(CommentSource),
+    incentive=st.none() | texts,
 )
 
 submissions = st.builds(

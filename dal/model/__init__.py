@@ -72,6 +72,14 @@ class Photo:
     alt: str = ""
 
 
+class CommentSource(StrEnum):
+    """Where a comment comes from."""
+
+    SITE = "SITE"
+    INVITATION = "INVITATION"
+    IMPORT = "IMPORT"
+
+
 class Comment(NamedTuple):
     """A customer's comment on a product.
 
@@ -103,11 +111,20 @@ class Comment(NamedTuple):
     """The number of helpful votes that the comment had in the shop's earlier software. This number
     comes from a loaded file."""
     photos: tuple[Photo, ...] = ()
+    source: CommentSource = CommentSource.SITE
+    incentive: str | None = None
+    """What the author received for writing the comment, in the shop's words. Empty if only the fact
+    is known. None without an incentive."""
 
     @property
     def own_id(self) -> str:
         """The object's id."""
         return self.comment_id
+
+    @property
+    def incentivized(self) -> bool:
+        """Whether the author received something for writing the comment."""
+        return self.incentive is not None
 
     @property
     def content(self) -> object:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dal.model import Comment, Photo, Reply
+from dal.model import Comment, CommentSource, Photo, Reply
 from dal.model.rules import MAX_PHOTOS
 from dal.table.key_parts import format_instant, parse_instant
 
@@ -118,6 +118,9 @@ FIELDS = (
         counter="p",
         columns=("photos",),
     ),
+    # Authors state neither of these two, because they could hide an incentive.
+    CommentField("source", "source", str, CommentSource, kept=True, columns=("source",)),
+    CommentField("incentive", "incentive", kept=True, columns=("incentive", "incentivized")),
 )
 
 KEPT = tuple([one.name for one in FIELDS if one.kept])

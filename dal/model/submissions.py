@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from dal.model import Comment, Photo, Reply
+from dal.model import Comment, CommentSource, Photo, Reply
 
 
 class ReviewCause(StrEnum):
@@ -50,6 +50,8 @@ class Submission:
     votes: int = 0
     votes_before: int = 0
     photos: tuple[Photo, ...] = ()
+    source: CommentSource = CommentSource.SITE
+    incentive: str | None = None
     state: SubmissionState = SubmissionState.PENDING
     cause: ReviewCause | None
     """Why the submission waits or waited for review. None if a published comment was rejected, or
@@ -65,6 +67,11 @@ class Submission:
     def own_id(self) -> str:
         """The object's id."""
         return self.comment_id
+
+    @property
+    def incentivized(self) -> bool:
+        """Whether the author received something for writing the comment."""
+        return self.incentive is not None
 
     @property
     def content(self) -> object:

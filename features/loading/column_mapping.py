@@ -54,7 +54,15 @@ _SUFFIX = ".toml"
 _MAY_BE_BLANK = {title, explanation}
 """The parsers that keep a text without a visible character. For other parsers, it is empty."""
 
-_PROSE = {title, explanation, parsers.review, parsers.body, parsers.reply, parsers.name}
+_PROSE = {
+    title,
+    explanation,
+    parsers.review,
+    parsers.body,
+    parsers.reply,
+    parsers.name,
+    parsers.incentive,
+}
 """The parsers of fields that may be HTML."""
 
 _PROBE = datetime(2003, 11, 22, tzinfo=UTC)
@@ -185,7 +193,7 @@ def _has_form(value: object, example: object) -> bool:
     return isinstance(value, str | int | float if example == "value" else str)
 
 
-_LISTED = 20
+_LISTED = 25
 _ID, _OWNER, _NAME = "id", "username", "author_name"
 
 

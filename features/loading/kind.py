@@ -18,6 +18,7 @@ from dal.kinds import field_parsers
 from dal.kinds.item_kind import Field, FileKind, ItemKind, Put, Thing
 from dal.model import (
     Comment,
+    CommentSource,
     Order,
     OrderStatus,
     Organization,
@@ -108,9 +109,13 @@ _BY_COLUMN = {
 _KEPT_COLUMNS = {
     column: one for column, one in _BY_COLUMN.items() if one.kept and len(one.columns) == 1
 }
-"""The columns of the fields that a load keeps, without the two columns of the reply."""
+"""The columns of the fields that a load keeps, without those of fields with two columns."""
+
+_UNSTATED = {"source": CommentSource.IMPORT}
+"""The values of new comments whose rows lack them, if they are not those of ``Comment``."""
 
 _make_comment = _owned(Comment, "comment_id", "author_name", title="")
+_INCENTIVE = ("incentive", "incentivized")
 _OF_THE_STATE = ("state", *DECISION)
 
 
@@ -119,6 +124,19 @@ def _imported_owner(values: Mapping[str, Any]) -> str:
     if not values.get("author_name"):
         raise InvalidArgumentError("username", "username is missing, and so is author_name.")
     return imported_owner("comment", values["id"])
+
+
+def _incentive(text: str | None, incentivized: bool | None) -> str | None:  # noqa: FBT001 - a cell
+    """Return the incentive that a row states: see ``Comment``.
+
+    Raises InvalidArgumentError if the row names an incentive and says that there was none.
+    """
+    if text and incentivized is False:
+        raise InvalidArgumentError(
+            "incentivized",
+            f"incentivized is false, but incentive is {text[:40]!r}: correct one of them.",
+        )
+    return text or ("" if incentivized else None)
 
 
 def _comment_row(values: Mapping[str, Any]) -> CommentRow:
@@ -140,9 +158,12 @@ def _comment_row(values: Mapping[str, Any]) -> CommentRow:
     given: dict[str, Any] = {}
     for column, one in _KEPT_COLUMNS.items():
         value = fields.pop(column, None)
-        fields[one.name] = one.default if value is None else value
+        fields[one.name] = _UNSTATED.get(column, one.default) if value is None else value
         if column in values:
             given[one.name] = fields[one.name]
+    if not fields.keys().isdisjoint(_INCENTIVE):
+        stated = _incentive(*(fields.pop(column, None) for column in _INCENTIVE))
+        given["incentive"] = fields["incentive"] = stated
     comment = _make_comment(fields)
     if text is not None:
         comment = comment._replace(reply=Reply(text, at or comment.created_at))
@@ -182,6 +203,7 @@ def _comment_cells(one: Any) -> Iterable[object]:
         one = one.over(None, one.comment.created_at)
     cells = {column: getattr(one, field.name) for column, field in _BY_COLUMN.items()}
     cells["photos"] = one.photos or None
+    cells |= {"incentive": one.incentive or None, "incentivized": one.incentivized}
     if one.reply:
         cells |= {"reply": one.reply.text, "replied_at": one.reply.created_at}
     decision = (getattr(one, name, None) for name in DECISION)
@@ -220,6 +242,9 @@ _COLUMNS = {
             required=False,
             parquet="STRUCT(url VARCHAR, alt VARCHAR)[]",
         ),
+        Field("source", field_parsers.choice(CommentSource), required=False),
+        Field("incentive", parsers.incentive, required=False),
+        Field("incentivized", parsers.boolean, required=False, parquet="BOOLEAN"),
     )
 }
 

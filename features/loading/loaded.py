@@ -1,7 +1,7 @@
 """Comments from files: the values of a row, and how a load combines them with the stored comment.
 
-The state, the moderator's decision, the reply, the votes and the photos are optional in a row. If a
-row does not contain them, a load keeps the stored values.
+The state, the moderator's decision and the ``KEPT`` fields, such as the reply, are optional in a
+row. If a row does not contain them, a load keeps the stored values.
 """
 
 from collections.abc import Mapping

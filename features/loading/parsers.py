@@ -44,6 +44,7 @@ reply = checked(rules.stated_reply)
 email = _optional(rules.email)
 name = _optional(rules.name)
 address = _optional(rules.address)
+incentive = _optional(rules.title)
 
 
 def _code(rule: Callable[[str, str], str]) -> TextParser:

@@ -17,7 +17,7 @@ from features.moderation import resolvers as moderation
 from features.moderation.model import MOST_READ, QueueKind, ReportReason, Verdict
 from features.moderation.repository import MOST_COUNTED, QUEUE_REQUESTS
 from features.moderation.resolvers import MOST_DECISIONS
-from resolvers import products, users
+from resolvers import comments, products, users
 from schema.comments import CHANGED_PRODUCT, Author, Comment, Photo, Reply
 from schema.costs import PAGE, WRITE, listed
 from schema.execution.cost import ROW_BYTES, UNIT_BYTES
@@ -128,6 +128,15 @@ class Submission(Node):
         graphql_type=list[Photo],
         description="Photos, in the author's order. Maximum 10.",
         metadata=facts(reads=listed(2, MAX_PHOTOS)),
+    )
+    source: model.CommentSource = strawberry.field(description="Where the comment comes from.")
+    incentivized: bool = strawberry.field(
+        description="Whether the author received something for writing the comment."
+    )
+    incentive: str | None = strawberry.field(
+        resolver=comments.incentive,
+        description="What the author received, in the shop's words. Null if `incentivized` is "
+        "false, or if the shop has not stated it.",
     )
     state: submissions.SubmissionState = strawberry.field(
         description="PENDING while the comment waits for a moderator, REJECTED after a "

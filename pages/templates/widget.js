@@ -311,12 +311,18 @@
       const marked = { dir: "auto", lang: one.language };
       const facts = [element("bdi", { part: "author" }, one.authorName), day(one.createdAt)];
       if (one.verifiedPurchase) facts.push(element("span", { part: "verified" }, words.verified));
+      if (one.source === "IMPORT") facts.push(words.imported);
       const row = element(
         "li",
         { part: "comment", tabindex: "-1" },
         element("p", {}, stars(one.rating), " ", element("strong", { part: "title", ...marked }, one.title || "")),
         element("p", { part: "byline faint" }, ...facts.flatMap((fact, place) => (place ? [" · ", fact] : [fact]))),
       );
+      if (one.incentivized) {
+        const [before, after] = words.received.split("<bdi>%(incentive)s</bdi>");
+        const what = one.incentive ? [before, element("bdi", {}, one.incentive), after] : [words.rewarded];
+        row.append(element("p", { part: "incentive faint" }, ...what));
+      }
       if (one.text) row.append(element("p", { part: "text", ...marked }, one.text));
       if (one.photos.length) {
         row.append(element("ul", { part: "photos" }, ...one.photos.map((...photo) => this.#photo(words, photo))));

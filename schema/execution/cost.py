@@ -53,10 +53,10 @@ MAX_VARIABLE_VALUES = 1_000
 """Maximum values in a request's variables. The server checks and converts each value. An order of
 90 lines has 300 values."""
 
-MAX_ANSWER_VALUES = 12_000
+MAX_ANSWER_VALUES = 14_000
 """Maximum values in an operation's result. Each value costs some microseconds of CPU time. An
 operation is refused if its usual result has more values, and ends when its result has more. The
-introspection queries of GraphiQL and of code generators return about 10,000 values."""
+introspection queries of GraphiQL and of code generators return about 12,000 values."""
 
 MAX_QUESTIONS = 10
 """Maximum questions to another store in one operation. A question can read all of its rows."""

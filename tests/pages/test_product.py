@@ -2,12 +2,13 @@
 
 import re
 from html import escape
+from pathlib import Path
 
 import httpx
 import pytest
 
 from dal.dynamodb.table import Table
-from dal.model import Reply
+from dal.model import CommentSource, Reply
 from dal.model.own_ids import global_id
 from dal.stores import Stores
 from pages.faults import _ARGUMENTS, _CODES, TOO_RARE
@@ -18,6 +19,7 @@ from tests.pages.conftest import (
     START,
     Parsed,
     client_of,
+    invalid_html,
     numbered,
     opened,
     stored,
@@ -390,6 +392,32 @@ async def test_a_long_text_is_folded_and_complete(
     assert re.findall(r'details class="more (\w+)"', page.text) == ([folds] if folds else [])
     assert text in page.text
     assert "Read more" not in (await client.get(f"/comments/{product}")).text
+
+
+@pytest.mark.parametrize("tag", ["en", "ar"])
+async def test_readers_see_who_was_rewarded_and_which_comments_are_imported(
+    client: httpx.AsyncClient, table: Table, tmp_path: Path, tag: str
+) -> None:
+    product = f"labels-{tag}"
+    labels = [
+        (CommentSource.IMPORT, None),
+        (CommentSource.SITE, ""),
+        (CommentSource.INVITATION, "<b>"),
+    ]
+    comments = [
+        COMMENT._replace(
+            comment_id=f"{product}-{n}", product_id=product, source=source, incentive=incentive
+        )
+        for n, (source, incentive) in enumerate(labels)
+    ]
+    await stored(table, comments)
+    for number, path in enumerate((f"/products/{product}", f"/widget/{product}")):
+        answer = await client.get(f"{path}?lang={tag}")
+        assert answer.text.count('<span class="imported">') == 1
+        assert answer.text.count('<p class="byline incentive"') == 2
+        assert answer.text.count("<bdi>&lt;b&gt;</bdi>") == 1
+        (tmp_path / f"{number}.html").write_text(answer.text)
+    assert invalid_html(tmp_path) == []
 
 
 HOSTILE = [

@@ -93,8 +93,8 @@ ORDER_FIELDS = (
 )
 SUBMISSION_FIELDS = (
     "id commentId title text username authorName author { name } rating language createdAt"
-    " updatedAt verifiedPurchase state cause queuedAt reason decidedAt"
-    " reply { text createdAt } photos { url alt } product { productId }"
+    " updatedAt verifiedPurchase source incentivized incentive state cause queuedAt reason"
+    " decidedAt reply { text createdAt } photos { url alt } product { productId }"
 )
 _HIDDEN = comment("held", username="ann", text="secret-text " * 800)
 HELD = pending(_HIDDEN, ReviewCause.REPORTS, TIES[0])

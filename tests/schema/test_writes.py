@@ -3,10 +3,13 @@
 from typing import Any
 
 import pytest
+from strawberry.relay.utils import to_base64
 
+from dal.model import CommentSource
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
 from tests.schema.conftest import ANN, BOB, MODERATOR, Answer, Run
+from tests.strategies import ORDINARY
 
 ADD = """
 mutation ($input: AddCommentInput!) {
@@ -104,6 +107,44 @@ async def test_an_update_moves_the_comment_between_filtered_lists_and_keeps_its_
         "old": {"nodes": []},
         "new": {"nodes": [{"id": comment["id"]}]},
     }
+
+
+@pytest.mark.parametrize(
+    ("incentive", "shown"), [("A voucher", "A voucher"), ("", None), (None, None)]
+)
+async def test_a_customer_neither_states_nor_changes_the_source_and_the_incentive(
+    run: Run, comments: CommentRepository, incentive: str | None, shown: str | None
+) -> None:
+    fields = "source incentivized incentive"
+    select = f"comment {{ id {fields} }} userErrors {{ code }}"
+    new = await run(
+        f"mutation ($input: AddCommentInput!) {{ addComment(input: $input) {{ {select} }} }}",
+        ANN,
+        input=NEW,
+    )
+    comment = new["data"]["addComment"]["comment"]
+    assert comment.pop("id")
+    assert comment == {"source": "SITE", "incentivized": False, "incentive": None}
+    for name, value in (("source", "INVITATION"), ("incentive", ""), ("incentivized", False)):
+        for mutation, text, base in (("ADD", ADD, NEW), ("UPDATE", UPDATE, {"id": "x"})):
+            refused = await run(text, ANN, input={**base, name: value})
+            assert codes(refused), (mutation, name)
+    invited = ORDINARY._replace(
+        comment_id="invited",
+        username="ann",
+        source=CommentSource.INVITATION,
+        incentive=incentive,
+    )
+    await comments.add(invited)
+    edit = {"id": to_base64("Comment", "invited"), "text": "Edited."}
+    edited = await run(
+        f"mutation ($input: UpdateCommentInput!) {{ updateComment(input: $input) {{ {select} }} }}",
+        ANN,
+        input=edit,
+    )
+    comment = edited["data"]["updateComment"]["comment"]
+    kept = {"source": "INVITATION", "incentivized": incentive is not None, "incentive": shown}
+    assert comment == {"id": edit["id"], **kept}
 
 
 async def test_a_deleted_comment_is_not_in_its_lists(run: Run) -> None:

@@ -9,7 +9,15 @@ from dal.composition import KINDS
 from dal.dynamodb.scan import scan_all
 from dal.dynamodb.table import Table
 from dal.kinds.item_kind import kind_of
-from dal.model import Comment, OrderStatus, OrganizationUser, TicketStatus, UserType, rules
+from dal.model import (
+    Comment,
+    CommentSource,
+    OrderStatus,
+    OrganizationUser,
+    TicketStatus,
+    UserType,
+    rules,
+)
 from dal.query.pagination import Slice
 from dal.repositories.orders import OrderSelection
 from dal.stores import Stores
@@ -70,6 +78,15 @@ def test_the_first_page_of_each_product_has_a_reply_and_votes(made: list[Comment
     replied = [one for one in made if one.reply]
     assert all(one.reply and one.created_at < one.reply.created_at for one in replied)
     assert {one.language for one in replied} == {*LANGUAGES}
+
+
+def test_a_few_comments_are_imported_and_a_few_have_an_incentive(made: list[Comment]) -> None:
+    for few in (
+        [one for one in made if one.source is not CommentSource.SITE],
+        [one for one in made if one.incentive],
+        [one for one in made if one.incentive == ""],
+    ):
+        assert 20 < len(few) < len(made) / 30
 
 
 def test_few_comments_have_many_votes_and_most_have_none(made: list[Comment]) -> None:

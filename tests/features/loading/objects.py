@@ -12,6 +12,7 @@ from dal.dynamodb.table import Table
 from dal.dynamodb.wire import Service
 from dal.model import (
     Comment,
+    CommentSource,
     Money,
     Order,
     OrderLine,
@@ -75,6 +76,8 @@ comments = st.builds(
     votes=st.just(0),  # the votes below determine this number
     votes_before=st.integers(0, 3),
     photos=st.lists(_PHOTOS, max_size=3).map(tuple),
+    source=st.sampled_from(CommentSource),
+    incentive=st.sampled_from([None, "", '10 %, "é" 🙂', "=1+1"]),
 )
 
 
@@ -87,6 +90,8 @@ def rows(draw: st.DrawFn) -> CommentRow:
         "reply": one.reply,
         "photos": one.photos,
         "votes_before": one.votes_before,
+        "source": one.source,
+        "incentive": one.incentive,
     }
     if given["state"] is not CommentState.PUBLISHED:
         given |= {"queued_at": draw(_INSTANTS), "cause": draw(st.sampled_from(ReviewCause))}

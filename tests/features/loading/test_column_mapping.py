@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dal.model import Comment
+from dal.model import Comment, CommentSource
 from dal.model.owners import has_account
 from dal.table.errors import InvalidArgumentError
 from features.loading import column_mapping as module
@@ -38,6 +38,7 @@ def test_fields_keep_their_names_unless_mapped() -> None:
         title="Good",
         text="mapped",
         created_at=datetime(2020, 11, 20, 12, tzinfo=UTC),
+        source=CommentSource.IMPORT,
     )
 
 

@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.model import Comment, Reply
+from dal.model import Comment, CommentSource, Reply
 from dal.model.submissions import ReviewCause, Submission, pending, rejected
-from features.loading.loaded import CommentState, LoadedComment, state_of
+from dal.table.errors import InvalidArgumentError
+from features.loading.column_mapping import make_column_mapping
+from features.loading.kind import COMMENTS
+from features.loading.loaded import CommentState, LoadedComment, loaded, state_of
 from tests.strategies import MORE, TIES, comment
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -152,3 +155,58 @@ def test_a_row_without_a_reply_keeps_the_reply_and_an_empty_one_removes_it() -> 
     removed = LoadedComment(HERE, {"reply": None}).over(REPLIED, NOW)
     assert (removed.reply, removed.touched_at) == (None, NOW)
     assert LoadedComment(HERE, {"reply": None}).over(removed, TIES[0]) == removed
+
+
+INVITED = HERE._replace(source=CommentSource.INVITATION, incentive="A voucher")
+ROW = {
+    "id": HERE.comment_id,
+    "product_id": HERE.product_id,
+    "username": HERE.username,
+    "rating": HERE.rating,
+    "language": HERE.language,
+    "text": HERE.text,
+    "created_at": HERE.created_at.isoformat(),
+}
+GONE: dict[str, object] = {"source": "", "incentive": ""}
+
+
+@pytest.mark.parametrize(
+    ("cells", "new", "stored"),
+    [
+        ({}, ("IMPORT", None), ("INVITATION", "A voucher")),
+        (GONE, ("IMPORT", None), ("IMPORT", None)),
+        ({"source": "site"}, ("SITE", None), ("SITE", "A voucher")),
+        ({"incentive": " A mug "}, ("IMPORT", "A mug"), ("INVITATION", "A mug")),
+        ({"incentive": "A mug", "incentivized": "yes"}, ("IMPORT", "A mug"), None),
+        ({"incentive": "A mug", "incentivized": ""}, ("IMPORT", "A mug"), None),
+        ({"incentivized": True}, ("IMPORT", ""), ("INVITATION", "")),
+        ({"incentive": None, "incentivized": "1"}, ("IMPORT", ""), None),
+        ({"incentivized": False}, ("IMPORT", None), ("INVITATION", None)),
+        ({"incentivized": None}, ("IMPORT", None), ("INVITATION", None)),
+    ],
+)
+def test_a_row_states_the_source_and_the_incentive_or_the_load_keeps_them(
+    cells: dict[str, object],
+    new: tuple[str, str | None],
+    stored: tuple[str, str | None] | None,
+) -> None:
+    made = loaded(make_column_mapping(COMMENTS, [], []).make({**ROW, **cells}))
+    for there, expected in ((None, new), (INVITED, stored or ("INVITATION", new[1]))):
+        one = made.over(there, NOW)
+        assert (one.source, one.incentive) == expected
+
+
+@pytest.mark.parametrize(
+    ("cells", "field"),
+    [
+        ({"source": "web"}, "source"),
+        ({"incentive": "A mug", "incentivized": "no"}, "incentivized"),
+        ({"incentivized": "maybe"}, "incentivized"),
+        ({"incentive": "x" * 201}, "incentive"),
+        ({"incentive": "a\nb"}, "incentive"),
+    ],
+)
+def test_an_invalid_source_or_incentive_is_refused(cells: dict[str, object], field: str) -> None:
+    with pytest.raises(InvalidArgumentError) as refused:
+        make_column_mapping(COMMENTS, [], []).make({**ROW, **cells})
+    assert refused.value.argument == field

@@ -143,6 +143,10 @@ MESSAGES: list[tuple[Callable[[], object], str]] = [
         "reply is missing, but replied_at is not: add a reply.",
     ),
     (
+        lambda: _comment_row(ROW | {"incentive": "A mug", "incentivized": False}),
+        "incentivized is false, but incentive is 'A mug': correct one of them.",
+    ),
+    (
         lambda: _comment_row(ROW | {"reason": "Spam."}),
         (
             "reason is only for rows whose state is REJECTED, and the row has no state: leave "
@@ -370,7 +374,7 @@ MESSAGES: list[tuple[Callable[[], object], str]] = [
             "--map 'stars=Score' names no field of comments. Their fields are id, "
             "product_id, username, rating, language, title, text, created_at, updated_at, "
             "verified_purchase, author_name, reply, replied_at, helpful_before, photos, "
-            "state, cause, queued_at, reason, decided_at."
+            "source, incentive, incentivized, state, cause, queued_at, reason, decided_at."
         ),
     ),
     (lambda: mapped("text=a", "text=b"), "--map has text twice: remove one of them."),
@@ -400,7 +404,7 @@ MESSAGES: list[tuple[Callable[[], object], str]] = [
             "--preset x: stars is not a field of comments. Their fields are id, product_id, "
             "username, rating, language, title, text, created_at, updated_at, "
             "verified_purchase, author_name, reply, replied_at, helpful_before, photos, "
-            "state, cause, queued_at, reason, decided_at."
+            "source, incentive, incentivized, state, cause, queued_at, reason, decided_at."
         ),
     ),
     (

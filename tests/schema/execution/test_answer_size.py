@@ -74,7 +74,7 @@ async def executed(schema: ExecutableSchema, stores: Stores, text: str) -> Any:
 async def has_too_many_values(schema: ExecutableSchema, stores: Stores, text: str) -> None:
     answer = await executed(schema, stores, text)
     assert (codes(answer), answer.data) == (["QUERY_TOO_COSTLY"], None)
-    assert "12,000 values" in answer.errors[0].message
+    assert "14,000 values" in answer.errors[0].message
 
 
 def values_of(data: object) -> int:
