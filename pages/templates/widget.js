@@ -32,7 +32,8 @@
     .stars::before { content: "☆☆☆☆☆"; }
     .stars i { inset-block: 0; inset-inline-start: 0; overflow: hidden; position: absolute; }
     .stars i::before { content: "★★★★★"; font-style: normal; }
-    .faint { color: var(--marginalia-faint, inherit); font-size: 0.875em; margin-block: 0.25em; }
+    .faint { color: var(--marginalia-faint, inherit); font-size: 0.875em; margin-block: 0.25em;
+      overflow-wrap: anywhere; }
     .text { overflow-wrap: anywhere; white-space: pre-line; }
     .photos { display: flex; flex-wrap: wrap; gap: 0.5em; margin-block: 0.5em; }
     img { block-size: 5em; border-radius: var(--marginalia-radius, 0.4em); display: block; inline-size: 5em;
