@@ -34,7 +34,13 @@ async def test_a_title_is_next_to_its_stars_also_in_the_other_direction(
     assert await header.evaluate_all(FAR_TITLES) == []
 
 
-BOTTOMS = "all => all.map(one => one.getBoundingClientRect().bottom)"
+BOTTOMS = """all => all.map(one => {
+  const range = document.createRange();
+  range.selectNodeContents(one);
+  return (range.getClientRects()[0] ?? one.getBoundingClientRect()).bottom;
+})"""
+"""The bottoms of elements. A text counts by its first line: the machine's fonts decide the number
+of its lines."""
 
 
 async def test_the_first_screen_of_a_phone_shows_ratings_and_the_first_comment(
