@@ -38,8 +38,6 @@ _HEALTH_LINE = 250
 
 _WORKER_READS = 2
 """Consistent reads of one item that a worker sends every five seconds."""
-_FIVE_SECONDS = 720
-"""In an hour."""
 
 _KEPT_MONTHS = 12
 _CONNECTIONS = 25
@@ -81,7 +79,7 @@ def rounded_up(size: int, to: int) -> int:
 def month(prices: Prices, use: Use, views: int, adds: int) -> list[Item]:
     """Return the items of a month's bill."""
     health_checks = SERVERS * ZONES * _HEALTH_CHECKS * HOURS
-    reads = SERVERS * _WORKER_READS * _FIVE_SECONDS * HOURS
+    reads = SERVERS * _WORKER_READS * HOURS * 3_600 / 5
     kept = _KEPT_MONTHS * adds / GB
     sent = views * use.sent / GB
     addresses = SERVERS + ZONES
