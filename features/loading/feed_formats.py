@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 import orjson
 from markupsafe import escape
 
+from dal.model import CommentSource
 from dal.table.key_parts import format_instant
 from features.loading.feed_writer import FeedFormat, Review, Shop, valid
 
@@ -25,6 +26,12 @@ _GOOGLE_HEAD = (
     'product_reviews.xsd">\n<version>2.4</version>\n'
 )
 
+
+_COLLECTED = {
+    CommentSource.SITE: "unsolicited",
+    CommentSource.INVITATION: "post_fulfillment",
+}
+"""How a comment was collected, by its source. For imported comments, it is unknown."""
 
 _ISO_639_1 = 2
 """The length of the language codes in Google's example."""
@@ -78,7 +85,7 @@ def _google(shop: Shop, review: Review) -> bytes:
         _element("review_id", one.comment_id),
         _parent("reviewer", _element("name", name, ' is_anonymous="true"' * anonymous)),
         _element("is_verified_purchase", _boolean(one.verified_purchase)),
-        _element("is_incentivized_review", _boolean(False)),
+        _element("is_incentivized_review", _boolean(one.incentivized)),
         _element("review_timestamp", format_instant(one.created_at)),
         _element("title", one.title),
         _element("content", one.text),
@@ -89,7 +96,7 @@ def _google(shop: Shop, review: Review) -> bytes:
         _parent("ratings", _element("overall", str(one.rating), ' min="1" max="5"')),
         _parent("products", product),
         _element("is_spam", _boolean(False)),
-        _element("collection_method", "unsolicited"),
+        _element("collection_method", _COLLECTED.get(one.source)),
     )
     return f"{element}\n".encode()
 
@@ -149,7 +156,7 @@ def _meta(shop: Shop, review: Review) -> bytes:
         format_instant(one.created_at),
         format_instant(one.updated_at) if one.updated_at else "",
         _list(shop.photos(one)),
-        _boolean(False),
+        _boolean(one.incentivized),
         _boolean(one.verified_purchase),
         name,
         _boolean(anonymous),

@@ -10,7 +10,7 @@ import pytest
 
 from dal.composition import KINDS
 from dal.dynamodb.table import Table
-from dal.model import Comment, Photo, ProductDetails
+from dal.model import Comment, CommentSource, Photo, ProductDetails
 from dal.model.submissions import ReviewCause
 from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
@@ -48,6 +48,8 @@ FULL = Comment(
     updated_at=oracle.START,
     verified_purchase=True,
     name="Ana & Bo",
+    source=CommentSource.INVITATION,
+    incentive="a voucher",
     photos=(Photo("https://cdn.example/1.jpg"), Photo("/photos/2.jpg")),
 )
 BARE = oracle.make_comments("no id & <url>", 30, seed=4)
@@ -56,7 +58,9 @@ UNLINKED = [one._replace(product_id=f"p{n % 2}") for n, one in enumerate(BARE[20
 REVIEWS = [
     FULL,
     FULL._replace(comment_id="unnamed", name=" anonymous ", title=" "),
-    *BARE[:20],
+    BARE[0],
+    BARE[1]._replace(source=CommentSource.IMPORT),
+    *BARE[2:20],
 ]
 
 
@@ -108,6 +112,13 @@ async def test_googles_feed_has_the_comments_with_words_on_products_with_a_url(
     assert full.findtext("title") == "<b>Good</b>"
     assert full.findtext("review_language") == "en"
     assert full.findtext("is_verified_purchase") == "true"
+    method = "collection_method"
+    stated = [
+        (one.findtext("is_incentivized_review"), one.findtext(method)) for one in (full, bare)
+    ]
+    assert stated == [("true", "post_fulfillment"), ("false", "unsolicited")]
+    imported = by_id[BARE[1].comment_id]
+    assert imported.find(method) is None
     assert [one.text for one in full.iterfind(".//product_ids//*") if not len(one)] == [
         KETTLE.gtin,
         KETTLE.mpn,
@@ -156,7 +167,7 @@ async def test_metas_feed_has_the_documented_columns(table: Table, tmp_path: Pat
         "created_at": at,
         "updated_at": at,
         "review_image_urls": f'["https://cdn.example/1.jpg","{SITE}/photos/2.jpg"]',
-        "incentivized": "false",
+        "incentivized": "true",
         "has_verified_purchase": "true",
         "reviewer.name": "Ana & Bo",
         "reviewer.isAnonymous": "false",
