@@ -3,6 +3,7 @@
 A feed is complete each time, because Google deletes the reviews that a feed lacks.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,7 +75,8 @@ async def export_feed(
     form, manifest_path = FEEDS[name], directory / f"{name}.{MANIFEST}"
 
     def earlier() -> Mapping[str, Path]:
-        return {path.name: path for path in directory.glob(f"{name}-*.{form.suffix}")}
+        numbered = re.compile(rf"{name}-\d+\.{form.suffix}")
+        return {one.name: one for one in directory.glob("*") if numbered.fullmatch(one.name)}
 
     with writing(directory):
         if not force:
