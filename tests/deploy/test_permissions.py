@@ -186,8 +186,11 @@ async def test_an_export_is_loaded_with_the_load_policy_alone(
     settings: Settings, asked: Asked, table: Table, clients: Clients, tmp_path: Path
 ) -> None:
     await fill(Stores(table))
+    await Stores(table).products.update("42", {"url": "/kettle"})
     asked.clear()
     await run(settings, "export", "--output", str(tmp_path))
+    shop = ("--shop-name", "Kettles", "--public-url", "https://shop.example")
+    await run(settings, "export", "--format", "meta-reviews", "-o", str(tmp_path), *shop)
     await run(settings, "analytics", "refresh", "--data-dir", str(tmp_path / "data"))
     check(asked, "Export")
     other = await fresh_table(clients, str(settings.endpoint_url))
