@@ -4,7 +4,7 @@ Four servers of two workers run at the same time, each with its customers, and a
 evaluates the alert rules with the documented configuration. Exits with 1 if:
 
 - after a fault, no alert fires within 90 seconds
-- more than one in a hundred answers is bad during a fault, but no alert fires that pages somebody
+- more than one in a hundred answers is bad during a fault, but no alert of severity `page` fires
 - an alert fires after a reload or before the first fault, or a reload fails a request
 - a panel of the dashboard shows nothing.
 
@@ -52,7 +52,7 @@ RECOVERY = 180.0
 """Maximum seconds between two faults of a server, unless the alerts of the first end earlier."""
 
 NOTICED = 0.01
-"""The share of bad answers above which an alert must page somebody."""
+"""The share of bad answers above which an alert with the severity ``page`` must fire."""
 
 OPTIONS = ("--workers", "2", "--metrics-port", "0", "--rate-limit", "off")
 

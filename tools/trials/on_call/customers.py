@@ -69,7 +69,7 @@ class Customers:
     async def subscribe(self, url: str) -> None:
         """Listen to the product's events until cancelled. After each end, continue at the cursor.
 
-        RELOAD stands for all earlier events.
+        RELOAD replaces the events that the subscriber has missed.
         """
         self.subscribed, after = True, None
         while True:
