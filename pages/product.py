@@ -153,7 +153,8 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     total = facets["total"] if known and filters.counted else None
     # With known_products_only, the server refuses comments on a product without details. So the
     # product's page shows a message instead of the form.
-    listed = any(product[name] for name in ("title", "pictureUrl", "url", "group"))
+    details = ("title", "pictureUrl", "url", "group", "gtin", "brand", "mpn")
+    listed = any(product[name] for name in details)
     closed = request.session.context.known_products_only and not listed
     events = connection["eventCursor"]
     words = ORDERS[filters.order]

@@ -222,7 +222,7 @@ class Settings(
     )
     known_products_only: bool = setting(
         False,
-        "Refuse comments on a product without stored details (title, picture, URL or group).",
+        "Refuse comments on a product without stored details, such as a title.",
         off="any-product",
     )
     buyers_only: bool = setting(

@@ -93,7 +93,7 @@ class ProductRepository:
             except UNREADABLE:
                 raise AlreadyExistsError(
                     f"Another program has stored the item {key['PK']['S']}, {key['SK']['S']} in "
-                    "the table: move this item before you set the product's title, picture or URL."
+                    "the table: move this item before you set the product's details."
                 ) from None
             details = replace(held, **changed)
             await self._write(changes(item, (product_id, details)))

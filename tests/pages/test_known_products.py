@@ -19,7 +19,11 @@ STATED = {"rating": 4, "language": "en", "title": "Good", "text": "It boils."}
 @pytest.fixture
 async def shopper(table: Table) -> AsyncIterator[httpx.AsyncClient]:
     await Stores(table).products.put_many(
-        {"known": ProductDetails(picture_url="/mug.png"), "emptied": ProductDetails()}
+        {
+            "known": ProductDetails(picture_url="/mug.png"),
+            "branded": ProductDetails(brand="Acme"),
+            "emptied": ProductDetails(),
+        }
     )
     async with client_of(app_of(table, known_products_only=True), jwt_of("ann")) as client:
         yield client
@@ -43,6 +47,7 @@ async def test_the_api_refuses_comments_on_unknown_products(
 
 
 async def test_the_page_of_an_unknown_product_has_no_form(shopper: httpx.AsyncClient) -> None:
+    assert UNLISTED not in (await opened(shopper, "/products/branded")).text
     page = await opened(shopper, "/products/known")
     assert UNLISTED not in page.text
     fields = page.fields()
