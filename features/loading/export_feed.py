@@ -3,9 +3,8 @@
 A feed is complete each time, because Google deletes the reviews that a feed lacks.
 """
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from dal.dynamodb.concurrency import in_parallel
@@ -75,8 +74,8 @@ async def export_feed(
     form, manifest_path = FEEDS[name], directory / f"{name}.{MANIFEST}"
 
     def earlier() -> Mapping[str, Path]:
-        numbered = re.compile(rf"{name}-\d+\.{form.suffix}")
-        return {one.name: one for one in directory.glob("*") if numbered.fullmatch(one.name)}
+        found = directory.glob(f"{name}-*.{form.suffix}")
+        return {one.name: one for one in found if one.stem[len(name) + 1 :].isdecimal()}
 
     with writing(directory):
         if not force:
@@ -109,7 +108,7 @@ async def export_feed(
             manifest = FeedManifest(
                 store, name, begun, now(), names, writer.counts, unpublished, unreadable
             )
-            write_manifest(draft / manifest_path.name, manifest)
+            write_manifest(draft / manifest_path.name, asdict(manifest))
             output = Output({one: directory / one for one in names}, manifest_path)
             if not force:
                 Output(earlier(), manifest_path).check_absent()

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 import orjson
 
@@ -29,9 +29,6 @@ from features.loading.parquet import duckdb_in_memory
 from features.loading.scan_rows import export_pages
 from server.errors import CommandError
 from server.local_engine.data_directory import sync
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 PROMISE = (
     "Each object that was in the table from `begun` until `ended` is in these files exactly once, "
@@ -262,13 +259,13 @@ def _finish(target: Target, draft: Path, manifest: Manifest) -> None:
             write_parquet(rows, file, files_of(target.kinds)[name], target.layout)
             rows.unlink()
         sync(file)
-    write_manifest(draft / target.manifest.name, manifest)
+    write_manifest(draft / target.manifest.name, asdict(manifest))
 
 
-def write_manifest(path: Path, manifest: "DataclassInstance") -> None:
+def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
     """Write a manifest, and flush it to the disk."""
     options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-    path.write_bytes(orjson.dumps(asdict(manifest), option=options))
+    path.write_bytes(orjson.dumps(manifest, option=options))
     sync(path)
 
 

@@ -25,6 +25,7 @@ _PARAGRAPHS = {
 """The elements that begin a paragraph, and end one."""
 _LINE = re.compile(rf"<(?:{'|'.join(_LINES)})>\n?|</(?:{'|'.join(_LINES)})>")
 _PARAGRAPH = re.compile(rf"</?(?:{'|'.join(_PARAGRAPHS)})>")
+_BLANK_LINES = re.compile(r"\n{3,}")
 
 
 def text_of(markup: str) -> str:
@@ -38,4 +39,4 @@ def text_of(markup: str) -> str:
     )
     broken = _PARAGRAPH.sub("\n\n", _LINE.sub("\n", rest))
     lines = [" ".join(line.split()) for line in html.unescape(broken).split("\n")]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+    return _BLANK_LINES.sub("\n\n", "\n".join(lines)).strip()
