@@ -92,7 +92,10 @@ main()
 
 
 def test_on_windows_a_command_and_make_recommend_wsl2() -> None:
-    for command in ([sys.executable, "-c", WINDOWS], ["make", "run", "OS=Windows_NT"]):
+    for command in (
+        [sys.executable, "-c", WINDOWS],
+        ["make", "--no-print-directory", "run", "OS=Windows_NT"],
+    ):
         done = subprocess.run(
             command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False
         )
