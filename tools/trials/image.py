@@ -98,6 +98,10 @@ def open_root(directory: Path, python: Path) -> Path:
     _mount("-t", "tmpfs", "tmpfs", root / ROOT.relative_to("/"))
     for place in python.parents:
         (root / place.relative_to("/")).chmod(0o755)
+    # Debian's program has no other name than python3.
+    named = root / python.parent.relative_to("/") / "python"
+    if not named.exists():
+        named.symlink_to(python.name)
     return root
 
 
@@ -278,8 +282,8 @@ def main() -> None:
     parser.add_argument(
         "--python",
         type=Path,
-        default=Path(sys.base_prefix) / "bin/python",
-        help="a program with the name python, in place of the base image's",
+        default=Path(sys.base_prefix) / "bin/python3",
+        help="the program of a Python with pip, in place of the base image's",
     )
     parser.add_argument("--directory", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()

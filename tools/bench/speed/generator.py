@@ -71,12 +71,13 @@ async def ask(
     patience: float = 60.0,
     pause: float = 0.0,
     tls: SSLContext | None = None,
+    source: str = "127.0.0.1",
 ) -> None:
     """Send all requests of ``asking`` by several clients, and wait for every response.
 
     A client closes its connection after ``patience`` seconds without a response and opens another.
     Between a response and its next request, a client waits for ``pause`` seconds. With ``tls``, the
-    connections are encrypted.
+    connections are encrypted. ``source`` is the address of the clients.
     """
     host, _, port = urlsplit(url).netloc.partition(":")
     present: set[_Client] = set()
@@ -87,7 +88,13 @@ async def ask(
         while following is not None:
             client = _Client(asking, following, pause)
             try:
-                await loop.create_connection(lambda: client, host, int(port), ssl=tls)  # noqa: B023 - called in this iteration
+                await loop.create_connection(
+                    lambda: client,  # noqa: B023 - called in this iteration
+                    host,
+                    int(port),
+                    ssl=tls,
+                    local_addr=(source, 0),
+                )
             except OSError:
                 client.broke()
             present.add(client)

@@ -5,9 +5,10 @@ import json
 import socket
 import ssl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -81,17 +82,15 @@ def rules(usual: Proxy, unlimited: Proxy, longest: float) -> Iterator[Rule]:
         f"then {full.decode()}, one less {left.decode()}",
         (full, left) == (b"429", b"200"),
     )
-    claimed = asyncio.run(_burst(unlimited, "127.0.0.7", "/graphql?query={__typename}"))
-    named = {one.json()["errors"][0]["message"].split()[0] for one in claimed if one.is_error}
+    claims = [(f"X-Forwarded-For: 203.0.113.{number % 250}",) for number in range(_MANY)]
+    errors = _refusals(_burst(unlimited, "127.0.0.7", "/graphql?query={__typename}", claims))
+    named = {one["message"].split()[0] for one in errors}
     yield Rule("no client claims an address", ", ".join(named), named == {"127.0.0.7"})
     yield _freshness(usual, longest)
-    # The server has no limit for health checks. The generator is faster than the limit, also on a
-    # busy machine.
-    answers: list[Answer] = []
-    asked = Once([request(usual.url, "/health/live")] * _MANY, lambda _, one: answers.append(one))
-    asyncio.run(ask(usual.url, asked, 20, tls=usual.tls))
-    refused = [one for one in answers if one.status == b"429"]
-    codes = {orjson.loads(one.body)["errors"][0]["extensions"]["code"] for one in refused}
+    # The server has no limit for health checks.
+    answers = _burst(usual, "127.0.0.8", "/health/live", [()] * _MANY)
+    refused = _refusals(answers)
+    codes = {one["extensions"]["code"] for one in refused}
     with usual.client("127.0.0.5") as client:
         other = client.get("/health/live").status_code
     yield Rule(
@@ -149,14 +148,20 @@ def _add(proxy: Proxy, text: str, product: str = "42") -> None:
     assert answer["data"]["addComment"]["userErrors"] == []
 
 
-async def _burst(proxy: Proxy, address: str, path: str) -> list[httpx.Response]:
-    """Send requests at the same time. Each claims another address."""
-    transport = httpx.AsyncHTTPTransport(
-        verify=proxy.tls, local_address=address, limits=httpx.Limits(max_connections=20)
-    )
-    async with httpx.AsyncClient(base_url=proxy.url, transport=transport, timeout=30) as client:
-        claims = ({"X-Forwarded-For": f"203.0.113.{number % 250}"} for number in range(_MANY))
-        return await asyncio.gather(*(client.get(path, headers=one) for one in claims))
+def _burst(
+    proxy: Proxy, source: str, path: str, headers: Sequence[tuple[str, ...]]
+) -> list[Answer]:
+    """Send requests, each with its headers, faster than the limits, also on a busy machine."""
+    answers: list[Answer] = []
+    requests = [request(proxy.url, path, headers=one) for one in headers]
+    asked = Once(requests, lambda _, one: answers.append(one))
+    asyncio.run(ask(proxy.url, asked, 20, tls=proxy.tls, source=source))
+    return answers
+
+
+def _refusals(answers: Iterable[Answer]) -> list[dict[str, Any]]:
+    """Return the errors of the requests above a limit."""
+    return [orjson.loads(one.body)["errors"][0] for one in answers if one.status == b"429"]
 
 
 def _full(proxy: Proxy, address: str) -> tuple[bytes, bytes]:
