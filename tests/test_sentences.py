@@ -23,7 +23,6 @@ STAYS: dict[tuple[str, str], str] = {
     ("dal/dynamodb/test_wire.py", "file is not a database"): "a message of SQLite",
     ("dal/table/test_index.py", "#p = :p AND #s BETWEEN :l AND :h"): "a condition of DynamoDB",
     ("tools/bench/test_bill_of_mutations.py", "reply to a comment"): "a line of docs/costs.md",
-    ("tools/bench/test_bill_of_mutations.py", "vote for a comment"): "a line of docs/costs.md",
 }
 """Literals that equal a sentence by chance or on purpose, by module and text, with the reason."""
 

@@ -513,7 +513,7 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         ),
     ),
     "Comments get helpful votes": (
-        Operation("vote for a comment", _vote("ann"), _add(_N)),
+        Operation("vote for one comment", _vote("ann"), _add(_N)),
         Operation("fold the first vote for a comment", _fold),
         Operation("fold a later vote", _fold, _vote("bob")),
         Operation("100 votes for a comment in two seconds, with their fold", _vote_and_fold),

@@ -39,7 +39,7 @@ MUTATIONS: dict[str, tuple[Viewer, str, str]] = {
     ),
     "edit a comment's text": (MODERATOR, "updateComment", f'id: "{ID}", text: "Loose."'),
     "reply to a comment": (MERCHANT, "replyToComment", f'id: "{ID}", text: "We will fix it."'),
-    "vote for a comment": (BOB, "markHelpful", f'id: "{ID}"'),
+    "vote for one comment": (BOB, "markHelpful", f'id: "{ID}"'),
     "report a comment": (BOB, "reportComment", f'id: "{ID}", reason: SPAM'),
     "delete a comment": (MODERATOR, "deleteComment", f'id: "{global_id("Comment", OTHER)}"'),
     "place an order of three lines": (STAFF, "placeOrder", f'username: "ann", lines: [{LINES}]'),
