@@ -25,13 +25,17 @@ from pages.addresses import (
 )
 from pages.faults import PageFault
 from pages.formats import ANOTHER, LanguageChoice, number, product_name
-from pages.i18n import gettext, gettext_noop, ngettext
+from pages.i18n import gettext, gettext_noop, ngettext, spoken
 from pages.page_documents import DocumentResult, fill_statistics
 from pages.page_request import PageRequest
 from pages.photos import PhotoRow, error_of, photos_in, rows_from, rows_of
 from pages.plan_panel import plan_account
 from pages.sessions import Session, require_own
 from resolvers.authorization import can_change
+from resolvers.shop_aspects import labels
+
+_ASPECT = "aspect-"
+"""The beginning of the names of the form's fields for ratings of aspects."""
 
 _FIELDS = ("rating", "language", "title", "text")
 
@@ -98,6 +102,8 @@ class CommentForm:
     text: str = ""
     photos: tuple[PhotoRow, ...] | None = rows_from(())
     """None if the posted form has no fields for photos. An edit then keeps the comment's photos."""
+    aspects: Mapping[str, str] = field(default_factory=dict)
+    """The chosen ratings by the names of aspects; empty texts for aspects without a rating."""
     key: str = field(default_factory=secrets.token_urlsafe)
     errors: dict[str, str] = field(default_factory=dict)
 
@@ -111,6 +117,11 @@ class CommentForm:
             title=fields.get("title", ""),
             text=fields.get("text", ""),
             photos=rows_of(fields),
+            aspects={
+                name.removeprefix(_ASPECT): value
+                for name, value in fields.items()
+                if name.startswith(_ASPECT)
+            },
             key=fields.get("key") or secrets.token_urlsafe(),
         )
 
@@ -128,8 +139,13 @@ class CommentForm:
         optional = request.session.context.allow_empty_text
         photos = [one._asdict() for one in self.photos or rows_from(())]
         uploads = request.root + "/photo-uploads" if request.view.uploads is not None else None
+        aspects = labels(request.session.context, spoken())
         return asdict(self) | {
             "photos": photos,
+            "aspects": [
+                {"name": name, "label": label, "rating": self.aspects.get(name, "")}
+                for name, label in aspects.items()
+            ],
             "uploads": uploads,
             "choice": asdict(choice),
             "most": _MOST,
@@ -151,7 +167,12 @@ class CommentForm:
             "title": self.title.strip(),
             "text": self.text.strip(),
             **({} if self.photos is None else {"photos": photos_in(self.photos)}),
+            **({"aspects": self._rated()} if self.aspects else {}),
         }
+
+    def _rated(self) -> list[dict[str, Any]]:
+        given = self.aspects.items()
+        return [{"name": name, "rating": int(one)} for name, one in given if one in _RATINGS]
 
     def messages(self, errors: list[dict[str, Any]]) -> dict[str, str]:
         """Return the form's messages for the API's user errors, by field of the form.
@@ -249,6 +270,10 @@ async def change(request: PageRequest) -> Response:
         # server. So send photos only if the visitor has changed them.
         if given.get("photos") == comment["photos"]:
             del given["photos"]
+        # A comment may also have ratings of aspects that the shop has renamed. So keep all ratings,
+        # unless the visitor has changed one.
+        if given.get("aspects") == comment["aspects"]:
+            del given["aspects"]
         result = await request.run("comment.update", input={"id": comment["id"], **given})
         errors = form.messages(user_errors(result))
     if errors:
@@ -379,7 +404,8 @@ async def _page(
     mine = viewer is not None and can_change(viewer, comment["username"])
     if mine and form is None:
         form = CommentForm.typed({name: str(comment[name]) for name in _FIELDS})
-        form = replace(form, photos=rows_from(comment["photos"]))
+        aspects = {one["name"]: str(one["rating"]) for one in comment["aspects"]}
+        form = replace(form, photos=rows_from(comment["photos"]), aspects=aspects)
     reasons = {value: gettext(words) for value, words in REASONS.items()}
     return request.render(
         "comment.html",

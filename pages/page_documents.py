@@ -143,6 +143,7 @@ def fill_statistics(
         none_of = {"count": 0, "parent": None, "selected": True}
         chosen = [{"language": one, **none_of} for one in languages]
         facets = none | {"ratings": by_rating, "languages": chosen}
-        product["statistics"] = none | {"histogram": by_rating, "languages": [], "facets": facets}
+        lists = {"histogram": by_rating, "languages": [], "aspects": []}
+        product["statistics"] = none | lists | {"facets": facets}
         product.pop("chosen", None)
     return counted

@@ -17,6 +17,7 @@ from pages.i18n import gettext, gettext_noop
 from pages.page_documents import DocumentResult, run_document
 from pages.sessions import Session
 from pages.sign_in import DemoAccount
+from resolvers.shop_aspects import labels
 from schema.execution.executable_schema import MAX_RESPONSE
 from server.auth.claims import InvalidTokenError
 from server.auth.issuer import KeysUnavailableError
@@ -206,6 +207,7 @@ class PageRequest:
             "form_key": self.session.form_key,
             "ended": self.session.ended and gettext(SESSION_ENDED),
             "notice": gettext(notice) if notice else None,
+            "aspect_labels": labels(self.session.context, i18n.spoken()),
             "picture_origins": self.http.app.state.picture_origins,
             "loading": self.http.app.state.loading(),
             # After a POST there are no links to other languages, because following a link would

@@ -254,6 +254,7 @@ def _draft(request: PageRequest) -> dict[str, Any]:
         "incentivized": False,
         "incentive": None,
         "photos": [],
+        "aspects": [],
         "reply": None,
     }
 

@@ -112,6 +112,7 @@ def pages_app(
     # to the host in the Host header, which may be another site.
     app.router.redirect_slashes = False
     app.state.settings = settings
+    app.state.view = view
     uploads = [] if view.uploads is None else [origin_text(view.uploads.url)]
     app.state.picture_origins = (*settings.picture_origins, *uploads)
     app.state.explain = view.schema.explain

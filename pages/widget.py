@@ -8,6 +8,7 @@ comments. Shops put this page into an ``iframe``, for browsers without scripts.
 import re
 from functools import cache
 from html import escape
+from typing import Any
 
 import orjson
 from starlette.requests import Request
@@ -19,6 +20,7 @@ from pages.i18n import LOCALES, TEMPLATES, gettext, gettext_noop, plural_forms
 from pages.page_documents import DOCUMENTS, id_of
 from pages.page_request import LANGUAGES, PageRequest
 from pages.static_files import StaticFile
+from resolvers.shop_aspects import labels
 from server.http.graphiql import content_security_policy
 
 _SIZE = 5
@@ -58,7 +60,9 @@ _ACCENT = "#7a2e5d"
 
 async def show(request: Request) -> Response:
     """Return the script, which any site may load."""
-    response = _script(request.app.state.picture_origins).response(request, _HOUR)
+    context = await request.app.state.view.context(None)
+    aspects = tuple((tag, *labels(context, tag).items()) for tag in LOCALES)
+    response = _script(request.app.state.picture_origins, aspects).response(request, _HOUR)
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     response.headers["Access-Control-Allow-Origin"] = "*"  # browsers require it for modules
     return response
@@ -140,8 +144,11 @@ def _snippet(site: str, product: str, tag: str | None, rules: str) -> str:
 
 
 @cache
-def _script(photo_origins: tuple[str, ...]) -> StaticFile:
-    """Return the script with its documents and its labels."""
+def _script(photo_origins: tuple[str, ...], aspects: tuple[tuple[Any, ...], ...]) -> StaticFile:
+    """Return the script with its documents and its labels.
+
+    ``aspects`` has the labels of the shop's aspects: a language tag, then pairs of name and label.
+    """
     messages = {}
     for tag in LOCALES:
         with i18n.speaking(tag):
@@ -169,6 +176,7 @@ def _script(photo_origins: tuple[str, ...]) -> StaticFile:
         "document": _MARGINS.sub(" ", DOCUMENTS["widget"]).strip(),
         "messages": messages,
         "photos": photo_origins,
+        "aspects": {tag: dict(pairs) for tag, *pairs in aspects},
     }
     source = (TEMPLATES / "widget.js").read_bytes()
     return StaticFile("widget.js", source.replace(_PLACE, orjson.dumps(filled)))

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import strawberry
 
 from dal.errors import NotBoughtError
-from dal.model import Comment, Photo, Product, rules
+from dal.model import AspectRating, Comment, Photo, Product, rules
 from dal.query.pagination import Edge
 from dal.table.errors import InvalidArgumentError
 from dal.writes.comments import Stored, Written
@@ -35,6 +35,7 @@ from resolvers.mutations import (
 from resolvers.node_ids import own_id_of, plain_id
 from resolvers.photo_files import PhotoFiles
 from resolvers.selection import Info, Input
+from resolvers.shop_aspects import names_of
 
 _audit = logging.getLogger("audit")
 
@@ -44,6 +45,30 @@ _PHOTO: Mapping[str, Rule] = {"url": rules.photo_address, "alt": rules.alternati
 def _photos(argument: str, given: Sequence[object]) -> tuple[Photo, ...]:
     photos = checked_each(argument, rules.few(argument, given, rules.MAX_PHOTOS), _PHOTO)
     return tuple(Photo(**one) for one in photos)
+
+
+def _aspects(
+    names: Sequence[str], argument: str, given: Sequence[object]
+) -> tuple[AspectRating, ...]:
+    def known(field: str, name: str) -> str:
+        if name not in names:
+            use = f"Use one of: {', '.join(names)}." if names else f"Leave out {argument}."
+            raise InvalidArgumentError(
+                field, f"{field} {name[:99]!r} is not an aspect of this shop. {use}"
+            )
+        return name
+
+    entries = rules.few(argument, given, rules.MAX_ASPECTS)
+    ratings = checked_each(argument, entries, {"name": known, "rating": rules.rating})
+    seen = set[str]()
+    for number, one in enumerate(ratings):
+        if one["name"] in seen:
+            field = f"{argument}.{number}.name"
+            raise InvalidArgumentError(
+                field, f"{field} repeats {one['name']!r}. Rate each aspect only once."
+            )
+        seen.add(one["name"])
+    return tuple(AspectRating(**one) for one in ratings)
 
 
 _STATED: Mapping[str, Rule] = {
@@ -70,6 +95,14 @@ class PhotoInput(NullIsDefault):
     )
 
 
+@strawberry.input(description="A rating of one aspect of the product.")
+class AspectInput:
+    """A rating of one aspect of the product."""
+
+    name: str = strawberry.field(description="Name of one of the shop's `aspects`, such as `fit`.")
+    rating: int = strawberry.field(description="Rating from 1 to 5.")
+
+
 @strawberry.input(description="A new comment. Its author is the signed-in user.")
 class AddCommentInput(NullIsDefault):
     """Input of ``addComment``."""
@@ -89,6 +122,10 @@ class AddCommentInput(NullIsDefault):
     )
     photos: list[PhotoInput] | None = strawberry.field(
         default=None, description="Photos, in the order to show them. Maximum 10."
+    )
+    aspects: list[AspectInput] | None = strawberry.field(
+        default=None,
+        description="Ratings of some of the shop's aspects, each at most once. Maximum 6.",
     )
     idempotency_key: str | None = strawberry.field(
         default=None,
@@ -123,6 +160,11 @@ class UpdateCommentInput:
         default=strawberry.UNSET,
         description="All photos of the comment, in the order to show them. Maximum 10. Null or "
         "an empty list removes all photos.",
+    )
+    aspects: list[AspectInput] | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="All ratings of aspects of the comment, each aspect at most once. Maximum 6. "
+        "Null or an empty list removes all ratings of aspects.",
     )
 
 
@@ -226,6 +268,15 @@ def incentive(root: strawberry.Parent[Stored]) -> str | None:
     return root.incentive or None
 
 
+def aspects(root: strawberry.Parent[Any], info: Info) -> list[AspectRating]:
+    """Return a comment's or submission's ratings of aspects, in the order of the shop's aspects.
+
+    The comment may also have ratings of aspects that the shop has renamed or removed.
+    """
+    rated: Mapping[str, AspectRating] = {one.name: one for one in root.aspects}
+    return [rated[name] for name in names_of(info.context) if name in rated] if rated else []
+
+
 def helpful_count(root: strawberry.Parent[Comment]) -> int:
     """Return the number of helpful votes that is stored in a comment."""
     return root.helpful_count
@@ -241,7 +292,7 @@ async def add_comment(info: Info, input: Input[AddCommentInput]) -> CommentPaylo
     and the viewer has received none of these products.
     """
     viewer = require_viewer(info.context)
-    stated = checked(input, _NEW | _text_rule(info.context))
+    stated = checked(input, _NEW | _shop_rules(info.context))
     if info.context.known_products_only:
         await _require_known(info, stated["product_id"])
     key = stated.pop("idempotency_key", None)
@@ -286,8 +337,11 @@ async def _publish(
     stated["photos"] = await files.published(viewer.user_id, photos)
 
 
-def _text_rule(context: Context) -> dict[str, Rule]:
-    return {"text": rules.optional_text if context.allow_empty_text else rules.stated_text}
+def _shop_rules(context: Context) -> dict[str, Rule]:
+    return {
+        "text": rules.optional_text if context.allow_empty_text else rules.stated_text,
+        "aspects": partial(_aspects, names_of(context)),
+    }
 
 
 async def _require_known(info: Info, product_id: str) -> None:
@@ -303,7 +357,8 @@ async def _require_known(info: Info, product_id: str) -> None:
 async def update_comment(info: Info, input: Input[UpdateCommentInput]) -> CommentPayload:  # noqa: A002
     """Edit a comment: the viewer's own, or any comment if the viewer is a moderator."""
     viewer = require_viewer(info.context)
-    changes = changed(input, _CHANGES | _text_rule(info.context), {"title", "text", "photos"})
+    clearable = {"title", "text", "photos", "aspects"}
+    changes = changed(input, _CHANGES | _shop_rules(info.context), clearable)
     permission = await info.context.stores.standings.permission(viewer.user_id)
     may_write(permission)
     edited = info.context.publication.edited

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import strawberry
 
 from dal import model
-from dal.model.rules import MAX_PHOTOS
+from dal.model.rules import MAX_ASPECTS, MAX_PHOTOS
 from dal.query import pagination
 from features.live import resolvers as live
 from features.moderation import resolvers as moderation
@@ -134,6 +134,14 @@ class Photo:
     )
 
 
+@strawberry.type(description="A customer's rating of one aspect of a product.")
+class AspectRating:
+    """The GraphQL type of ``dal.model.AspectRating``."""
+
+    name: str = strawberry.field(description="Name of the aspect, such as `fit`.", metadata=PUBLIC)
+    rating: int = strawberry.field(description="Rating from 1 to 5.", metadata=PUBLIC)
+
+
 @strawberry.type(
     description="A customer's comment on a product.",
 )
@@ -216,6 +224,13 @@ class Comment(Node):
         description="What the author received, in the shop's words: plain text of 200 characters "
         "at most. Null if `incentivized` is false, or if the shop has not stated it.",
         metadata=PUBLIC,
+    )
+    aspects: list[model.AspectRating] = strawberry.field(
+        resolver=comments.aspects,
+        graphql_type=list[AspectRating],
+        description="Ratings of the shop's aspects, in the shop's order. Maximum 6. Aspects that "
+        "the author has not rated are missing.",
+        metadata=facts(reads=listed(2, MAX_ASPECTS), public=True),
     )
     helpful_count: int = strawberry.field(
         resolver=_HELPFUL_COUNTS[-1].resolver,

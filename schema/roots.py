@@ -14,6 +14,8 @@ from dal.repositories.orders import OPEN_PAGE_REQUESTS
 from features.analytics import questions
 from features.analytics import resolvers as analytics
 from features.analytics.types import Movers
+from features.aspects.resolvers import Aspect
+from features.aspects.types import ASPECTS
 from features.groups import resolvers as groups
 from features.moderation import resolvers as moderation
 from features.moderation.block_types import BLOCKED_USERS, BlockMutation
@@ -102,6 +104,7 @@ class Query:
         description="Look up a published comment by comment id; null if there is none.",
         metadata=facts(reads=KEY, public=True),
     )
+    aspects: list[Aspect] = ASPECTS
     moderation_queue: pagination.Page[Any] = QUEUE
     blocked_users: pagination.Page[Any] | None = BLOCKED_USERS
     author: model.Author | None = strawberry.field(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import strawberry
 
-from dal.counts.counts import MAX_LANGUAGES
+from dal.counts.counts import MAX_LANGUAGES, AspectCount
 from dal.counts.counts import CommentFacets as Counted
-from dal.model.rules import MAX_VALUES
+from dal.model.rules import MAX_ASPECTS, MAX_VALUES
+from features.aspects import resolvers as aspects
+from features.aspects.types import AspectStatistics
 from resolvers import statistics
 from schema.costs import listed
 from schema.execution.facts import PUBLIC, facts
@@ -120,6 +122,12 @@ class CommentStatistics:
         "follow their language, unless all its comments are in one of them. A language's count "
         "includes them, so add only counts without `parent`. The 100 most frequent.",
         metadata=facts(reads=listed(5, MAX_LANGUAGES), public=True),
+    )
+    aspects: list[AspectCount] = strawberry.field(
+        resolver=aspects.of_statistics,
+        graphql_type=list[AspectStatistics],
+        description="Counts of each of the shop's aspects, in the shop's order. Maximum 6.",
+        metadata=facts(reads=listed(4, MAX_ASPECTS), public=True),
     )
     facets: Counted | None = strawberry.field(
         resolver=statistics.facets,

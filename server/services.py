@@ -15,6 +15,7 @@ from dal.repositories import erasures
 from dal.stores import Stores
 from features.analytics.exporting import analytics_of
 from features.analytics.service import Analytics
+from features.aspects.labels import labels_of
 from features.live.brokers import broker_of, check_broker, offers_events
 from features.live.log import Log
 from features.live.write_rule import Broker
@@ -28,6 +29,7 @@ from features.trusted_documents.registration import trusted_documents
 from resolvers.change_log import ChangeLog
 from resolvers.photo_files import PhotoFiles
 from resolvers.selection import ObservedPages
+from resolvers.shop_aspects import ShopAspects
 from schema.build import build_schema, printed
 from schema.execution.executable_schema import ExecutableSchema
 from server.auth.authenticator import Authenticator, SignInCode
@@ -74,6 +76,8 @@ class Services:
         if self.uploads is not None:
             found[PhotoUploads] = found[PhotoFiles] = self.uploads
         found[ObservedPages] = TRACED
+        if settings.aspects is not None:
+            found[ShopAspects] = labels_of(settings.aspects)
         if offers_events(settings):
             found[Log] = found[ChangeLog] = self.broker.log
         return found

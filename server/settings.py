@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from features.analytics.settings import AnalyticsSettings
+from features.aspects.settings import AspectSettings
 from features.federation.settings import FederationSettings
 from features.live.settings import LiveSettings
 from features.moderation.settings import ModerationSettings
@@ -112,6 +113,7 @@ ORDER = (
     "known_products_only",
     "buyers_only",
     "allow_empty_text",
+    "aspects",
     "moderation",
     "moderation_words",
     "review_at",
@@ -167,6 +169,7 @@ class Settings(
     PlanSettings,
     FederationSettings,
     ModerationSettings,
+    AspectSettings,
     PhotoSettings,
     DocumentSettings,
     LiveSettings,

@@ -22,7 +22,7 @@ class Step:
 
 
 def history(seed: int, length: int) -> Iterator[Step]:
-    """Yield random adds, deletions, and edits of rating, language, product, text or photos."""
+    """Yield random adds, deletions, and edits of the fields that are counted, and of the text."""
     chance = random.Random(seed)
     fresh = iter(oracle.flagged(oracle.make_comments("h", length, seed=seed)))
     living: list[Comment] = []
@@ -47,6 +47,7 @@ def edited(comment: Comment, chance: random.Random) -> Comment:
         "product_id": chance.choice(PRODUCTS),
         "text": f"Edited {chance.random()}",
         "photos": chance.choice(((), oracle.PHOTOS)),
+        "aspects": chance.choice(oracle.RATED_ASPECTS),
         "verified_purchase": chance.choice((True, False)),
     }
     kept = chance.sample(sorted(changes), chance.randrange(1, 4))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dal.catalogue import Order
 from dal.entities.comment import comment_position
-from dal.model import RATINGS, Comment, Photo
+from dal.model import RATINGS, AspectRating, Comment, Photo
 from dal.query.pagination import Page, Slice
 from dal.repositories.comments import CommentRepository, Selection
 
@@ -108,10 +108,22 @@ def with_photos(comments: Iterable[Comment]) -> list[Comment]:
     return [one if n % 4 else one._replace(photos=PHOTOS) for n, one in enumerate(comments)]
 
 
+RATED_ASPECTS = (
+    (),
+    (AspectRating("fit", 4),),
+    (AspectRating("quality", 1), AspectRating("fit", 5)),
+)
+"""Ratings of aspects of comments."""
+
+
 def flagged(comments: Iterable[Comment]) -> list[Comment]:
-    """Return the comments. Every fourth has a photo, and every third is by a buyer."""
+    """Return the comments. Every fourth has a photo, and every third is by a buyer.
+
+    Two of five have ratings of aspects.
+    """
     return [
-        one._replace(verified_purchase=n % 3 == 0) for n, one in enumerate(with_photos(comments))
+        one._replace(verified_purchase=n % 3 == 0, aspects=(*RATED_ASPECTS, (), ())[n % 5])
+        for n, one in enumerate(with_photos(comments))
     ]
 
 

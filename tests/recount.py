@@ -42,6 +42,8 @@ def expected(product_id: str, comments: Collection[Comment]) -> Counts:
         verified, photos = comment.verified_purchase, bool(comment.photos)
         flags = {"v": verified, "p": photos, "vp": verified and photos}
         counts.update(f"{flag}{comment.rating}" for flag, holds in flags.items() if holds)
+        for one in comment.aspects:
+            counts.update({f"a_{one.name}_n": 1, f"a_{one.name}_s": one.rating})
     shown: Counts = {
         sort_key: {name: str(number) for name, number in counts.items()}
         for sort_key, counts in items.items()

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dal.model import (
     RATINGS,
+    AspectRating,
     Comment,
     CommentSource,
     Money,
@@ -53,6 +54,10 @@ instants = st.sampled_from(TIES) | st.datetimes(timezones=st.just(UTC))
 names = st.none() | st.sampled_from(["Ana Pérez", "Zoë / 50 % #1 🙂"])
 """Display names of owners, as stored in objects."""
 
+aspects = st.dictionaries(
+    st.sampled_from(["fit", "quality", "a_n_s", "x" * 20]), st.sampled_from(RATINGS), max_size=3
+).map(lambda given: tuple([AspectRating(*one) for one in given.items()]))
+
 comments = st.builds(
     Comment,
     comment_id=identifiers,
@@ -73,6 +78,7 @@ comments = st.builds(
     photos=st.lists(st.builds(Photo, texts, texts), max_size=2).map(tuple),
     source=st.sampled_from(CommentSource),
     incentive=st.none() | texts,
+    aspects=aspects,
 )
 
 submissions = st.builds(

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, Protocol, Self
 
 from dal.counts.counter_items import encode, item_key
-from dal.counts.counts import RatingCounts, StatisticsKey
+from dal.counts.counts import AspectCount, RatingCounts, StatisticsKey
 from dal.dynamodb.errors import AlreadyExistsError, ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
@@ -32,6 +32,8 @@ ROWS = [
 PEOPLE = [f"person{number}" for number in range(9)]
 """The names of readers."""
 STALE = StatisticsKey("gone", "en")
+GONE = (AspectCount("fit", 2, 3), AspectCount("gone", 1, 5))
+"""Wrong counts of aspects. No comment has ratings of the second."""
 
 
 def ignore(_: int) -> None:
@@ -206,6 +208,7 @@ def changed_row(chance: random.Random, row: Comment | None = None) -> Comment:
         text=f"text {chance.random()}",
         verified_purchase=chance.random() < 0.5,
         photos=chance.choice(((), oracle.PHOTOS)),
+        aspects=chance.choice(oracle.RATED_ASPECTS),
     )
 
 
@@ -232,6 +235,7 @@ async def spoil(table: Table, seed: int) -> None:
                     await table.write([{"Delete": {"Key": item_key(key)}}])
                 case "wrong":
                     numbers = [chance.randrange(9) for _ in range(20)]
-                    counts = RatingCounts(tuple(numbers[:5]), tuple(numbers[5:]))
+                    counts = RatingCounts(tuple(numbers[:5]), tuple(numbers[5:]), GONE)
                     await table.put_many([encode(key, counts)])
-    await table.put_many([encode(STALE, RatingCounts((1, 2, 3, 4, 5), tuple(range(15))))])
+    stale = RatingCounts((1, 2, 3, 4, 5), tuple(range(15)), GONE)
+    await table.put_many([encode(STALE, stale)])

@@ -4,7 +4,8 @@ A product has a statistics item for each language, with the sort key ``S#<langua
 the counts ``count_1`` to ``count_5``, one for each rating, and ``count_total`` (N). The counts
 ``v1`` to ``v5`` include only buyers' comments (verified), ``p1`` to ``p5`` only comments with
 photos, and ``vp1`` to ``vp5`` only those with both. Short names keep the item small. The item has
-no attribute for a count that has never changed. Counts change by ``ADD``, without a condition. The
+no attribute for a count that has never changed. For an aspect such as ``fit``, ``a_fit_n`` is the
+number of ratings, and ``a_fit_s`` their sum. Counts change by ``ADD``, without a condition. The
 counts of all languages are the sum of these items. One Query reads these items, because they are in
 one partition.
 
@@ -29,6 +30,7 @@ from zlib import crc32
 from dal.counts.counts import (
     COMBINATIONS,
     FLAGS,
+    AspectCount,
     CommentStatistics,
     Deltas,
     RatingCounts,
@@ -63,6 +65,13 @@ _FLAGGED = tuple(
 
 COUNTS = _BY_RATING + _FLAGGED
 """The attributes with the counts of the five ratings, and with those of flags."""
+
+CHANGES = "changes"
+"""The attribute (N) of a rebuild's counter with the number of its changes. It shows a cutover every
+change, even of a count that the counter did not have before."""
+
+_ASPECT, _COUNT, _SUM = "a_", "_n", "_s"
+"""The beginning and the ends of the names of an aspect's attributes."""
 
 REBUILD_PARTS = 16
 """Number of partitions that share the writes to a rebuild's counters."""
@@ -138,12 +147,35 @@ def place_of(key: StatisticsKey, fives: int) -> Item:
 
 
 def numbers_of(counts: RatingCounts) -> dict[str, int]:
-    """Return the numbers of COUNTS and ``count_total``.
+    """Return the numbers of COUNTS and ``count_total``, and those of aspects.
 
     ``counts`` are totals to set, or changes to add.
     """
-    numbers = zip(COUNTS, counts.by_rating + counts.flagged, strict=True)
-    return dict(numbers) | {_TOTAL: counts.of()}
+    numbers = dict(zip(COUNTS, counts.by_rating + counts.flagged, strict=True))
+    for one in counts.aspects:
+        numbers[f"{_ASPECT}{one.name}{_COUNT}"] = one.count
+        numbers[f"{_ASPECT}{one.name}{_SUM}"] = one.points
+    return numbers | {_TOTAL: counts.of()}
+
+
+def aspect_attributes(item: Item) -> Iterator[str]:
+    """Yield the names of an item's attributes with counts of aspects."""
+    for name in item:
+        if name.startswith(_ASPECT) and name.endswith((_COUNT, _SUM)):
+            yield name
+
+
+def _aspects(item: Item) -> tuple[AspectCount, ...]:
+    names = {one[len(_ASPECT) : -len(_COUNT)] for one in aspect_attributes(item)}
+    counts = (
+        AspectCount(
+            one,
+            _number(item, f"{_ASPECT}{one}{_COUNT}"),
+            _number(item, f"{_ASPECT}{one}{_SUM}"),
+        )
+        for one in sorted(names)
+    )
+    return tuple(filter(None, counts))
 
 
 def decode(item: Item) -> tuple[StatisticsKey, RatingCounts]:
@@ -155,7 +187,8 @@ def decode(item: Item) -> tuple[StatisticsKey, RatingCounts]:
     if "#" in rest:  # this program escapes languages, so another program wrote this item
         raise ValueError(f"{rest!r} is not a language.")
     numbers = [int(item[name]["N"]) if name in item else 0 for name in COUNTS]
-    counts = RatingCounts(tuple(numbers[: len(RATINGS)]), tuple(numbers[len(RATINGS) :]))
+    by_rating, flagged = tuple(numbers[: len(RATINGS)]), tuple(numbers[len(RATINGS) :])
+    counts = RatingCounts(by_rating, flagged, _aspects(item))
     language = unescape(rest) if in_language else None
     if item["PK"]["S"].startswith(_REBUILD):
         generation = int(item["PK"]["S"].split("#")[1])
@@ -212,11 +245,13 @@ def actions(changes: Deltas) -> list[Action]:
     updates: list[Action] = []
     for key, change in changes.items():
         numbers = numbers_of(change)
-        values = {f":{name}": {"N": str(number)} for name, number in numbers.items() if number}
-        expression = "ADD " + ", ".join(f"{name[1:]} {name}" for name in values) if values else ""
         if key.generation is not None:  # A change of zero is sent too, because it creates the item.
+            numbers[CHANGES] = 1
+        values = {f":{name}": {"N": str(number)} for name, number in numbers.items() if number}
+        expression = "ADD " + ", ".join(f"{name[1:]} {name}" for name in values)
+        if key.generation is not None:
             values[":until"] = {"N": str(int(time.time()) + REBUILD_KEPT_SECONDS)}
-            expression = f"{expression} SET {EXPIRES} = :until".strip()
+            expression += f" SET {EXPIRES} = :until"
         update = {
             "Key": item_key(key),
             "UpdateExpression": expression,

@@ -4,14 +4,17 @@ A *flag* is a filter by ``true``: for buyers' comments, and for comments with ph
 rating, there is a count of all comments, and a count for each combination of flags. So the counts
 contain the total of each list without dates.
 
+An *aspect* is a property that the shop's customers rate apart from the product as a whole, such as
+``fit``. For each aspect, there are the number of its ratings and their sum, and so the average.
+
 Only ``deltas`` decides which comments are counted. Writes, bulk writes, rebuilds, verification and
 the stream's follower all use it. All functions here are pure.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import chain, combinations
 from operator import add
 from typing import NamedTuple, TypeAlias
 
@@ -47,6 +50,31 @@ COMBINATIONS: Sequence[frozenset[str]] = [
 _UNFLAGGED = (0,) * (len(COMBINATIONS) * len(RATINGS))
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class AspectCount:
+    """The number of ratings of one aspect, and their sum. In a delta, both may be negative."""
+
+    name: str
+    count: int
+    points: int
+
+    @property
+    def average(self) -> float | None:
+        """The mean rating; None without ratings."""
+        return self.points / self.count if self.count else None
+
+    def __bool__(self) -> bool:
+        return self.count != 0 or self.points != 0
+
+
+def _added(several: Iterable[Sequence[AspectCount]]) -> tuple[AspectCount, ...]:
+    sums: dict[str, AspectCount] = {}
+    for one in chain.from_iterable(several):
+        held = sums.get(one.name, AspectCount(one.name, 0, 0))
+        sums[one.name] = AspectCount(one.name, held.count + one.count, held.points + one.points)
+    return tuple(sorted(filter(None, sums.values())))
+
+
 @dataclass(frozen=True, slots=True)
 class RatingCounts:
     """The number of comments with each rating from 1 to 5. In a delta, a number may be negative."""
@@ -54,34 +82,47 @@ class RatingCounts:
     by_rating: tuple[int, ...] = (0, 0, 0, 0, 0)
     flagged: tuple[int, ...] = _UNFLAGGED
     """For each of COMBINATIONS, the five numbers of comments that have all of its flags."""
+    aspects: tuple[AspectCount, ...] = ()
+    """The counts of aspects, sorted by name, without those of only zeros."""
 
     def __add__(self, other: "RatingCounts") -> "RatingCounts":
         return RatingCounts(
             tuple(map(add, self.by_rating, other.by_rating)),
             tuple(map(add, self.flagged, other.flagged)),
+            _added([self.aspects, other.aspects]) if self.aspects or other.aspects else (),
         )
 
     def __mul__(self, times: int) -> "RatingCounts":
         return RatingCounts(
             tuple([times * count for count in self.by_rating]),
             tuple([times * count for count in self.flagged]),
+            _added(
+                [[AspectCount(a.name, times * a.count, times * a.points) for a in self.aspects]]
+            ),
         )
 
     def __bool__(self) -> bool:
-        return any(self.by_rating) or any(self.flagged)
+        return any(self.by_rating) or any(self.flagged) or bool(self.aspects)
 
     @property
     def without_negatives(self) -> "RatingCounts":
         """The same counts, with 0 instead of each negative number."""
-        if min(self.by_rating) >= 0 and min(self.flagged) >= 0:
+        least = [min(one.count, one.points) for one in self.aspects]
+        if min(*self.by_rating, *self.flagged, *least) >= 0:
             return self
         return RatingCounts(
             tuple([max(0, count) for count in self.by_rating]),
             tuple([max(0, count) for count in self.flagged]),
+            _added(
+                [[AspectCount(a.name, max(0, a.count), max(0, a.points)) for a in self.aspects]]
+            ),
         )
 
     def having(self, flags: frozenset[str]) -> "RatingCounts":
-        """Return the counts of the comments that have all ``flags``, a set of names in FLAGS."""
+        """Return the counts of the comments that have all ``flags``, a set of names in FLAGS.
+
+        With flags, the result has no counts of aspects.
+        """
         if not flags:
             return self
         start = COMBINATIONS.index(flags) * len(RATINGS)
@@ -177,6 +218,9 @@ def _counted(comment: Comment | None, sign: int) -> Deltas:
         return {}
     flags = frozenset([name for name, one in FLAGS.items() if one.value_of(comment) in _TRUE])
     counts = _ONE.get((sign, comment.rating, flags), RatingCounts())
+    if comment.aspects and counts:
+        rated = [AspectCount(one.name, sign, sign * one.rating) for one in comment.aspects]
+        counts = replace(counts, aspects=tuple(sorted(rated)))
     return {StatisticsKey(comment.product_id, comment.language): counts}
 
 
@@ -234,7 +278,8 @@ class CommentStatistics:
         # Sums of columns take a third of the time of adding the counts of two languages at a time.
         columns = zip(*[one.by_rating for one in by_language.values()], strict=True)
         flagged = zip(*[one.flagged for one in by_language.values()], strict=True)
-        overall = RatingCounts(tuple(map(sum, columns)), tuple(map(sum, flagged)))
+        aspects = _added([one.aspects for one in by_language.values()])
+        overall = RatingCounts(tuple(map(sum, columns)), tuple(map(sum, flagged)), aspects)
         return cls(overall if by_language else RatingCounts(), by_language, sound)
 
     @classmethod

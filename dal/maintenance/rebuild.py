@@ -26,6 +26,7 @@ from time import time
 
 from dal.counts import counter_items
 from dal.counts.boards import Boards
+from dal.counts.counter_items import aspect_attributes
 from dal.counts.counts import Deltas, RatingCounts, deltas, in_generation, summed
 from dal.counts.mode import (
     Maintenance,
@@ -49,6 +50,10 @@ from dal.writes.changes import MOST_ACTIONS, fitting, generation_of
 RESUMED_SECONDS = 20 * 24 * 3600
 """Seconds after the announcement of a rebuild within which an interrupted rebuild can continue.
 Within this time, none of the rebuild's counters has expired."""
+
+_CHECKED = (*counter_items.COUNTS, counter_items.CHANGES)
+"""The attributes of a counter that show whether it has changed. Servers of earlier versions change
+the counts, but not ``CHANGES``."""
 
 _COUNTERS_AT_ONCE = 40
 """Maximum counters that one transaction of the cutover copies. Each counter needs two actions."""
@@ -187,16 +192,18 @@ async def _copy(table: Table, announced: Maintenance, keys: Sequence[Item]) -> N
             shown = counter_items.item_key(key._replace(generation=None))
             counters.append((shown, counts, counter))
     stored = await table.get_many([shown for shown, _, _ in counters])
+    there = [(key_of(item), item) for item in stored]
     copied = [
-        key_of(item)
-        for item in stored
+        key
+        for key, item in there
         if int(item.get("rebuilt", {"N": "0"})["N"]) >= announced.generation
     ]
     actions: list[Action] = []
     for shown, counts, counter in counters:
         if shown in copied:
             continue
-        numbers = counter_items.numbers_of(counts)
+        rated = [name for key, item in there if key == shown for name in aspect_attributes(item)]
+        numbers = dict.fromkeys(rated, 0) | counter_items.numbers_of(counts)
         values = {f":{name}": {"N": str(number)} for name, number in numbers.items() if number}
         assignments = "".join([f"{name[1:]} = {name}, " for name in values])
         zeros = [name for name, number in numbers.items() if not number]
@@ -207,7 +214,7 @@ async def _copy(table: Table, announced: Maintenance, keys: Sequence[Item]) -> N
             "ConditionExpression": "attribute_not_exists(rebuilt) OR rebuilt < :generation",
             "ExpressionAttributeValues": values | {":generation": {"N": str(announced.generation)}},
         }
-        check = {"Key": key_of(counter), **unchanged(counter, counter_items.COUNTS)}
+        check = {"Key": key_of(counter), **unchanged(counter, _CHECKED)}
         actions += [{"Update": update}, {"ConditionCheck": check}]
     if not actions:
         return

@@ -30,7 +30,7 @@ PAUSE_SECONDS = 1.0
 
 _FLAGGED = [f" with {' and '.join(sorted(flags))}" for flags in COMBINATIONS]
 _WHAT = [f"rating {rating}{flags}" for flags in ("", *_FLAGGED) for rating in RATINGS]
-"""What each number of counts is, in the words of ``Difference``."""
+"""What each number of counts by rating is, in the words of ``Difference``."""
 
 
 @dataclass(slots=True)
@@ -59,7 +59,8 @@ class ScannedCounts:
 class Difference:
     """A wrong number in a statistics item.
 
-    ``what`` names the number: ``total``, ``rating 5``, or ``rating 5 with hasPhotos``.
+    ``what`` names the number: ``total``, ``rating 5``, ``rating 5 with hasPhotos``, ``ratings of
+    fit``, or ``sum of fit``.
     """
 
     key: StatisticsKey
@@ -123,12 +124,20 @@ def differences(scanned: ScannedCounts) -> Mapping[tuple[StatisticsKey, str], Di
         stored = scanned.stored.get(key)
         held = RatingCounts() if stored is None else stored.counts
         right = scanned.counts.get(key, RatingCounts())
-        pairs = zip(held.by_rating + held.flagged, right.by_rating + right.flagged, strict=True)
+        counts, expected = _named(held), _named(right)
         found += [
-            Difference(key, what, count, expected)
-            for what, (count, expected) in zip(_WHAT, pairs, strict=True)
-            if count != expected
+            Difference(key, what, counts.get(what, 0), expected.get(what, 0))
+            for what in counts | expected
+            if counts.get(what, 0) != expected.get(what, 0)
         ]
         if stored is not None and stored.total != held.of():
             found.append(Difference(key, "total", stored.total, held.of()))
     return {(one.key, one.what): one for one in found}
+
+
+def _named(counts: RatingCounts) -> dict[str, int]:
+    """Return the numbers of counts by what they are, in the words of ``Difference``."""
+    named = dict(zip(_WHAT, counts.by_rating + counts.flagged, strict=True))
+    for one in counts.aspects:
+        named |= {f"ratings of {one.name}": one.count, f"sum of {one.name}": one.points}
+    return named

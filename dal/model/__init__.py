@@ -80,6 +80,14 @@ class CommentSource(StrEnum):
     IMPORT = "IMPORT"
 
 
+@dataclass(frozen=True, slots=True)
+class AspectRating:
+    """A customer's rating of one aspect of a product, such as ``fit``, from 1 to 5."""
+
+    name: str
+    rating: int
+
+
 class Comment(NamedTuple):
     """A customer's comment on a product.
 
@@ -115,6 +123,8 @@ class Comment(NamedTuple):
     incentive: str | None = None
     """What the author received for writing the comment, in the shop's words. Empty if only the fact
     is known. None without an incentive."""
+    aspects: tuple[AspectRating, ...] = ()
+    """The ratings of aspects, with different names."""
 
     @property
     def own_id(self) -> str:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dal.model import Comment, CommentSource, Photo, Reply
-from dal.model.rules import MAX_PHOTOS
+from dal.model import RATINGS, AspectRating, Comment, CommentSource, Photo, Reply
+from dal.model.rules import ASPECT_NAME, MAX_ASPECTS, MAX_PHOTOS
 from dal.table.key_parts import format_instant, parse_instant
 
 REQUIRED = object()
@@ -79,6 +79,21 @@ def _read_photos(photos: Any) -> tuple[Photo, ...]:
     return tuple([Photo(one["url"], one["alt"]) for one in photos[:MAX_PHOTOS]])
 
 
+def _write_aspects(aspects: Sequence[AspectRating]) -> object:
+    return {one.name: one.rating for one in aspects}
+
+
+def _read_aspects(aspects: Any) -> tuple[AspectRating, ...]:
+    # Another program may have written other names and ratings. They are neither shown nor counted,
+    # because their counters could have any names, and no end.
+    valid = [
+        AspectRating(name, rating)
+        for name, rating in aspects.items()
+        if rating in RATINGS and type(rating) is int and ASPECT_NAME.fullmatch(name)
+    ]
+    return tuple(valid[:MAX_ASPECTS])
+
+
 # The order of the fields is their order in ``data``, which a load compares as text.
 FIELDS = (
     CommentField("comment_id", columns=("id",)),
@@ -121,6 +136,15 @@ FIELDS = (
     # Authors state neither of these two, because they could hide an incentive.
     CommentField("source", "source", str, CommentSource, kept=True, columns=("source",)),
     CommentField("incentive", "incentive", kept=True, columns=("incentive", "incentivized")),
+    CommentField(
+        "aspects",
+        "aspects",
+        _write_aspects,
+        _read_aspects,
+        digest=_write_aspects,
+        kept=True,
+        columns=("aspects",),
+    ),
 )
 
 KEPT = tuple([one.name for one in FIELDS if one.kept])

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from dal.model import Comment, CommentSource, Photo, Reply
+from dal.model import AspectRating, Comment, CommentSource, Photo, Reply
 
 
 class ReviewCause(StrEnum):
@@ -52,6 +52,7 @@ class Submission:
     photos: tuple[Photo, ...] = ()
     source: CommentSource = CommentSource.SITE
     incentive: str | None = None
+    aspects: tuple[AspectRating, ...] = ()
     state: SubmissionState = SubmissionState.PENDING
     cause: ReviewCause | None
     """Why the submission waits or waited for review. None if a published comment was rejected, or

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 import orjson
 
 from dal.kinds.item_kind import Field, FileKind
-from dal.model import OrderLine, Photo
+from dal.model import AspectRating, OrderLine, Photo
 from dal.table.key_parts import format_instant
 from features.loading.parquet import duckdb_in_memory
 from server.errors import CommandError
@@ -66,6 +66,8 @@ def _plain(value: object) -> object:
         return {"product_id": value.product_id, "quantity": value.quantity, "unit_price": price}
     if isinstance(value, Photo):
         return {"url": value.url, "alt": value.alt}
+    if isinstance(value, AspectRating):
+        return {"name": value.name, "rating": value.rating}
     if isinstance(value, datetime):
         return format_instant(value)
     raise TypeError

@@ -202,7 +202,7 @@ def _comment_cells(one: Any) -> Iterable[object]:
     if isinstance(one, LoadedComment):
         one = one.over(None, one.comment.created_at)
     cells = {column: getattr(one, field.name) for column, field in _BY_COLUMN.items()}
-    cells["photos"] = one.photos or None
+    cells |= {"photos": one.photos or None, "aspects": one.aspects or None}
     cells |= {"incentive": one.incentive or None, "incentivized": one.incentivized}
     if one.reply:
         cells |= {"reply": one.reply.text, "replied_at": one.reply.created_at}
@@ -245,6 +245,12 @@ _COLUMNS = {
         Field("source", field_parsers.choice(CommentSource), required=False),
         Field("incentive", parsers.incentive, required=False),
         Field("incentivized", parsers.boolean, required=False, parquet="BOOLEAN"),
+        Field(
+            "aspects",
+            parsers.aspects,
+            required=False,
+            parquet='STRUCT("name" VARCHAR, rating INTEGER)[]',
+        ),
     )
 }
 

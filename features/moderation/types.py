@@ -10,7 +10,7 @@ import strawberry
 
 from dal import model
 from dal.model import submissions
-from dal.model.rules import MAX_PHOTOS
+from dal.model.rules import MAX_ASPECTS, MAX_PHOTOS
 from dal.model.submissions import ReviewCause
 from features.moderation import model as report_model
 from features.moderation import resolvers as moderation
@@ -18,7 +18,7 @@ from features.moderation.model import MOST_READ, QueueKind, ReportReason, Verdic
 from features.moderation.repository import MOST_COUNTED, QUEUE_REQUESTS
 from features.moderation.resolvers import MOST_DECISIONS
 from resolvers import comments, products, users
-from schema.comments import CHANGED_PRODUCT, Author, Comment, Photo, Reply
+from schema.comments import CHANGED_PRODUCT, AspectRating, Author, Comment, Photo, Reply
 from schema.costs import PAGE, WRITE, listed
 from schema.execution.cost import ROW_BYTES, UNIT_BYTES
 from schema.execution.facts import Reads, facts
@@ -137,6 +137,12 @@ class Submission(Node):
         resolver=comments.incentive,
         description="What the author received, in the shop's words. Null if `incentivized` is "
         "false, or if the shop has not stated it.",
+    )
+    aspects: list[model.AspectRating] = strawberry.field(
+        resolver=comments.aspects,
+        graphql_type=list[AspectRating],
+        description="Ratings of the shop's aspects, in the shop's order. Maximum 6.",
+        metadata=facts(reads=listed(2, MAX_ASPECTS)),
     )
     state: submissions.SubmissionState = strawberry.field(
         description="PENDING while the comment waits for a moderator, REJECTED after a "

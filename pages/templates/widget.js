@@ -6,7 +6,7 @@
    until the visitor presses "Try again". */
 (() => {
   "use strict";
-  const { ids: IDS, document: DOCUMENT, messages: MESSAGES, photos: PHOTO_ORIGINS } = "WIDGET";
+  const { ids: IDS, document: DOCUMENT, messages: MESSAGES, photos: PHOTO_ORIGINS, aspects: ASPECTS } = "WIDGET";
   // In a module, document.currentScript is null.
   const ours = ({ src }) => /\/widget\.js([?#]|$)/.test(src);
   const script = document.currentScript ?? [...document.scripts].find(ours);
@@ -35,6 +35,8 @@
     .faint { color: var(--marginalia-faint, inherit); font-size: 0.875em; margin-block: 0.25em;
       overflow-wrap: anywhere; }
     .text { overflow-wrap: anywhere; white-space: pre-line; }
+    .aspects { display: flex; flex-wrap: wrap; gap: 0.25em 1.5em; }
+    .summary > .aspects { flex-basis: 100%; }
     .photos { display: flex; flex-wrap: wrap; gap: 0.5em; margin-block: 0.5em; }
     img { block-size: 5em; border-radius: var(--marginalia-radius, 0.4em); display: block; inline-size: 5em;
       object-fit: cover; }
@@ -104,6 +106,7 @@
       value.toLocaleString(speaks, { minimumFractionDigits: digits, maximumFractionDigits: digits });
     return {
       words,
+      base: MESSAGES[base] ? base : "en",
       speaks,
       number,
       day: (instant) => days.format(new Date(instant)),
@@ -281,7 +284,8 @@
       };
       const summary = element("div", { part: "summary" });
       if (statistics && statistics.average !== null) {
-        const { total, average, histogram } = statistics;
+        const { total, average, histogram, aspects } = statistics;
+        const rated = aspects.filter((one) => one.average !== null);
         const bars = histogram.map(({ rating, count }) =>
           element(
             "li",
@@ -300,6 +304,10 @@
           element("span", {}, spoken.stars(average, 1), element("br", {}), counted(words.counts, total)),
           element("ul", { part: "histogram" }, ...bars),
         );
+        if (rated.length) {
+          const averages = rated.map((one) => ({ name: one.name, rating: one.average }));
+          summary.append(this.#aspects(averages, spoken, 1));
+        }
       }
       if (!comments.nodes.length) summary.append(element("p", { part: "none" }, words.none));
       if (write) summary.append(element("a", { part: "button write", href: write }, words.write));
@@ -308,7 +316,8 @@
     }
 
     /* Returns a comment as an item of the list. */
-    #row(one, { words, day, stars, number }) {
+    #row(one, spoken) {
+      const { words, day, stars, number } = spoken;
       const marked = { dir: "auto", lang: one.language };
       const facts = [element("bdi", { part: "author" }, one.authorName), day(one.createdAt)];
       if (one.verifiedPurchase) facts.push(element("span", { part: "verified" }, words.verified));
@@ -325,6 +334,7 @@
         row.append(element("p", { part: "incentive faint" }, ...what));
       }
       if (one.text) row.append(element("p", { part: "text", ...marked }, one.text));
+      if (one.aspects.length) row.append(this.#aspects(one.aspects, spoken));
       if (one.photos.length) {
         row.append(element("ul", { part: "photos" }, ...one.photos.map((...photo) => this.#photo(words, photo))));
       }
@@ -341,6 +351,14 @@
         );
       }
       return row;
+    }
+
+    /* Returns the ratings of the shop's aspects. */
+    #aspects(ratings, { base, stars }, digits) {
+      const items = ratings.map(({ name, rating }) =>
+        element("li", {}, element("bdi", {}, ASPECTS[base][name] ?? name), " ", stars(rating, digits)),
+      );
+      return element("ul", { part: "aspects faint" }, ...items);
     }
 
     /* Returns a small picture that links to the photo. Of another host, only a link, because the host of a picture

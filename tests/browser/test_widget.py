@@ -161,6 +161,7 @@ ROW = {
     "incentivized": True,
     "incentive": f"<b>{'x' * 197}",
     "helpfulCount": 3,
+    "aspects": [{"name": "fit", "rating": 4}],
     "photos": [
         {"url": "/static/pages/icon.png", "alt": "A kettle"},
         {"url": "https://pictures.example/1.jpg", "alt": ""},
@@ -179,7 +180,8 @@ async def test_the_widget_shows_dates_as_the_visitor_writes_them_and_every_field
 ) -> None:
     """Some browsers' plural forms for large numbers are missing in the catalogues."""
     comments = {"nodes": [ROW], "pageInfo": {"hasNextPage": False, "endCursor": "x"}}
-    statistics = {"total": 1_000_000, "average": 3.0, "histogram": HISTOGRAM}
+    aspects = [{"name": "fit", "average": 2.5}, {"name": "quality", "average": None}]
+    statistics = {"total": 1_000_000, "average": 3.0, "histogram": HISTOGRAM, "aspects": aspects}
     unknown = {"errors": [{"message": "", "extensions": {"code": "NOT_FOUND"}}]}
     found = {"data": {"product": {"statistics": statistics, "comments": comments}}}
 
@@ -195,6 +197,11 @@ async def test_the_widget_shows_dates_as_the_visitor_writes_them_and_every_field
         await expect(first.get_by_text("1,000,000 comments")).to_be_visible()
         await expect(first.get_by_text("Thank <b>you</b>.")).to_be_visible()
         await expect(first.locator(".comment > .byline")).to_contain_text("Imported")
+        for place, average in ((".summary", "2.5"), (".comment", "4")):
+            items = first.locator(f"{place} > .aspects li")
+            await expect(items).to_have_text("fit")
+            name = f"{average} out of 5 stars"
+            await expect(items.get_by_role("img", name=name)).to_be_visible()
         await expect(first.locator(".incentive bdi")).to_have_text(str(ROW["incentive"]))
         page = "document.documentElement"
         assert await shop.evaluate(f"{page}.scrollWidth <= {page}.clientWidth")

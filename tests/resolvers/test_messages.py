@@ -17,9 +17,9 @@ from resolvers.authorization import (
     may_change,
     require_viewer,
 )
-from resolvers.comments import _require_known
+from resolvers.comments import AspectInput, _aspects, _require_known
 from resolvers.context import NO_DETAILS, Context, Viewer
-from resolvers.mutations import _changed
+from resolvers.mutations import InvalidInputError, _changed
 from resolvers.node_ids import parse_node_id, plain_id
 from resolvers.selection import plain_slice
 from tests.resolvers.recording import STORES
@@ -31,6 +31,13 @@ class Unlisted:
 
     async def details(self, _: str) -> object:
         return NO_DETAILS
+
+
+def _aspect_error(names: list[str]) -> None:
+    """Raise the error of a rating of an aspect that the shop does not have."""
+    with pytest.raises(InvalidInputError) as caught:
+        _aspects(names, "aspects", [AspectInput(name="cut", rating=5)])
+    raise caught.value.faults[0]
 
 
 UNKNOWN = SimpleNamespace(context=SimpleNamespace(part=lambda _: Unlisted()))
@@ -52,6 +59,21 @@ SENTENCES: list[tuple[Callable[[], object], type[Exception], str]] = [
             "after: The cursor does not belong to this list: pass an edge's cursor back "
             "unchanged, or pass no cursor to start at the beginning."
         ),
+    ),
+    (
+        lambda: _aspects(["fit", "value"], "aspects", [AspectInput(name="fit", rating=5)] * 2),
+        InvalidArgumentError,
+        "aspects.1.name repeats 'fit'. Rate each aspect only once.",
+    ),
+    (
+        lambda: _aspect_error(["fit", "value"]),
+        InvalidArgumentError,
+        "aspects.0.name 'cut' is not an aspect of this shop. Use one of: fit, value.",
+    ),
+    (
+        lambda: _aspect_error([]),
+        InvalidArgumentError,
+        "aspects.0.name 'cut' is not an aspect of this shop. Leave out aspects.",
     ),
     (
         lambda: _changed(rules.text, "text", None, False),

@@ -94,7 +94,8 @@ ORDER_FIELDS = (
 SUBMISSION_FIELDS = (
     "id commentId title text username authorName author { name } rating language createdAt"
     " updatedAt verifiedPurchase source incentivized incentive state cause queuedAt reason"
-    " decidedAt reply { text createdAt } photos { url alt } product { productId }"
+    " decidedAt reply { text createdAt } photos { url alt } aspects { name rating }"
+    " product { productId }"
 )
 _HIDDEN = comment("held", username="ann", text="secret-text " * 800)
 HELD = pending(_HIDDEN, ReviewCause.REPORTS, TIES[0])

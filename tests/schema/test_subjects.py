@@ -23,6 +23,7 @@ SHARED = {
         "product_sets",
         "publication",
         "selection",
+        "shop_aspects",
     },
 }
 

@@ -29,6 +29,7 @@ from dal.entities.order import purchase_key
 from dal.errors import NotFoundError
 from dal.model import (
     RATINGS,
+    AspectRating,
     Comment,
     Money,
     Order,
@@ -167,6 +168,9 @@ _Q = comment("q", 3, number=8_500)
 _J = comment("j", 3)._replace(verified_purchase=True)
 _O = comment("o", 3)._replace(product_id=_VARIANT, verified_purchase=True)
 _P = comment("p", 3)._replace(photos=(Photo("https://cdn.shop.example/1.jpg", "On my stove"),))
+_T = comment("t", 3)._replace(
+    aspects=tuple([AspectRating(f"aspect_{number}", 5) for number in range(6)])
+)
 _R = comment("r", 3)._replace(language="en-GB")
 _K, _L, _M = comment("k", 3), comment("l", 3), comment("m", 3)
 _N = comment("n", 3)
@@ -463,6 +467,7 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         Operation("add a comment on a variant of a product that the user bought", _add(_O)),
         Operation("add a comment in a language with a region", _add(_R)),
         Operation("add a comment with photos", _add(_P)),
+        Operation("add a comment with ratings of six aspects", _add(_T)),
         Operation("edit a comment's text", _edit(_A, text="The lid is loose.")),
         Operation("edit a comment's rating", _edit(_A, rating=4)),
         Operation("edit a comment's language", _edit(_A, language="de")),

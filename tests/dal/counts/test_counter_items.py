@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal.counts import counter_items
-from dal.counts.counts import CommentStatistics, RatingCounts, StatisticsKey
+from dal.counts.counts import AspectCount, CommentStatistics, RatingCounts, StatisticsKey
 from dal.dynamodb.account import opened
 from dal.dynamodb.table import Table
 from dal.table.items import Item
@@ -21,17 +21,27 @@ generations, shards = st.none() | st.integers(1, 10**6), st.none() | st.integers
 keys = st.builds(StatisticsKey, identifiers, st.none(), generations) | st.builds(
     StatisticsKey, identifiers, st.sampled_from(LANGUAGES), generations
 )
-counts = st.builds(
-    RatingCounts, st.tuples(*[st.integers(0, 10**6)] * 5), st.tuples(*[st.integers(0, 10**6)] * 15)
-)
-changes = st.builds(
-    RatingCounts, st.tuples(*[st.integers(-3, 4)] * 5), st.tuples(*[st.integers(-3, 4)] * 15)
-).filter(bool)
+
+
+def _numbers(numbers: st.SearchStrategy[int]) -> st.SearchStrategy[RatingCounts]:
+    aspect = st.builds(AspectCount, st.sampled_from(["fit", "n_s", "x" * 20]), numbers, numbers)
+    aspects = st.lists(aspect.filter(bool), max_size=3, unique_by=lambda one: one.name)
+    return st.builds(
+        RatingCounts,
+        st.tuples(*[numbers] * 5),
+        st.tuples(*[numbers] * 15),
+        aspects.map(lambda several: tuple(sorted(several))),
+    )
+
+
+counts = _numbers(st.integers(0, 10**6))
+changes = _numbers(st.integers(-3, 4)).filter(bool)
 
 
 def test_a_counter_item_has_the_attributes_that_the_access_patterns_describe() -> None:
     flagged = (0, 0, 0, 1, 7, 1, 0, 0, 0, 4, 0, 0, 0, 0, 3)
-    held = RatingCounts((1, 0, 0, 2, 10), flagged)
+    aspects = (AspectCount("fit", 3, 14), AspectCount("quality", 1, 2))
+    held = RatingCounts((1, 0, 0, 2, 10), flagged, aspects)
     assert counter_items.encode(StatisticsKey("4/2", "pt-BR"), held) == {
         "PK": {"S": "PRODUCT#4%2F2"},
         "SK": {"S": "S#pt-BR"},
@@ -43,6 +53,10 @@ def test_a_counter_item_has_the_attributes_that_the_access_patterns_describe() -
         "p1": {"N": "1"},
         "p5": {"N": "4"},
         "vp5": {"N": "3"},
+        "a_fit_n": {"N": "3"},
+        "a_fit_s": {"N": "14"},
+        "a_quality_n": {"N": "1"},
+        "a_quality_s": {"N": "2"},
         "count_total": {"N": "13"},
         "GSIPK": {"S": "LEADERS#pt-BR"},
         "GSISK": {"S": "000000000010#4%2F2"},
@@ -106,10 +120,11 @@ def test_consistent_statistics_are_valid() -> None:
     [
         counter_items.encode(EN, RatingCounts((-1, 0, 0, 0, 1))),
         counter_items.encode(EN, ONE_FIVE) | {"p5": {"N": "-1"}},
+        counter_items.encode(EN, ONE_FIVE) | {"a_fit_s": {"N": "-1"}},
         counter_items.encode(EN, ONE_FIVE) | {"count_total": {"N": "2"}},
         counter_items.encode(EN, ONE_FIVE) | {"count_1": {"N": "1"}},
     ],
-    ids=["negative", "negative flag", "total", "count"],
+    ids=["negative", "negative flag", "negative aspect", "total", "count"],
 )
 def test_inconsistent_statistics_are_not_valid(item: Item) -> None:
     assert not statistics_of([item]).sound
@@ -135,11 +150,17 @@ async def test_actions_change_the_item_to_the_sum_of_the_changes(
         assert int(item.get("count_total", {"N": "0"})["N"]) == held.of()
 
 
-async def test_counts_of_flags_cost_no_further_write_capacity(table: Table) -> None:
-    """The largest counts of a language with all flags fit in 1 kB, for 2 WCU in a transaction."""
+async def test_counts_of_flags_and_aspects_cost_no_further_write_capacity(table: Table) -> None:
+    """The largest counts of a language fit in 1 kB, for 2 WCU in a transaction.
+
+    They are those of all flags and of six aspects with the longest names.
+    """
     most, one = (10**9,) * 5, (1, 0, 0, 0, 0)
-    changes = {EN: RatingCounts(most)}, {EN: RatingCounts(most, most * 3)}
-    further = {EN: RatingCounts(one)}, {EN: RatingCounts(one, one * 3)}
+    names = [f"{number}".rjust(20, "x") for number in range(6)]
+    many = tuple([AspectCount(name, 5 * 10**9, 25 * 10**9) for name in names])
+    few = tuple([AspectCount(name, 1, 5) for name in names])
+    changes = {EN: RatingCounts(most)}, {EN: RatingCounts(most, most * 3, many)}
+    further = {EN: RatingCounts(one)}, {EN: RatingCounts(one, one * 3, few)}
     for change in (*changes, *further):
         with opened() as account:
             await table.write(counter_items.actions(change))

@@ -26,7 +26,7 @@ from dal.query.plan import Query
 from dal.repositories.comments import Selection
 from dal.table.ranges import Range
 from tests import oracle
-from tests.strategies import LANGUAGES, MORE, comment, identifiers
+from tests.strategies import LANGUAGES, MORE, aspects, comment, identifiers
 
 FIVE_EN = comment(product_id="p", rating=5, language="en")
 
@@ -48,6 +48,7 @@ rows = st.builds(
     language=st.sampled_from(LANGUAGES),
     verified_purchase=st.booleans(),
     photos=st.sampled_from([(), oracle.PHOTOS, oracle.PHOTOS * 2]),
+    aspects=aspects,
 )
 
 
@@ -74,6 +75,16 @@ def test_the_sum_of_adds_equals_a_recount(added: list[Comment]) -> None:
             (key, r): change.having(flags).of([r]) for key, change in sums.items() for r in RATINGS
         }
         assert Counter({one: number for one, number in found.items() if number}) == wanted
+    rated = [
+        (StatisticsKey(row.product_id, row.language), one) for row in added for one in row.aspects
+    ]
+    numbers = Counter((key, one.name) for key, one in rated)
+    points = Counter(dict.fromkeys(numbers, 0))
+    for key, one in rated:
+        points[key, one.name] += one.rating
+    counted = {(key, one.name): one for key, change in sums.items() for one in change.aspects}
+    assert {place: one.count for place, one in counted.items()} == numbers
+    assert {place: one.points for place, one in counted.items()} == points
 
 
 def test_a_first_and_a_last_photo_change_counts() -> None:

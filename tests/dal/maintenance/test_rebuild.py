@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from collections.abc import Sequence
 from contextlib import suppress
 from time import time
 
@@ -16,8 +17,10 @@ from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
 from dal.errors import NotFoundError
 from dal.maintenance.rebuild import RESUMED_SECONDS, counter_keys, cut_over, rebuild
+from dal.model import AspectRating
 from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
+from dal.table.items import Item
 from tests import recount
 from tests.engines import SECOND_IN_SOAK
 from tests.putting import put_comments
@@ -130,6 +133,32 @@ async def test_a_rebuild_that_another_command_ended_copies_no_counter(
         await cut_over(table, said)
     assert await table.get(item_key(key)) is None
     assert await table.get({"PK": counter["PK"], "SK": counter["SK"]}) == counter
+
+
+async def test_an_aspect_that_is_first_rated_during_the_cutover_is_counted(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The write adds a count that the counter did not have when the cutover read it.
+
+    All counts by rating stay the same.
+    """
+    await put_comments(Stores(table).comments, ROWS)
+    one, reads = ROWS[0], list[bool]()
+    get_many = Table.get_many
+
+    async def writing(self: Table, keys: Sequence[Item]) -> list[Item]:
+        found = await get_many(self, keys)
+        mine = [item_key(StatisticsKey(one.product_id, one.language, 1)) in keys, not reads]
+        if all(mine):
+            reads.append(True)
+            changes = {"aspects": (AspectRating("new", 5),)}
+            await Stores(table).comments.update(one.comment_id, changes, lambda _: None)
+        return found
+
+    monkeypatch.setattr(Table, "get_many", writing)
+    await rebuild(table, at_once, ignore)
+    assert reads
+    await exact(table)
 
 
 async def test_an_expired_rebuild_begins_again(table: Table) -> None:

@@ -60,8 +60,10 @@ def with_numbers(**numbers: int) -> Callable[[Item], Item]:
         (with_numbers(count_total=1), {"total"}),
         (with_numbers(v3=99), {"rating 3 with verified"}),
         (with_numbers(vp1=99), {"rating 1 with hasPhotos and verified"}),
+        (with_numbers(a_fit_n=99), {"ratings of fit"}),
+        (with_numbers(a_gone_s=99), {"sum of gone"}),
     ],
-    ids=["count", "total", "flag", "two flags"],
+    ids=["count", "total", "flag", "two flags", "aspect", "aspect without ratings"],
 )
 async def test_every_wrong_number_is_reported(
     table: Table, change: Callable[[Item], Item], told: set[str]

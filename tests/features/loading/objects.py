@@ -38,7 +38,7 @@ from features.moderation.model import Case, Decision, Report, ReportReason
 from features.votes.model import Vote
 from tests.features.loading.bulk import load_rows
 from tests.putting import put_orders, put_profiles, put_rosters, put_tickets
-from tests.strategies import in_identifiers
+from tests.strategies import aspects, in_identifiers
 
 _WRITTEN = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 _TEXTS = (
@@ -78,6 +78,7 @@ comments = st.builds(
     photos=st.lists(_PHOTOS, max_size=3).map(tuple),
     source=st.sampled_from(CommentSource),
     incentive=st.sampled_from([None, "", '10 %, "é" 🙂', "=1+1"]),
+    aspects=aspects,
 )
 
 
@@ -89,6 +90,7 @@ def rows(draw: st.DrawFn) -> CommentRow:
         "state": draw(st.sampled_from(CommentState)),
         "reply": one.reply,
         "photos": one.photos,
+        "aspects": one.aspects,
         "votes_before": one.votes_before,
         "source": one.source,
         "incentive": one.incentive,

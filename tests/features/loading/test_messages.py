@@ -374,7 +374,8 @@ MESSAGES: list[tuple[Callable[[], object], str]] = [
             "--map 'stars=Score' names no field of comments. Their fields are id, "
             "product_id, username, rating, language, title, text, created_at, updated_at, "
             "verified_purchase, author_name, reply, replied_at, helpful_before, photos, "
-            "source, incentive, incentivized, state, cause, queued_at, reason, decided_at."
+            "source, incentive, incentivized, aspects, state, cause, queued_at, reason, "
+            "decided_at."
         ),
     ),
     (lambda: mapped("text=a", "text=b"), "--map has text twice: remove one of them."),
@@ -404,7 +405,8 @@ MESSAGES: list[tuple[Callable[[], object], str]] = [
             "--preset x: stars is not a field of comments. Their fields are id, product_id, "
             "username, rating, language, title, text, created_at, updated_at, "
             "verified_purchase, author_name, reply, replied_at, helpful_before, photos, "
-            "source, incentive, incentivized, state, cause, queued_at, reason, decided_at."
+            "source, incentive, incentivized, aspects, state, cause, queued_at, reason, "
+            "decided_at."
         ),
     ),
     (

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from dal.composition import KINDS
-from dal.model import Money, OrderLine, Photo, UserType
+from dal.model import AspectRating, Money, OrderLine, Photo, UserType
 from dal.table.errors import InvalidArgumentError
 from features.loading import parsers
 from features.loading.column_mapping import date_reader
@@ -58,6 +58,15 @@ VALUES: list[tuple[Parser, object, list[object]]] = [
             ],
         ],
     ),
+    (
+        parsers.aspects,
+        (AspectRating("fit", 5), AspectRating("value_2", 1)),
+        [
+            [{"name": "fit", "rating": 5}, {"name": "value_2", "rating": "1.0"}],
+            '[{"name": "fit", "rating": 5}, {"name": "value_2", "rating": 1}]',
+        ],
+    ),
+    (parsers.aspects, (), [[], "[]"]),
     (parsers.photos, (), ["http://a.example/1.jpg", "//a.example/1.jpg", ["a"] * 11]),
     (date_reader(None, "%m/%d/%Y %H:%M"), NOON, ["11/20/2020 12:00"]),
     (date_reader(None, "%d.%m.%y %I %p"), NOON, ["20.11.20 12 PM"]),

@@ -15,11 +15,12 @@ import pytest
 from graphql import get_nullable_type, is_list_type, is_object_type
 
 from dal.counts.counts import MAX_LANGUAGES
-from dal.model import Photo, ProductDetails, Reply
-from dal.model.rules import MAX_PHOTOS
+from dal.model import AspectRating, Photo, ProductDetails, Reply
+from dal.model.rules import MAX_ASPECTS, MAX_PHOTOS
 from dal.stores import Stores
 from resolvers import json_ld
 from resolvers.context import Context
+from resolvers.shop_aspects import ShopAspects
 from schema.build import build_schema
 from schema.execution.compiled import answer_size
 from schema.execution.compiled.answer_size import SMALL, AnswerSize, AnswerTooLargeError, bytes_of
@@ -54,7 +55,14 @@ async def hurtful(tables: Tables, dynoxide_url: str) -> Stores:
     languages += [comment(f"d{n}", product_id="g0", language="de") for n in range(2)]
     photos = (Photo("https://a.example/1", "x" * 200),) * (MAX_PHOTOS + 1)
     long = [
-        comment(f"t{n}", product_id="g1", text=LONGEST, photos=photos, reply=REPLY)
+        comment(
+            f"t{n}",
+            product_id="g1",
+            text=LONGEST,
+            photos=photos,
+            reply=REPLY,
+            aspects=tuple([AspectRating(name, 5) for name in SixAspects.names]),
+        )
         for n in range(100)
     ]
     await put_comments(stores.comments, [*languages, *long])
@@ -62,12 +70,18 @@ async def hurtful(tables: Tables, dynoxide_url: str) -> Stores:
     return stores
 
 
+class SixAspects:
+    """The aspects of a shop that has as many as possible."""
+
+    names = tuple([f"aspect_{number}" for number in range(MAX_ASPECTS)])
+
+
 REPLY = Reply("🦊" * 2_000, comment("any").created_at)
 
 
 async def executed(schema: ExecutableSchema, stores: Stores, text: str) -> Any:
     """Return the result. The fixture ``compiled_at_once`` makes ``build_schema()`` compile."""
-    context = Context(STAFF, stores)
+    context = Context(STAFF, stores, services={ShopAspects: SixAspects()})
     return await schema.execute(text, context_value=context, operation_extensions={"cost": True})
 
 
@@ -129,7 +143,10 @@ _FIELDS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
     "facets": (["total", "languages { language selected }", "ratings { count }"], []),
     "page": (["jsonLd", "totalCount"], [("nodes", "comment"), ("edges", "edge")]),
     "edge": (["cursor"], [("node", "comment")]),
-    "comment": (["id", "text", "title", "jsonLd", "photos { url alt }"], [("product", "product")]),
+    "comment": (
+        ["id", "text", "title", "jsonLd", "photos { url alt }", "aspects { name }"],
+        [("product", "product")],
+    ),
 }
 
 

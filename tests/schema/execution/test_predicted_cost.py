@@ -14,6 +14,7 @@ from strawberry.relay.utils import to_base64
 
 from dal.dynamodb.table import Table
 from dal.model import (
+    AspectRating,
     Organization,
     OrganizationUser,
     Photo,
@@ -75,6 +76,7 @@ async def filled(table: Table) -> Ids:
             text="🦊" * 10_000,
             reply=Reply("🦊" * 2_000, START),
             photos=(Photo(f"https://a.example/{'x' * 2_000}", "🦊" * 200),) * 10,
+            aspects=tuple([AspectRating(f"{n}".rjust(20, "x"), 5) for n in range(6)]),
         )
         for number in range(30)
     ]

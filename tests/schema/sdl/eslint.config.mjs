@@ -32,6 +32,9 @@ export default [
           exceptions: {
             suffixes: ["Connection", "Edge", "Payload"],
             types: [
+              "Aspect",
+              "AspectRating",
+              "AspectStatistics",
               "BlockedUser",
               "CommentEvent",
               "CommentReport",

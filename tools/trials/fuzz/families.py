@@ -231,6 +231,11 @@ _KNOWN = [
         },
     ),
     body(
+        "mutation($input: UpdateCommentInput!) { updateComment(input: $input) {"
+        " comment { aspects { name rating } } userErrors { field message code } } }",
+        input={"id": "Q29tbWVudDox", "aspects": [{"name": "fit", "rating": 5}]},
+    ),
+    body(
         "mutation($input: CreateOrganizationInput!) { createOrganization(input: $input) {"
         " organization { id } userErrors { field message code } } }",
         input={"name": "acme", "subscriptionPlan": "free"},

@@ -1,0 +1,44 @@
+"""Returns the shop's aspects with their labels, and the average rating of each aspect."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import strawberry
+
+from dal.counts.counts import AspectCount, CommentStatistics
+from dal.model import rules
+from resolvers.selection import Info
+from resolvers.shop_aspects import ShopAspects, names_of
+
+
+@dataclass(frozen=True, slots=True)
+class Aspect:
+    """An aspect of the shop."""
+
+    name: str
+
+
+def aspects(info: Info) -> list[Aspect]:
+    """Return the shop's aspects, in the order of the setting."""
+    return [Aspect(name) for name in names_of(info.context)]
+
+
+def label(
+    root: strawberry.Parent[Aspect],
+    info: Info,
+    language: Annotated[
+        str, strawberry.argument(description="Language of the label, as a BCP 47 tag.")
+    ],
+) -> str:
+    """Return the label of an aspect in a language."""
+    shop: ShopAspects = info.context.services[ShopAspects]
+    return shop.label(root.name, rules.language("language", language))
+
+
+def of_statistics(root: strawberry.Parent[CommentStatistics], info: Info) -> list[AspectCount]:
+    """Return the counts of each of the shop's aspects, also of those without ratings.
+
+    The statistics may also have counts of aspects that the shop has renamed or removed.
+    """
+    counts = {one.name: one for one in root.overall.aspects}
+    return [counts.get(one, AspectCount(one, 0, 0)) for one in names_of(info.context)]

@@ -1,0 +1,48 @@
+"""The GraphQL types of aspects and of the counts of their ratings."""
+
+from __future__ import annotations
+
+import strawberry
+
+from dal.model.rules import MAX_ASPECTS
+from features.aspects import resolvers as aspects
+from schema.costs import listed
+from schema.execution.facts import PUBLIC, facts
+
+
+@strawberry.type(description="An aspect of products that customers of the shop can rate.")
+class Aspect:
+    """The GraphQL type of ``features.aspects.resolvers.Aspect``."""
+
+    name: str = strawberry.field(
+        description="Name to pass in `aspects` of `addComment`, such as `fit`.", metadata=PUBLIC
+    )
+    label: str | None = strawberry.field(
+        resolver=aspects.label,
+        description="Label to show to customers. If the shop has no label in the language, the "
+        "label is that for other languages, or the name.",
+        metadata=PUBLIC,
+    )
+
+
+@strawberry.type(description="Number and mean of the ratings of one aspect.")
+class AspectStatistics:
+    """The GraphQL type of ``dal.counts.counts.AspectCount``."""
+
+    name: str = strawberry.field(description="Name of the aspect.", metadata=PUBLIC)
+    count: int = strawberry.field(
+        description="Number of comments that rate the aspect; may be 0.", metadata=PUBLIC
+    )
+    average: float | None = strawberry.field(
+        description="Mean rating of the aspect; null without ratings.", metadata=PUBLIC
+    )
+
+
+ASPECTS = strawberry.field(
+    resolver=aspects.aspects,
+    graphql_type=list[Aspect],
+    description="Aspects of products that customers can rate, in the shop's order. Maximum 6. "
+    "Empty if the shop has none.",
+    metadata=facts(reads=listed(4, MAX_ASPECTS), public=True),
+)
+"""The field ``aspects`` of the root."""
