@@ -43,6 +43,10 @@ BOTTOMS = """all => all.map(one => {
 of its lines."""
 
 
+ASPECTS = """lead => lead.insertAdjacentHTML("beforeend", `<div id="aspects"><ul class="aspects">
+  ${"<li>Value for money 4.5</li>".repeat(6)}</ul></div>`)"""
+
+
 async def test_the_first_screen_of_a_phone_shows_ratings_and_the_first_comment(
     phone: Page, server: Server, witness: Witness
 ) -> None:
@@ -50,6 +54,11 @@ async def test_the_first_screen_of_a_phone_shows_ratings_and_the_first_comment(
     for part in ("h1", ".score", ".filters .bar", ".comment .byline", ".comment .text"):
         bottoms = await phone.locator(part).evaluate_all(BOTTOMS)
         assert 0 < max(bottoms[:5] if part == ".filters .bar" else bottoms[:1]) <= 844, part
+    # The server of this test has no aspects. Their list takes no room from the title.
+    title = phone.locator(".lead h1")
+    before = await title.bounding_box()
+    await phone.locator(".lead > div").first.evaluate(ASPECTS)
+    assert await title.bounding_box() == before
     orders = phone.locator(".order:not(.variants) a")
     assert len({await one.evaluate("one => one.offsetTop") for one in await orders.all()}) == 1
     await expect(phone.locator(".trend, .top nav")).to_have_count(2)
