@@ -29,6 +29,6 @@ class AspectSettings:
         None,
         "Aspects of products that customers can rate, at most six, separated by commas: "
         "fit,quality,value. An aspect can have a label, and labels in other languages: "
-        "'fit=Fit;de=Passform;fr=Coupe,quality=Quality'. A renamed aspect is a new aspect.",
+        "'fit=Fit;de=Passform,quality'. A renamed aspect is a new aspect.",
         check=_ASPECTS,
     )

@@ -52,6 +52,7 @@ ARGUMENTS = {
     "organizationName": quoted(ACME.name),
     "ticketId": quoted(TICKETS[0].ticket_id),
     "interval": "MONTH",
+    "language": quoted("en"),
     "title": quoted("secret"),
 }
 """A value for each required argument, by the argument's name."""

@@ -11,7 +11,13 @@ from typing import Any
 
 import orjson
 import pytest
-from graphql import get_named_type, is_interface_type, is_leaf_type, parse
+from graphql import (
+    get_named_type,
+    is_interface_type,
+    is_leaf_type,
+    is_required_argument,
+    parse,
+)
 from strawberry import Schema
 from strawberry.relay.utils import to_base64
 
@@ -63,7 +69,11 @@ _ROOTS = {
 ROOTS = merged(_ROOTS, "ROOTS")
 """The root fields with arguments."""
 
-REQUIRED = {"username": 'username: "olga"', "interval": "interval: MONTH"}
+REQUIRED = {
+    "username": 'username: "olga"',
+    "interval": "interval: MONTH",
+    "language": 'language: "de"',
+}
 """Required arguments of fields below the root fields, by name, with values."""
 
 FAULTS = (
@@ -89,13 +99,13 @@ def everything(
     parts = ["__typename"]
     for name, field in of.fields.items():
         below = get_named_type(field.type)
+        asked = [one for one, given in field.args.items() if is_required_argument(given)]
+        argument = f"({', '.join(REQUIRED[one] for one in asked)})" if asked else ""
         if is_leaf_type(below):
-            parts.append(name)
+            parts.append(f"{name}{argument}")
         elif below.name not in within and (of.name, name) not in seen:
             if below.name.endswith("Connection"):
                 seen.add((of.name, name))
-            given = [one for name, one in REQUIRED.items() if name in field.args]
-            argument = f"({', '.join(given)})" if given else ""
             selected = everything(below, schema, seen, within | {of.name, below.name})
             parts.append(f"{name}{argument} {selected}")
     return f"{{ {' '.join(parts)} }}"
