@@ -7,8 +7,6 @@ import strawberry
 from dal.counts.counts import MAX_LANGUAGES, AspectCount
 from dal.counts.counts import CommentFacets as Counted
 from dal.model.rules import MAX_ASPECTS, MAX_VALUES
-from features.aspects import resolvers as aspects
-from features.aspects.types import AspectStatistics
 from resolvers import statistics
 from schema.costs import listed
 from schema.execution.facts import PUBLIC, facts
@@ -101,6 +99,19 @@ class CommentFacets:
     )
 
 
+@strawberry.type(description="Number and mean of the ratings of one aspect.")
+class AspectStatistics:
+    """The GraphQL type of ``dal.counts.counts.AspectCount``."""
+
+    name: str = strawberry.field(description="Name of the aspect.", metadata=PUBLIC)
+    count: int = strawberry.field(
+        description="Number of comments that rate the aspect; may be 0.", metadata=PUBLIC
+    )
+    average: float | None = strawberry.field(
+        description="Mean rating of the aspect; null without ratings.", metadata=PUBLIC
+    )
+
+
 @strawberry.type(
     description="Numbers of comments on a product or a group, by rating and language. On some "
     "servers, the counts lag behind writes for a moment."
@@ -124,7 +135,7 @@ class CommentStatistics:
         metadata=facts(reads=listed(5, MAX_LANGUAGES), public=True),
     )
     aspects: list[AspectCount] = strawberry.field(
-        resolver=aspects.of_statistics,
+        resolver=statistics.aspects,
         graphql_type=list[AspectStatistics],
         description="Counts of each of the shop's aspects, in the shop's order. Maximum 6.",
         metadata=facts(reads=listed(4, MAX_ASPECTS), public=True),

@@ -1,11 +1,10 @@
-"""Returns the shop's aspects with their labels, and the average rating of each aspect."""
+"""Returns the shop's aspects with their labels."""
 
 from dataclasses import dataclass
 from typing import Annotated
 
 import strawberry
 
-from dal.counts.counts import AspectCount, CommentStatistics
 from dal.model import rules
 from resolvers.selection import Info
 from resolvers.shop_aspects import ShopAspects, names_of
@@ -33,12 +32,3 @@ def label(
     """Return the label of an aspect in a language."""
     shop: ShopAspects = info.context.services[ShopAspects]
     return shop.label(root.name, rules.language("language", language))
-
-
-def of_statistics(root: strawberry.Parent[CommentStatistics], info: Info) -> list[AspectCount]:
-    """Return the counts of each of the shop's aspects, also of those without ratings.
-
-    The statistics may also have counts of aspects that the shop has renamed or removed.
-    """
-    counts = {one.name: one for one in root.overall.aspects}
-    return [counts.get(one, AspectCount(one, 0, 0)) for one in names_of(info.context)]

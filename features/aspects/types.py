@@ -1,4 +1,4 @@
-"""The GraphQL types of aspects and of the counts of their ratings."""
+"""The GraphQL type of aspects."""
 
 from __future__ import annotations
 
@@ -22,19 +22,6 @@ class Aspect:
         description="Label to show to customers. If the shop has no label in the language, the "
         "label is that for other languages, or the name.",
         metadata=PUBLIC,
-    )
-
-
-@strawberry.type(description="Number and mean of the ratings of one aspect.")
-class AspectStatistics:
-    """The GraphQL type of ``dal.counts.counts.AspectCount``."""
-
-    name: str = strawberry.field(description="Name of the aspect.", metadata=PUBLIC)
-    count: int = strawberry.field(
-        description="Number of comments that rate the aspect; may be 0.", metadata=PUBLIC
-    )
-    average: float | None = strawberry.field(
-        description="Mean rating of the aspect; null without ratings.", metadata=PUBLIC
     )
 
 
