@@ -131,7 +131,9 @@ def _all_priced(
     if faults:
         raise CommandError(" ".join(faults))
     if not found:
-        raise CommandError(f"{', '.join(map(str, files))}: there is no operation.")
+        raise CommandError(
+            f"{', '.join(map(str, files))}: no operation found. Name a file that has one."
+        )
     return found
 
 

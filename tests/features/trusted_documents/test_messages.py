@@ -120,7 +120,7 @@ def test_commands_on_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 PRICES = [
-    ("empty.json", "{}", (), 2, "empty.json: there is no operation."),
+    ("empty.json", "{}", (), 2, "empty.json: no operation found. Name a file that has one."),
     (
         "a.json",
         '{"a": "{ nothing }"}',
