@@ -10,9 +10,10 @@ import math
 import secrets
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from resolvers.context import Viewer
 from server.auth.claims import OWN_ISSUER, ClaimRules, InvalidTokenError, TokenFlaw
@@ -35,6 +36,11 @@ DEMO_LIFETIME = timedelta(days=7)
 
 CODE_SECONDS = 600
 
+_VERIFIED = 1_000
+"""Maximum number of JWTs whose users are kept."""
+
+_Checked = TypeVar("_Checked")
+
 
 class Authenticator:
     """Verifies the JWT of an Authorization header, and returns its user.
@@ -55,6 +61,10 @@ class Authenticator:
         self.issuer = issuer
         self.rules = rules or ClaimRules()
         self._logged = FirstValues()
+        # The user depends only on the JWT's text and the key. So the user is kept for later
+        # requests with the same JWT, while the current key is the one that verified it. Only the
+        # expiry is checked again.
+        self._viewers = lru_cache(maxsize=_VERIFIED)(self._viewer_of)
 
     def issue(
         self, user: str, lifetime: timedelta, *, name: str | None = None, roles: Sequence[str] = ()
@@ -74,9 +84,12 @@ class Authenticator:
             raise InvalidTokenError(
                 TokenFlaw.UNREADABLE, "Send the header as 'Authorization: Bearer <JWT>'."
             )
-        claims, by_secret = await self.verified(credentials.strip())
-        viewer = self.rules.viewer(claims, by_secret=by_secret)
-        return replace(viewer, expires=claims["exp"] + LEEWAY.total_seconds())
+        viewer, end = await self._checked(credentials.strip(), self._viewers)
+        if time.time() >= end:
+            import jwt  # noqa: PLC0415 - see the module's docstring
+
+            raise _invalid(jwt.ExpiredSignatureError())
+        return viewer
 
     async def verified(self, encoded: str) -> tuple[dict[str, Any], bool]:
         """Return the claims of a valid JWT, and whether this server's secret signed it.
@@ -84,28 +97,25 @@ class Authenticator:
         The caller checks the issuer and the audience, because the expected values depend on the
         signer.
         """
+        return await self._checked(encoded, _claims)
+
+    async def _checked(
+        self, encoded: str, check: "Callable[[str, _Verification], _Checked]"
+    ) -> _Checked:
+        """Return the result of ``check`` for a JWT and the key that must verify it."""
         import jwt  # noqa: PLC0415 - see the module's docstring
 
         try:
-            # To return the header, PyJWT would decode all parts of the JWT, in a slow loop over
-            # their characters. So pass only the header.
-            header = jwt.get_unverified_header(f"{encoded.partition('.')[0]}..")
-            algorithm = header.get("alg")
-            verification = await self._verification(
-                algorithm if isinstance(algorithm, str) else "", header.get("kid")
-            )
-            claims: dict[str, Any] = jwt.decode(
-                encoded,
-                verification.key,
-                algorithms=verification.algorithms,
-                leeway=LEEWAY,
-                options={"require": ["exp", "sub"], "verify_aud": False, "verify_iss": False},
-            )
-            claims["exp"] = float(claims["exp"])
+            return check(encoded, await self._verification(*_header(encoded.partition(".")[0])))
         # PyJWT lets some errors of Python pass, for example if the JWT is not ASCII.
         except (jwt.PyJWTError, ArithmeticError, RecursionError, TypeError, ValueError) as error:
             raise _invalid(error) from error
-        return claims, verification.algorithms == SECRET_ALGORITHMS
+
+    def _viewer_of(self, encoded: str, verification: "_Verification") -> tuple[Viewer, float]:
+        """Return the user of a JWT, and the time from which the JWT is refused."""
+        claims, by_secret = _claims(encoded, verification)
+        end = claims["exp"] + LEEWAY.total_seconds()
+        return replace(self.rules.viewer(claims, by_secret=by_secret), expires=end), end
 
     async def _verification(self, algorithm: str, key_id: str | None) -> "_Verification":
         """Return the key that verifies JWTs with this ``alg``.
@@ -132,12 +142,38 @@ class Authenticator:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Verification:
+class _Verification(NamedTuple):
     """A key, and the only algorithms for which it may be used."""
 
     key: "str | jwt.PyJWK"
-    algorithms: Sequence[str]
+    algorithms: tuple[str, ...]
+
+
+@lru_cache(maxsize=16)
+def _header(encoded: str) -> tuple[str, Any]:
+    """Return ``alg`` and ``kid`` of a JWT's encoded header. Most JWTs have the same header."""
+    import jwt  # noqa: PLC0415 - see the module's docstring
+
+    # To return the header, PyJWT would decode all parts of a JWT, in a slow loop over their
+    # characters. So pass only the header.
+    header = jwt.get_unverified_header(f"{encoded}..")
+    algorithm = header.get("alg")
+    return algorithm if isinstance(algorithm, str) else "", header.get("kid")
+
+
+def _claims(encoded: str, verification: _Verification) -> tuple[dict[str, Any], bool]:
+    """Return the claims of a JWT, and whether this server's secret signed it."""
+    import jwt  # noqa: PLC0415 - see the module's docstring
+
+    claims: dict[str, Any] = jwt.decode(
+        encoded,
+        verification.key,
+        algorithms=verification.algorithms,
+        leeway=LEEWAY,
+        options={"require": ["exp", "sub"], "verify_aud": False, "verify_iss": False},
+    )
+    claims["exp"] = int(claims["exp"])  # PyJWT compares whole seconds
+    return claims, verification.algorithms == SECRET_ALGORITHMS
 
 
 class SignInCode:

@@ -101,10 +101,67 @@ async def test_a_jwt_is_valid_if_clocks_differ_by_less_than_ten_seconds(
 ) -> None:
     noon = int(datetime(2026, 1, 1, 12, tzinfo=UTC).timestamp())
     monkeypatch.setattr("jwt.api_jwt.datetime", Noon)
+    monkeypatch.setattr("time.time", lambda: noon)
     assert await authenticator.viewer(signed(exp=noon - 9)) is not None
     with pytest.raises(InvalidTokenError) as caught:
         await authenticator.viewer(signed(exp=noon - 10))
     assert caught.value.flaw is TokenFlaw.EXPIRED
+
+
+async def test_the_second_request_with_a_jwt_does_not_verify_it_again(
+    authenticator: Authenticator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authorization = signed()
+    viewer = await authenticator.viewer(authorization)
+    monkeypatch.delattr("jwt.decode")
+    assert await authenticator.viewer(authorization) is viewer
+
+
+async def test_a_verified_jwt_is_refused_when_it_expires(
+    authenticator: Authenticator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authorization = signed(exp=32_503_680_000)
+    await authenticator.viewer(authorization)
+    monkeypatch.setattr("time.time", lambda: 32_503_680_009)
+    await authenticator.viewer(authorization)
+    monkeypatch.setattr("time.time", lambda: 32_503_680_010)
+    with pytest.raises(InvalidTokenError) as caught:
+        await authenticator.viewer(authorization)
+    assert caught.value.flaw is TokenFlaw.EXPIRED
+
+
+async def test_a_verified_jwt_is_refused_when_the_secret_changes() -> None:
+    held = [SECRET]
+    authenticator = Authenticator(secret=lambda: held[0])
+    authorization = signed()
+    await authenticator.viewer(authorization)
+    held[0] = OTHER
+    with pytest.raises(InvalidTokenError) as caught:
+        await authenticator.viewer(authorization)
+    assert caught.value.flaw is TokenFlaw.UNKNOWN_KEY
+
+
+@pytest.mark.parametrize(
+    "later",
+    [[], [{**RSAAlgorithm.to_jwk(STRANGER.public_key(), as_dict=True), "kid": "rsa"}]],
+)
+async def test_a_verified_jwt_is_refused_when_the_key_set_changes(
+    monkeypatch: pytest.MonkeyPatch, later: list[dict[str, Any]]
+) -> None:
+    issuer = Issuer(jwks_url="https://issuer.example/keys")
+    served = [KEY_SET, {"keys": [*later, KEY_SET["keys"][1]]}]
+
+    async def exchange(*_: Any, **__: Any) -> tuple[int, bytes]:
+        return 200, json.dumps(served.pop(0)).encode()
+
+    monkeypatch.setattr("server.auth.issuer.exchange", exchange)
+    authenticator = Authenticator(secret=lambda: None, issuer=issuer)
+    authorization = signed(RSA_KEY, "RS256", "rsa")
+    await authenticator.viewer(authorization)
+    await issuer.fetch()
+    with pytest.raises(InvalidTokenError) as caught:
+        await authenticator.viewer(authorization)
+    assert caught.value.flaw is TokenFlaw.UNKNOWN_KEY
 
 
 @pytest.mark.parametrize(
