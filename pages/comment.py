@@ -159,7 +159,8 @@ class CommentForm:
     def input(self) -> dict[str, Any]:
         """Return the fields for the mutation's input.
 
-        If the visitor has not chosen a rating, the rating is 0, which the mutation refuses.
+        If the visitor has not chosen a rating, the rating is 0, which the mutation refuses. So is
+        an invalid rating of an aspect.
         """
         return {
             "rating": int(self.rating) if self.rating in _RATINGS else 0,
@@ -171,8 +172,11 @@ class CommentForm:
         }
 
     def _rated(self) -> list[dict[str, Any]]:
-        given = self.aspects.items()
-        return [{"name": name, "rating": int(one)} for name, one in given if one in _RATINGS]
+        return [
+            {"name": name, "rating": int(one) if one in _RATINGS else 0}
+            for name, one in self.aspects.items()
+            if one
+        ]
 
     def messages(self, errors: list[dict[str, Any]]) -> dict[str, str]:
         """Return the form's messages for the API's user errors, by field of the form.
@@ -186,8 +190,8 @@ class CommentForm:
             if photo is not None:
                 messages[photo[0]] = photo[1]
                 continue
-            blamed = error["field"][-1] if error["field"] else ""
-            name = blamed if blamed in _FIELDS else ""
+            place = (error["field"] or ())[1:]
+            name = place[0] if place and place[0] in _FIELDS else ""
             messages[name] = self._message(name, error["code"])
         return messages
 
@@ -270,10 +274,6 @@ async def change(request: PageRequest) -> Response:
         # server. So send photos only if the visitor has changed them.
         if given.get("photos") == comment["photos"]:
             del given["photos"]
-        # A comment may also have ratings of aspects that the shop has renamed. So keep all ratings,
-        # unless the visitor has changed one.
-        if given.get("aspects") == comment["aspects"]:
-            del given["aspects"]
         result = await request.run("comment.update", input={"id": comment["id"], **given})
         errors = form.messages(user_errors(result))
     if errors:

@@ -3,7 +3,7 @@
 import logging
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Any
@@ -163,8 +163,8 @@ class UpdateCommentInput:
     )
     aspects: list[AspectInput] | None = strawberry.field(
         default=strawberry.UNSET,
-        description="All ratings of aspects of the comment, each aspect at most once. Maximum 6. "
-        "Null or an empty list removes all ratings of aspects.",
+        description="All ratings of the shop's aspects of the comment, each aspect at most once. "
+        "Maximum 6. Null or an empty list removes all these ratings.",
     )
 
 
@@ -362,9 +362,21 @@ async def update_comment(info: Info, input: Input[UpdateCommentInput]) -> Commen
     permission = await info.context.stores.standings.permission(viewer.user_id)
     may_write(permission)
     edited = info.context.publication.edited
-    edit = partial(edited, permission, moderator=is_moderator(viewer))
     comment_id = changes.pop("id")
     await _publish(info, viewer, changes, comment_id)
+    shown = names_of(info.context)
+
+    def edit(old: Stored, new: Stored) -> Stored:
+        if "aspects" in changes:
+            hidden = [one for one in old.aspects if one.name not in shown]
+            kept = (*new.aspects, *hidden)[: rules.MAX_ASPECTS]
+            new = (
+                new._replace(aspects=kept)
+                if isinstance(new, Comment)
+                else replace(new, aspects=kept)
+            )
+        return edited(permission, old, new, moderator=is_moderator(viewer))
+
     written = await info.context.stores.comments.update(
         comment_id, changes, partial(may_change, viewer), edit
     )

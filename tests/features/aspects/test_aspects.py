@@ -125,6 +125,25 @@ async def test_a_renamed_aspect_is_a_new_one_and_its_ratings_are_kept(shop: Ask)
     assert (await shop(node, names="cut,quality", **known))["aspects"] == rated(quality=3)
     assert (await shop(node, **known))["aspects"] == rated(fit=5, quality=3)
     assert counts(await shop(ADD)) == {"fit": (1, 5.0), "quality": (1, 3.0)}
+    edited = await shop(EDIT, names="cut,quality", aspects=rated(cut=2), **known)
+    assert edited["comment"]["aspects"] == rated(cut=2)
+    assert counts(edited) == {"cut": (2, 3.0), "quality": (0, None)}
+    cleared = await shop(EDIT, names="cut,quality", aspects=None, **known)
+    assert counts(cleared) == {"cut": (1, 4.0), "quality": (0, None)}
+    assert (await shop(node, **known))["aspects"] == rated(fit=5)
+    assert counts(await shop(ADD)) == {"fit": (1, 5.0), "quality": (0, None)}
+
+
+async def test_a_comment_has_ratings_of_six_aspects_at_most(shop: Ask) -> None:
+    """An edit with ratings of more aspects drops ratings that the shop does not show."""
+    old, new = ["a1", "a2", "a3", "a4", "a5", "a6"], ["b1", "b2", "b3", "b4"]
+    one = await shop(ADD, names=",".join(old), aspects=rated(**dict.fromkeys(old, 5)))
+    known = {"id": one["comment"]["id"]}
+    ratings = rated(**dict.fromkeys(new, 4))
+    await shop(EDIT, names=",".join(new), aspects=ratings, **known)
+    shown = await shop(ADD, names="a1,a2,a3,b1,b2,b4")
+    rest = {name: count for name, (count, _) in counts(shown).items()}
+    assert rest == {"a1": 1, "a2": 1, "a3": 0, "b1": 1, "b2": 1, "b4": 1}
 
 
 async def test_clients_get_the_aspects_with_labels(shop: Ask) -> None:

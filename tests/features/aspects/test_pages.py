@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -61,18 +62,35 @@ async def test_a_customer_rates_aspects_by_the_form(shop: ASGIApp, table: Table)
     assert one.aspects == (AspectRating("quality", 3),)
 
 
-async def test_an_edit_of_the_text_keeps_ratings_of_renamed_aspects(
-    shop: ASGIApp, table: Table
+@pytest.mark.parametrize("rating", [2, 4])
+async def test_an_edit_keeps_ratings_of_renamed_aspects(
+    shop: ASGIApp, table: Table, rating: int
 ) -> None:
     await stored(table, [COMMENT._replace(aspects=(CUT, FIT))])
     async with client_of(shop, jwt_of("ann")) as ann:
         page = await opened(ann, "/comments/c1")
         fields = TYPED | {"form_key": page.fields()["form_key"], "action": "save"}
-        kept = fields | {"aspect-fit": "2", "aspect-quality": ""}
+        kept = fields | {"aspect-fit": str(rating), "aspect-quality": ""}
         assert (await ann.post("/comments/c1", data=kept)).status_code == 303
     one = await Stores(table).comments.get("c1")
     assert one is not None
-    assert (one.text, one.aspects) == ("It fits.", (CUT, FIT))
+    assert one.text == "It fits."
+    assert {*one.aspects} == {CUT, replace(FIT, rating=rating)}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("fit", "0"), ("fit", "6"), ("fit", "five"), ("cut", "5"), ("Fit", "5")]
+)
+async def test_a_form_with_an_invalid_rating_writes_nothing(
+    shop: ASGIApp, table: Table, name: str, value: str
+) -> None:
+    async with client_of(shop, jwt_of("bea")) as bea:
+        page = await opened(bea, ADDRESS)
+        hidden = {"form_key": page.fields()["form_key"]}
+        answer = await bea.post(ADDRESS, data=TYPED | hidden | {f"aspect-{name}": value})
+    assert (answer.status_code, await comments_of(table)) == (422, [])
+    shown = [one for _, one in Parsed(answer.text).elements if one.get("class") == "errors"]
+    assert ["data-fields" in one for one in shown] == [False], "no field of the form is marked"
 
 
 async def test_pages_without_the_setting_show_no_aspects(table: Table) -> None:

@@ -7,11 +7,13 @@ from strawberry import Schema
 from strawberry.relay.utils import to_base64
 
 from dal.dynamodb.table import Table
-from dal.model import ProductDetails
+from dal.model import AspectRating, ProductDetails
 from dal.stores import Stores
+from features.aspects.labels import labels_of
 from features.live.log import Log
 from resolvers.change_log import ChangeLog
 from resolvers.context import Context
+from resolvers.shop_aspects import ShopAspects
 from tests.calls import calls_of
 from tests.dal.read_pages import ReadPages
 from tests.putting import put_comments
@@ -68,6 +70,55 @@ async def test_a_groups_list_has_the_arguments_of_a_products_list(run: Run) -> N
     kept.sort(key=lambda one: (one.created_at, one.comment_id))
     assert seen == [(one.comment_id, one.product_id) for one in kept]
     assert found["totalCount"] == len(kept)
+
+
+async def test_a_group_has_the_averages_and_ratings_of_aspects(
+    table: Table, schema: Schema
+) -> None:
+    stores = Stores(table)
+    mine = {
+        "mug-0": (AspectRating("fit", 5), AspectRating("old", 1)),
+        "mug-1": (AspectRating("fit", 2), AspectRating("quality", 4)),
+        "jug": (AspectRating("fit", 1),),
+    }
+    rated = [
+        comment(f"a-{one}", product_id=one, aspects=aspects, language="fr")
+        for one, aspects in mine.items()
+    ]
+    await put_comments(stores.comments, rated)
+    context = Context(None, stores, services={ShopAspects: labels_of("fit,quality")})
+    text = OF_GROUP % (
+        "statistics { aspects { name count average } } "
+        'comments(language: "fr") { nodes { commentId aspects { name rating } } }'
+    )
+    done = await schema.execute(text, context_value=context)
+    assert (done.errors, done.data) == (
+        None,
+        {
+            "product": {
+                "group": {
+                    "statistics": {
+                        "aspects": [
+                            {"name": "fit", "count": 2, "average": 3.5},
+                            {"name": "quality", "count": 1, "average": 4.0},
+                        ]
+                    },
+                    "comments": {
+                        "nodes": [
+                            {
+                                "commentId": "a-mug-1",
+                                "aspects": [
+                                    {"name": "fit", "rating": 2},
+                                    {"name": "quality", "rating": 4},
+                                ],
+                            },
+                            {"commentId": "a-mug-0", "aspects": [{"name": "fit", "rating": 5}]},
+                        ]
+                    },
+                }
+            }
+        },
+    )
 
 
 async def test_a_groups_page_has_one_plan(run: Run) -> None:

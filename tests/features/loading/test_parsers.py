@@ -84,6 +84,7 @@ def test_a_cell_is_parsed(parse: Parser, cell: object, value: object) -> None:
 
 
 LIST = "[{"
+FIT = {"name": "fit", "rating": 5}
 
 REFUSED: list[tuple[Parser, str, list[object]]] = [
     (
@@ -130,6 +131,12 @@ REFUSED: list[tuple[Parser, str, list[object]]] = [
     ),
     (parsers.users, "field.0.type is None; it must be text", [[{**ANA, "type": None}]]),
     (parsers.users, "field.1 repeats the username 'ana': keep one entry", [[ANA, ANA]]),
+    (parsers.aspects, "field.1 repeats the aspect 'fit': keep one rating", [[FIT, FIT]]),
+    (parsers.aspects, "field.0.rating is", [[{**FIT, "rating": one}] for one in (0, 6, 4.5)]),
+    (parsers.aspects, "field.0.name is 'Fit'", [[{**FIT, "name": "Fit"}]]),
+    (parsers.aspects, "field.0 is 'fit'", [["fit"]]),
+    (parsers.aspects, LIST, ["fit=5", {"fit": 5}]),
+    (parsers.aspects, "7", [[{"name": f"a{number}", "rating": 5} for number in range(7)]]),
 ]
 
 

@@ -10,6 +10,7 @@ import pytest
 from strawberry import Schema
 from strawberry.relay.utils import to_base64
 
+from dal.counts.counts import AspectCount
 from dal.counts.mode import MaintenanceMode, MaintenanceStore
 from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
@@ -22,12 +23,14 @@ from dal.stores import Stores
 from dal.table.key_parts import escape
 from dal.writes.comments import version
 from dal.writes.overwrite import Outcome
+from features.aspects.labels import labels_of
 from features.live.write_rule import InProcessBroker
 from features.moderation.model import QueueKind
 from features.moderation.publication import ModeratedPublication
 from features.moderation.repository import SubmissionSelection
 from features.moderation.words import Moderation, WordList
 from resolvers.context import Context, Viewer
+from resolvers.shop_aspects import ShopAspects
 from schema.build import build_schema
 from tests import oracle
 from tests.calls import calls_of
@@ -204,7 +207,7 @@ class Client:
         context = Context(
             viewer,
             self.stores,
-            services={Moderation: self.rule},
+            services={Moderation: self.rule, ShopAspects: labels_of("fit,quality")},
             publication=ModeratedPublication(self.rule),
         )
         result = await self.schema.execute(operation, {"input": given}, context_value=context)
@@ -384,6 +387,42 @@ async def test_only_moderators_decide_and_only_on_the_version_that_they_have_rea
     assert payload["submission"] == {"id": held["id"], "state": "REJECTED", "reason": "No."}
     payload = await client.send(APPROVE, MODERATOR, id=held["id"], seen=seen)
     assert payload["comment"]["text"] == "spam"
+
+
+async def test_ratings_of_aspects_are_counted_only_while_the_comment_is_published(
+    client: Client,
+) -> None:
+    rating = "aspects { name rating } "
+
+    async def counted() -> object:
+        return (await client.stores.comments.statistics_and_details("42"))[0].overall.aspects
+
+    async def seen() -> dict[str, object]:
+        (row,) = (await client.stores.moderation.queue(Slice(9))).nodes
+        assert row.submission is not None
+        return {"seen": version(row.submission).isoformat()}
+
+    client.rule = BEFORE
+    new = {"productId": "42", "rating": 5, "language": "en", "text": "good"}
+    operation = ADD.replace("submission { ", "submission { " + rating)
+    given = [{"name": "fit", "rating": 2}]
+    held = (await client.send(operation, ANN, **new, aspects=given))["submission"]
+    assert (held["aspects"], await counted()) == (given, ())
+    operation = EDIT.replace("submission { ", "submission { " + rating)
+    better = [{"name": "fit", "rating": 4}, {"name": "quality", "rating": 1}]
+    held = (await client.send(operation, ANN, id=held["id"], aspects=better))["submission"]
+    assert (held["aspects"], await counted()) == (better, ())
+    await client.send(APPROVE, MODERATOR, id=held["id"], **await seen())
+    published = (AspectCount("fit", 1, 4), AspectCount("quality", 1, 1))
+    assert await counted() == published
+    hidden = (await client.send(operation, ANN, id=held["id"], text="worse"))["submission"]
+    assert (hidden["aspects"], await counted()) == (better, ())
+    await client.send(REJECT, MODERATOR, id=held["id"], **await seen(), reason="No.")
+    assert await counted() == ()
+    again = (await client.send(operation, ANN, id=held["id"], text="good"))["submission"]
+    assert again["aspects"] == better
+    await client.send(APPROVE, MODERATOR, id=held["id"], **await seen())
+    assert await counted() == published
 
 
 @pytest.mark.parametrize("mode", MaintenanceMode)
