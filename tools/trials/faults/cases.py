@@ -29,7 +29,8 @@ class Case:
     A fraction ``share`` of the requests for ``operations`` (if empty: all) gets one of ``faults``.
 
     With ``part``, only requests with this text in their body. Without faults, the engine is
-    suspended.
+    suspended, or with ``kills`` the server is killed repeatedly. ``met`` is the number of requests
+    with a fault, or of kills.
     """
 
     name: str
@@ -38,6 +39,8 @@ class Case:
     operations: Collection[str] = ()
     part: bytes = b""
     kinds: Sequence[str] = _BOTH
+    kills: bool = False
+    clients: int = 6
     met: int = 0
     chance: random.Random = field(default_factory=lambda: random.Random(7))
 
@@ -101,4 +104,5 @@ def cases() -> list[Case]:
             kinds=(READS,),
         ),
         Case("engine stopped"),
+        Case("server killed", kinds=(WRITES,), kills=True, clients=16),
     ]

@@ -2,17 +2,18 @@
 
 import asyncio
 import itertools
+import random
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
-from typing import Any
+from statistics import fmean, median
+from typing import Any, NamedTuple
 
 import httpx
 from strawberry.relay.utils import to_base64
 
-from dal.model import Comment
+from dal.model import RATINGS, Comment
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from tests import oracle
@@ -20,6 +21,9 @@ from tests import oracle
 OK = "ok"
 FIXED = "fixed"
 """A product whose comments do not change, so that the oracle knows every page."""
+
+ASPECTS = ("fit", "quality", "value")
+LANGUAGES = ("en", "de", "ja")
 
 
 @dataclass
@@ -99,10 +103,11 @@ async def read(api: Api, rows: list[Comment], until: float) -> None:
         api.outcomes.wrong += data is not None and data != answer
 
 
-_ADD = """
-mutation ($input: AddCommentInput!) {
-  addComment(input: $input) { comment { commentId text } userErrors { code } }
-}"""
+_FIELDS = "commentId title text rating language aspects { name rating }"
+_ADD = f"""
+mutation ($input: AddCommentInput!) {{
+  addComment(input: $input) {{ comment {{ {_FIELDS} }} userErrors {{ code }} }}
+}}"""
 _UPDATE = """
 mutation ($input: UpdateCommentInput!) {
   updateComment(input: $input) { comment { text } userErrors { code } }
@@ -111,43 +116,81 @@ _DELETE = """
 mutation ($input: DeleteCommentInput!) {
   deleteComment(input: $input) { deletedId userErrors { code } }
 }"""
-_ALL = """
-query ($product: ID!, $after: String) {
+_ALL = f"""
+query ($product: ID!, $after: String) {{
+  product(productId: $product) {{
+    comments(first: 100, after: $after) {{
+      nodes {{ {_FIELDS} }} pageInfo {{ hasNextPage endCursor }}
+    }}
+  }}
+}}"""
+_COUNTS = """
+query ($product: ID!, $language: [String!]) {
   product(productId: $product) {
-    comments(first: 100, after: $after) {
-      nodes { commentId title text } pageInfo { hasNextPage endCursor }
+    statistics(language: $language) {
+      histogram { rating count } aspects { name count average }
     }
   }
 }"""
 
 
+class State(NamedTuple):
+    """The fields of a comment that clients edit."""
+
+    text: str
+    rating: int
+    language: str
+    aspects: tuple[tuple[str, int], ...]
+
+    @property
+    def input(self) -> dict[str, Any]:
+        """The fields as input of a mutation."""
+        rated = [{"name": name, "rating": rating} for name, rating in self.aspects]
+        return {**self._asdict(), "aspects": rated}
+
+
+def state_of(node: Mapping[str, Any]) -> State:
+    """Return the state of a comment in a response."""
+    aspects = tuple((one["name"], one["rating"]) for one in node["aspects"])
+    return State(node["text"], node["rating"], node["language"], aspects)
+
+
+def state(chance: random.Random) -> State:
+    """Return a random state. Ratings of aspects are in the shop's order, as in responses."""
+    rated = tuple((one, chance.choice(RATINGS)) for one in ASPECTS if chance.random() < 0.7)
+    text = f"text {chance.random()}"
+    return State(text, chance.choice(RATINGS), chance.choice(LANGUAGES), rated)
+
+
 @dataclass
 class Entry:
-    """A comment with an idempotency key, and the texts that it may have. None means no comment.
+    """A comment with an idempotency key, and the states that it may have. None means no comment.
 
-    After an acknowledged write, one text is possible. A write with an unknown outcome adds another.
+    After an acknowledged write, one state is possible, or after two concurrent edits, two. A write
+    with an unknown outcome adds another.
     """
 
     product: str
     key: str
+    added: State
     comment_id: str | None = None
-    may_be: set[str | None] = field(default_factory=lambda: {None})
+    may_be: set[State | None] = field(default_factory=lambda: {None})
 
     async def add(self, api: Api) -> None:
         """Add the comment. A repeated add returns the comment that the first one added."""
-        comment = {"productId": self.product, "rating": 5, "language": "en", "text": "added"}
-        fields = {**comment, "title": self.key, "idempotencyKey": self.key}
-        self.may_be.add("added")
-        data = await api.ask(_ADD, input=fields)
+        names = {"productId": self.product, "title": self.key, "idempotencyKey": self.key}
+        self.may_be.add(self.added)
+        data = await api.ask(_ADD, input={**self.added.input, **names})
         if data is not None:
             self.comment_id = data["addComment"]["comment"]["commentId"]
-            self.may_be = {data["addComment"]["comment"]["text"]}
+            self.may_be = {state_of(data["addComment"]["comment"])}
 
-    async def update(self, api: Api, text: str) -> None:
-        """Change the text of an acknowledged comment."""
-        self.may_be.add(text)
-        if await api.ask(_UPDATE, input={"id": self._node, "text": text}):
-            self.may_be = {text}
+    async def update(self, api: Api, *states: State) -> None:
+        """Edit an acknowledged comment, by concurrent requests if there are several states."""
+        self.may_be |= {*states}
+        edits = (api.ask(_UPDATE, input={"id": self._node, **one.input}) for one in states)
+        if any(await asyncio.gather(*edits)):
+            self.may_be = {*states}
 
     async def delete(self, api: Api) -> None:
         """Delete an acknowledged comment."""
@@ -161,18 +204,36 @@ class Entry:
         return to_base64("Comment", self.comment_id)
 
 
-async def write(api: Api, ledger: list[Entry], product: str, name: str, until: float) -> None:
-    """Add comments one after another. Edit two of three, and delete one of them."""
-    for number in itertools.count():
-        if time.monotonic() >= until:
-            return
-        entry = Entry(product, f"{product} {name} {number}")
-        ledger.append(entry)
-        await entry.add(api)
-        if entry.comment_id is not None and number % 3:
-            await entry.update(api, "changed")
-        if entry.comment_id is not None and number % 3 == 2:
-            await entry.delete(api)
+@dataclass
+class Writer:
+    """A client that writes comments on some products."""
+
+    api: Api
+    ledger: list[Entry]
+    products: Sequence[str]
+    name: str
+    chance: random.Random
+
+    async def write(self, until: Callable[[], bool], ready: asyncio.Event) -> None:
+        """Add comments one after another. Edit two of three, and delete one of them.
+
+        Each write waits until the server is ``ready``.
+        """
+        for number in itertools.count():
+            await ready.wait()
+            if until():
+                return
+            product = self.chance.choice(self.products)
+            entry = Entry(product, f"{product} {self.name} {number}", state(self.chance))
+            self.ledger.append(entry)
+            await entry.add(self.api)
+            if entry.comment_id is not None and number % 3:
+                await ready.wait()
+                edits = [state(self.chance) for _ in range(self.chance.choice((1, 1, 2)))]
+                await entry.update(self.api, *edits)
+            if entry.comment_id is not None and number % 3 == 2:
+                await ready.wait()
+                await entry.delete(self.api)
 
 
 async def until_answered(api: Api) -> float:
@@ -193,22 +254,50 @@ class Count:
     doubled: int = 0
 
 
-async def settle(api: Api, ledger: list[Entry], product: str) -> Count:
+async def settle(api: Api, ledger: list[Entry], products: Sequence[str]) -> Count:
     """Repeat the adds that were not acknowledged. Compare the ledger with all stored comments."""
     for entry in ledger:
         while entry.comment_id is None:
             await entry.add(api)
-    stored: dict[str, list[str]] = {}
-    async for node in _all_comments(api, product):
-        stored.setdefault(node["title"], []).append(node["text"])
-    texts = {entry.key: stored.get(entry.key, []) for entry in ledger}
+    stored: dict[str, list[State]] = {}
+    for product in products:
+        async for node in _all_comments(api, product):
+            stored.setdefault(node["title"], []).append(state_of(node))
+    states = {entry.key: stored.get(entry.key, []) for entry in ledger}
     return Count(
-        lost=sum((*texts[entry.key], None)[0] not in entry.may_be for entry in ledger),
-        doubled=sum(len(found) > 1 for found in texts.values()),
+        lost=sum((*states[entry.key], None)[0] not in entry.may_be for entry in ledger),
+        doubled=sum(len(found) > 1 for found in states.values()),
     )
 
 
-async def _all_comments(api: Api, product: str) -> AsyncIterator[dict[str, str]]:
+async def recount(api: Api, product: str) -> list[str]:
+    """Return the wrong statistics of a product: of all languages, and of each of LANGUAGES.
+
+    The right statistics are those of the product's comments, counted one by one.
+    """
+    comments = [state_of(node) async for node in _all_comments(api, product)]
+    wrong: list[str] = []
+    for language in (None, *LANGUAGES):
+        data = await api.ask(_COUNTS, product=product, language=language)
+        assert data is not None, f"statistics failed without a fault: {api.outcomes.codes}"
+        found = data["product"]["statistics"]
+        chosen = [one for one in comments if language in (None, one.language)]
+        shown: dict[Any, Any] = {one["rating"]: one["count"] for one in found["histogram"]}
+        right: dict[Any, Any] = {one: sum(c.rating == one for c in chosen) for one in RATINGS}
+        for one in found["aspects"]:
+            shown[one["name"]] = one["count"], one["average"]
+        for name in ASPECTS:
+            rated = [rating for one in chosen for at, rating in one.aspects if at == name]
+            right[name] = len(rated), fmean(rated) if rated else None
+        wrong += [
+            f"{product} in {language}: {name} is {shown.get(name)}, not {value}"
+            for name, value in right.items()
+            if shown.get(name) != value
+        ]
+    return wrong
+
+
+async def _all_comments(api: Api, product: str) -> AsyncIterator[dict[str, Any]]:
     after = None
     while True:
         data = await api.ask(_ALL, product=product, after=after)
