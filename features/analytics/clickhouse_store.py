@@ -56,12 +56,13 @@ class ClickHouseStore:
 
     ``url`` is the address of the HTTP interface, with user and password if required.
     ``?database=NAME`` in the URL selects a database. Without it, the store uses the user's default
-    database.
+    database. Requests go through ``proxy``, the URL of a proxy, if it is given.
     """
 
     name = "ClickHouse"
 
-    def __init__(self, url: str, prefix: str) -> None:
+    def __init__(self, url: str, prefix: str, proxy: str | None = None) -> None:
+        self._proxy = proxy
         self._url = URL(url).with_user(None)
         user, password = URL(url).user, URL(url).password or ""
         # aiohttp would encode the credentials of a URL in Latin-1, and ClickHouse expects UTF-8.
@@ -147,7 +148,7 @@ class ClickHouseStore:
         try:
             async with (
                 aiohttp.ClientSession(
-                    headers=self._headers, timeout=waits, trust_env=True
+                    headers=self._headers, timeout=waits, proxy=self._proxy
                 ) as client,
                 client.post(url, data=rows or sql.encode(), allow_redirects=False) as answer,
             ):

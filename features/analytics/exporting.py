@@ -12,6 +12,7 @@ from features.analytics.service import Analytics, folder_of, open_store
 from features.analytics.store import AnalyticsStore, Export
 from server.errors import CommandError
 from server.findings import Finding, ok, warning
+from server.proxies import proxy_of
 from server.settings import Settings
 
 if TYPE_CHECKING:
@@ -50,7 +51,9 @@ def analytics_of(settings: Settings) -> Analytics:
 
 async def open_analytics(settings: Settings) -> AnalyticsStore:
     """Open the analytics store. Raise AnalyticsMissingError if the store's package is missing."""
-    return await open_store(settings.data_dir, settings.table, settings.analytics_url)
+    url = settings.analytics_url
+    proxy = None if url is None else proxy_of(url)
+    return await open_store(settings.data_dir, settings.table, url, proxy)
 
 
 async def checked(settings: Settings) -> Finding:

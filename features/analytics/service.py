@@ -148,12 +148,14 @@ class Analytics:
             self._running -= 1
 
 
-async def open_store(directory: Path, table: str, url: str | None) -> AnalyticsStore:
+async def open_store(
+    directory: Path, table: str, url: str | None, proxy: str | None = None
+) -> AnalyticsStore:
     """Return the analytics store of a table.
 
     The store is on the ClickHouse server at ``url``. If ``url`` is None, the store is DuckDB with
-    files in the data directory. Raises AnalyticsMissingError if the store's packages are not
-    installed.
+    files in the data directory. Requests to ClickHouse go through ``proxy``, if it is given. Raises
+    AnalyticsMissingError if the store's packages are not installed.
     """
 
     def opened() -> AnalyticsStore:
@@ -161,7 +163,7 @@ async def open_store(directory: Path, table: str, url: str | None) -> AnalyticsS
             if url is not None:
                 from features.analytics.clickhouse_store import ClickHouseStore  # noqa: PLC0415
 
-                return ClickHouseStore(url, table)
+                return ClickHouseStore(url, table, proxy)
             from features.analytics import sql  # noqa: F401, PLC0415 - takes 0.1 s: do it in this thread
             from features.analytics.duckdb_store import DuckDBStore  # noqa: PLC0415 - an optional package
 

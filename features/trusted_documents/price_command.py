@@ -161,13 +161,13 @@ def _over_budget(
     max_rcu: float | None,
     max_usd: float | None,
 ) -> Iterator[str]:
-    """Yield a sentence for each operation that exceeds a maximum."""
+    """Yield a sentence for each operation that exceeds a maximum. All exceed the maximum NaN."""
     for one in found:
         rcu = one.cold["rcu"]
         usd = rcu * read_price
-        if max_rcu is not None and rcu > max_rcu:
+        if max_rcu is not None and not rcu <= max_rcu:
             yield f"{_named(one)} may cost {rcu:,g} RCU; the maximum is {max_rcu:,g}."
-        if max_usd is not None and usd > max_usd:
+        if max_usd is not None and not usd <= max_usd:
             yield (
                 f"{_named(one)} may cost {usd:,.2f} USD for a million calls; the "
                 f"maximum is {max_usd:,.2f}."

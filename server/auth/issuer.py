@@ -14,6 +14,8 @@ from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from server.proxies import proxy_of
+
 if TYPE_CHECKING:
     import jwt
 
@@ -189,7 +191,7 @@ async def exchange(method: str, address: str, **options: Any) -> tuple[int, byte
     timeout = aiohttp.ClientTimeout(_TIMEOUT)
     try:
         async with (
-            aiohttp.ClientSession(timeout=timeout, trust_env=True) as client,
+            aiohttp.ClientSession(timeout=timeout, proxy=proxy_of(address)) as client,
             client.request(method, address, **options) as response,
         ):
             async for part in response.content.iter_any():

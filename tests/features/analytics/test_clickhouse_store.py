@@ -59,6 +59,15 @@ def test_credentials_of_the_url_are_sent_in_utf_8() -> None:
     assert store._headers == {"Authorization": encode_basic_auth("łukasz", "h@sło")}
 
 
+async def test_credentials_of_the_users_netrc_file_are_not_used(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, serve_body: Callable[..., str]
+) -> None:
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login a password b\n", encoding="ascii")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    url = serve_body(b'{"data": []}').replace("//", "//ana:secret@")
+    assert await ClickHouseStore(url, "t").export() is None
+
+
 async def test_a_refresh_that_another_refresh_replaces_fails_with_a_message(
     clickhouse_store: ClickHouseStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -83,6 +83,7 @@ def test_a_price_above_the_budget_fails(tmp_path: Path) -> None:
         assert "query Page (page)" in over.stderr
         assert figure in over.stderr
         assert "Statistics" not in over.stderr
+        assert price(manifest, option, "nan", n=20).returncode == 1
 
 
 def test_the_price_of_read_units_is_an_option(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
@@ -13,7 +14,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
 
-from server.auth.issuer import Issuer, KeysUnavailableError
+from server.auth.issuer import Issuer, KeysUnavailableError, exchange
 from tests.server.auth.conftest import MALFORMED
 
 KEY = rsa.generate_private_key(65537, 2048)
@@ -143,6 +144,15 @@ async def test_the_issuer_is_requested_through_the_proxy_of_the_environment(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HTTP_PROXY", f"http://{url.netloc}")
     assert (await Issuer(jwks_url=f"http://issuer.example{url.path}").key("a")).key_id == "a"
+
+
+async def test_credentials_of_the_users_netrc_file_are_not_used(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, serve_body: Callable[..., str]
+) -> None:
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login a password b\n", encoding="ascii")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    sent = {"Authorization": "Basic eDp5"}
+    assert await exchange("POST", serve_body(b"{}"), headers=sent) == (200, b"{}")
 
 
 async def test_an_issuer_that_does_not_respond_is_unavailable(
