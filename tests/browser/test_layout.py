@@ -6,7 +6,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.browser.conftest import NEEDS_CHROMIUM, Server, Witness
-from tests.browser.test_pages import open_with_trend
+from tests.browser.test_pages import open_with_trend, width
 
 pytestmark = NEEDS_CHROMIUM
 
@@ -121,3 +121,16 @@ async def test_a_product_without_comments_has_no_bars_and_no_orders(
     assert heading
     assert title
     assert heading["x"] == title["x"]
+
+
+async def test_the_comment_form_is_not_wider_than_a_phone(
+    phone: Page, server: Server, witness: Witness
+) -> None:
+    await phone.goto(f"{server.url}/sign-in?next=/products/unknown")
+    await phone.locator("button[name=demo][value=shopper]").click()
+    # A visitor who speaks none of the languages in the list sees the list's longest text.
+    await phone.set_extra_http_headers({"Accept-Language": "tlh"})
+    for language in ("de", "fr"):
+        await phone.goto(f"{server.url}/products/unknown?lang={language}#write")
+        await expect(phone.locator("#language")).to_be_in_viewport()
+        assert await width(phone) <= 390
