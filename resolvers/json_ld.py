@@ -2,8 +2,10 @@
 
 The JSON-LD has the fields that Google requires for review snippets, and those recommended fields
 for which the server has values. Google accepts only reviews that the same page shows to readers.
+Google identifies products by ``gtin``, ``brand`` and ``mpn``.
 
-https://developers.google.com/search/docs/appearance/structured-data/review-snippet
+- https://developers.google.com/search/docs/appearance/structured-data/review-snippet
+- https://developers.google.com/search/docs/appearance/structured-data/merchant-listing
 """
 
 import asyncio
@@ -116,7 +118,13 @@ def _facts(
         "url": _absolute(details.url, site) or page,
         "image": _absolute(details.picture_url, site),
     }
-    found = _filled({"@type": "Product", "name": details.title or product_id, **addresses})
+    identifiers = {
+        "gtin": details.gtin,
+        "brand": details.brand and {"@type": "Brand", "name": details.brand},
+        "mpn": details.mpn,
+    }
+    name = details.title or product_id
+    found = _filled({"@type": "Product", "name": name, **addresses, **identifiers})
     if statistics and statistics.total:  # Google rejects an AggregateRating without reviews
         found["aggregateRating"] = {
             **_RATING,

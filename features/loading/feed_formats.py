@@ -131,6 +131,7 @@ META_COLUMNS = (
     "product.productIdentifiers.mpn",
     "product.productIdentifiers.brand",
     "product.productIdentifiers.skus",
+    "secondary_ratings",
 )
 
 
@@ -144,6 +145,7 @@ def _meta(shop: Shop, review: Review) -> bytes:
     """Return a review, with the cells of ``META_COLUMNS``."""
     one, details = review.comment, review.details
     name, anonymous = review.author
+    aspects = {rated.name.replace("_", " "): rated.rating for rated in one.aspects}
     cells = (
         "",
         shop.name,
@@ -168,6 +170,7 @@ def _meta(shop: Shop, review: Review) -> bytes:
         details.mpn,
         details.brand,
         _list([one.product_id]),
+        orjson.dumps(aspects).decode() if aspects else "",
     )
     return _records(map(valid, cells))
 

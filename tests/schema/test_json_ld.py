@@ -75,6 +75,21 @@ async def test_a_pages_json_ld_has_the_fields_that_google_requires_and_recommend
         assert review["reviewBody"] == HOSTILE
 
 
+async def test_a_product_has_the_identifiers_that_the_shop_has_set(
+    schema: Schema, stores: Stores
+) -> None:
+    names = {"gtin", "brand", "mpn"}
+    assert (await linked(schema, stores, "p1")).keys().isdisjoint(names)
+    details = ProductDetails("Kettle", gtin="4006381333931", brand="<Acme>", mpn="K-1")
+    await stores.products.put_many({"p1": details})
+    product = await linked(schema, stores, "p1")
+    assert {name: product[name] for name in names} == {
+        "gtin": "4006381333931",
+        "brand": {"@type": "Brand", "name": "<Acme>"},
+        "mpn": "K-1",
+    }
+
+
 async def test_the_review_of_one_comment_contains_its_product(
     schema: Schema, stores: Stores
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from dal.composition import KINDS
 from dal.dynamodb.table import Table
-from dal.model import Comment, CommentSource, Photo, ProductDetails
+from dal.model import AspectRating, Comment, CommentSource, Photo, ProductDetails
 from dal.model.submissions import ReviewCause
 from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
@@ -51,13 +51,14 @@ FULL = Comment(
     source=CommentSource.INVITATION,
     incentive="a voucher",
     photos=(Photo("https://cdn.example/1.jpg"), Photo("/photos/2.jpg")),
+    aspects=(AspectRating("fit", 5), AspectRating("value_for_money", 1)),
 )
 BARE = oracle.make_comments("no id & <url>", 30, seed=4)
 WORDLESS = [FULL._replace(comment_id=text, text=text) for text in (" \n", "\x01")]
 UNLINKED = [one._replace(product_id=f"p{n % 2}") for n, one in enumerate(BARE[20:])]
 REVIEWS = [
     FULL,
-    FULL._replace(comment_id="unnamed", name=" anonymous ", title=" "),
+    FULL._replace(comment_id="unnamed", name=" anonymous ", title=" ", aspects=()),
     BARE[0],
     BARE[1]._replace(source=CommentSource.IMPORT),
     *BARE[2:20],
@@ -179,7 +180,9 @@ async def test_metas_feed_has_the_documented_columns(table: Table, tmp_path: Pat
         "product.productIdentifiers.mpn": "K-1",
         "product.productIdentifiers.brand": "Acme & Co",
         "product.productIdentifiers.skus": '["kettle"]',
+        "secondary_ratings": '{"fit":5,"value for money":1}',
     }
+    assert rows["unnamed"]["secondary_ratings"] == ""
     assert rows["unnamed"]["reviewer.name"] == "Anonymous"
     assert rows["unnamed"]["reviewer.isAnonymous"] == "true"
 
