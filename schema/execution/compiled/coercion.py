@@ -15,6 +15,7 @@ from graphql import (
     GraphQLError,
     GraphQLField,
     GraphQLID,
+    GraphQLInputObjectType,
     GraphQLInt,
     GraphQLLeafType,
     GraphQLOutputType,
@@ -25,13 +26,17 @@ from graphql import (
     VariableDefinitionNode,
     VariableNode,
     get_argument_values,
+    get_named_type,
     get_nullable_type,
+    is_input_object_type,
     is_list_type,
     is_non_null_type,
+    is_required_input_field,
 )
 from graphql.execution.get_variable_signature import get_variable_signature
 from graphql.execution.values import VariableValues, VariableValueSource, coerce_argument
 from graphql.pyutils import is_awaitable
+from graphql.utilities.coerce_input_value import coerce_default_value
 
 NO_VARIABLES = VariableValues({}, {})
 
@@ -113,8 +118,8 @@ def variables_of(
     """Return a function that coerces an operation's variables.
 
     The function takes the variables of a request. It returns None if graphql-core must coerce them,
-    because a variable needs its default, a value needs a conversion or is invalid, or a required
-    value is missing.
+    because a variable needs its default, a leaf value needs a conversion, or a value is invalid or
+    missing.
     """
     declared = []
     for node in definitions:
@@ -122,20 +127,60 @@ def variables_of(
         if isinstance(signature, GraphQLError):
             return lambda _: None
         optional = node.default_value is None and not is_non_null_type(signature.type)
-        usual = eval(f"lambda value: {usual_value(signature.type, 'value')}")  # noqa: S307 - the expression contains nothing from a client
-        declared.append((signature, usual, optional))
+        declared.append((signature, _coercion(signature.type), optional))
 
     def coerced(inputs: Mapping[str, Any]) -> VariableValues | None:
         values = VariableValues({}, {})
-        for signature, usual, optional in declared:
+        for signature, coerce, optional in declared:
             value = inputs.get(signature.name, Undefined)
             if value is Undefined and optional:
                 values.sources[signature.name] = VariableValueSource(signature)
-            elif value is not Undefined and usual(value):
+            elif value is not Undefined and (found := coerce(value)) is not Undefined:
                 values.sources[signature.name] = VariableValueSource(signature, value)
-                values.coerced[signature.name] = value
+                values.coerced[signature.name] = found
             else:
                 return None
+        return values
+
+    return coerced
+
+
+def _coercion(type_: Any) -> Callable[[Any], Any]:
+    """Return a function that coerces a value. It returns Undefined if graphql-core must coerce it.
+
+    graphql-core coerces all lists of input objects.
+    """
+    nullable: Any = get_nullable_type(type_)
+    if not is_input_object_type(get_named_type(type_)):
+        text = f"lambda value: value if {usual_value(type_, 'value')} else Undefined"
+        function: Callable[[Any], Any] = eval(text)  # noqa: S307 - the text contains nothing from a client
+        return function
+    of_null = None if nullable is type_ else Undefined
+    if is_list_type(nullable) or nullable.is_one_of:
+        return lambda value: of_null if value is None else Undefined
+    return _object_coercion(nullable, of_null)
+
+
+def _object_coercion(type_: GraphQLInputObjectType, of_null: Any) -> Callable[[Any], Any]:
+    fields: list[tuple[str, Callable[[Any], Any], Any]] = []
+    required = {name for name, of in type_.fields.items() if is_required_input_field(of)}
+
+    def coerced(value: Any) -> Any:
+        if type(value) is not dict:
+            return of_null if value is None else Undefined
+        if not required <= value.keys() <= type_.fields.keys():
+            return Undefined
+        if not fields:  # not before the first value, because a type can contain itself
+            for name, of in type_.fields.items():
+                fields.append((name, _coercion(of.type), coerce_default_value(of)))
+        values = {}
+        for name, coerce, default in fields:
+            if name in value:
+                values[name] = coerce(value[name])
+                if values[name] is Undefined:
+                    return Undefined
+            elif default is not Undefined:
+                values[name] = default
         return values
 
     return coerced

@@ -8,6 +8,7 @@ non-null fields, and values of an unusual class.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import MISSING
 from functools import partial
 from keyword import iskeyword
 from typing import Any, cast
@@ -25,9 +26,12 @@ from graphql import (
 )
 from graphql.execution import Executor
 from strawberry.relay import GlobalID
+from strawberry.schema.name_converter import NameConverter
 from strawberry.schema.schema_converter import GraphQLCoreConverter
-from strawberry.types.base import StrawberryContainer, StrawberryMaybe
+from strawberry.types import get_object_definition
+from strawberry.types.base import StrawberryMaybe, StrawberryOptional
 from strawberry.types.field import StrawberryField
+from strawberry.types.lazy_type import LazyType
 
 from schema.execution.compiled.answer_size import LONG
 from schema.execution.compiled.coercion import arguments_of, exact_class
@@ -44,6 +48,8 @@ from schema.execution.compiled.fields import (
     of_awaited,
     path_of,
 )
+
+Convert = Callable[[Any], Any]
 
 _BACK = GraphQLCoreConverter.DEFINITION_BACKREF
 
@@ -93,7 +99,7 @@ def by_graphql(field: Field) -> Resolve:
 def call_directly(schema: GraphQLSchema, compiled: Field) -> bool:
     """Let a compiled field call its resolver's function without Strawberry, and return True.
 
-    If Strawberry must do more, for example convert an argument, change nothing and return False.
+    If Strawberry must do more, change nothing and return False.
     """
     field = _strawberry_field(schema, compiled.definition)
     resolver = None if field is None else field.base_resolver
@@ -116,8 +122,8 @@ def call_directly(schema: GraphQLSchema, compiled: Field) -> bool:
     def resolve(executor: Executor[Any], compiled: Field, source: Any, path: PlainPath) -> Any:
         keywords: dict[str, Any] = dict.fromkeys(objects, source)
         for name, value in arguments(executor.variable_values).items():
-            keyword, listed = conversions[name]
-            keywords[keyword] = list(value) if listed and value is not None else value
+            keyword, convert = conversions[name]
+            keywords[keyword] = value if convert is None else convert(value)
         if info_name is not None:
             keywords[info_name] = info_class(
                 _raw_info=ResolveInfo(executor, compiled, path),
@@ -131,30 +137,77 @@ def call_directly(schema: GraphQLSchema, compiled: Field) -> bool:
 
 def _conversions(
     schema: GraphQLSchema, definition: GraphQLField, field: StrawberryField
-) -> Mapping[str, tuple[str, bool]] | None:
-    """Map each argument's GraphQL name to its Python name, and to whether the argument is a list.
+) -> Mapping[str, tuple[str, Convert | None]] | None:
+    """Map each argument's GraphQL name to its Python name, and to the conversion of its value.
 
-    The caller passes a copy of each list to the resolver, because the resolver may change the list,
-    and other fields may use the same variable. Return None if Strawberry must convert an argument,
-    for example to an object.
+    Return None if Strawberry must convert an argument.
     """
     conversions = {}
+    names = schema.extensions[_BACK].config.name_converter
     for argument in field.arguments:
-        name = schema.extensions[_BACK].config.name_converter.from_argument(argument)
+        name = names.from_argument(argument)
         declared = definition.args.get(name)
         if declared is None or declared.out_name not in {None, name}:
             return None
-        type_ = argument.type
-        while isinstance(type_, StrawberryContainer) and not isinstance(type_, StrawberryMaybe):
-            type_ = type_.of_type
-        item: Any = get_nullable_type(declared.type)
-        listed = is_list_type(item)
-        if listed:
-            item = get_nullable_type(item.of_type)
-        if not is_leaf_type(item) or isinstance(type_, StrawberryMaybe) or type_ is GlobalID:
+        try:
+            convert = _conversion(names, declared.type, argument.type)
+        except NotImplementedError:
             return None
-        conversions[name] = argument.python_name, listed
+        conversions[name] = argument.python_name, convert
     return conversions if conversions.keys() == definition.args.keys() else None
+
+
+def _conversion(
+    names: NameConverter, declared: Any, type_: Any, within: tuple[Any, ...] = ()
+) -> Convert | None:
+    """Return a function that converts coerced values like Strawberry's ``convert_argument``.
+
+    Return None if Strawberry changes no value of the type. Raise NotImplementedError if Strawberry
+    must convert the values. ``within`` has the input object types around the value.
+    """
+    declared = get_nullable_type(declared)
+    while isinstance(type_, StrawberryOptional) and not isinstance(type_, StrawberryMaybe):
+        type_ = type_.of_type
+    if isinstance(type_, StrawberryMaybe | LazyType) or type_ is GlobalID or type_ in within:
+        raise NotImplementedError
+    if is_leaf_type(declared):
+        return None
+    if not is_list_type(declared):
+        return _object_conversion(names, declared, type_, (*within, type_))
+    item = _conversion(names, declared.of_type, type_.of_type, within)
+    if item is None:
+        # A copy, because the resolver may change the list, and other fields may use the same
+        # variable.
+        return lambda value: None if value is None else list(value)
+    return lambda value: None if value is None else [item(one) for one in value]
+
+
+def _object_conversion(
+    names: NameConverter, declared: Any, type_: Any, within: tuple[Any, ...]
+) -> Convert:
+    definition = get_object_definition(type_, strict=True)
+    if definition.from_input is not None:
+        raise NotImplementedError
+    fields: list[tuple[str, str, Convert | None]] = []
+    missing: dict[str, Any] = {}
+    for field in definition.fields:
+        name, of = names.from_field(field), field.resolve_type(type_definition=definition)
+        fields.append(
+            (name, field.python_name, _conversion(names, declared.fields[name].type, of, within))
+        )
+        if field.default_value is MISSING and field.default_factory is MISSING:
+            missing[field.python_name] = None
+
+    def convert(value: Any) -> Any:
+        if value is None:
+            return None
+        keywords = missing.copy()
+        for name, keyword, inner in fields:
+            if name in value:
+                keywords[keyword] = value[name] if inner is None else inner(value[name])
+        return type_(**keywords)
+
+    return convert
 
 
 class ForeignCompletion:

@@ -26,6 +26,10 @@ VARIABLES = {
     "$words": "[String!]",
     "$color": "Color! = GREEN",
     "$width": "Int! = 4",
+    "$size": "Size",
+    "$box": "Box!",
+    "$boxes": "[Box!]",
+    "$crate": "Crate",
 }
 VALUES: dict[str, list[Any]] = {
     "yes": [True, False],
@@ -37,8 +41,31 @@ VALUES: dict[str, list[Any]] = {
     "words": [["a", "b"], "single", None, [None]],
     "color": ["RED", "BLUE"],
     "width": [1],
+    "size": [{"width": 2}, {"width": 2, "unit": "in"}, None, {"width": None}, {"unit": "in"}, []],
+    "box": [
+        {"size": {"width": 2}, "weight": None},
+        {"size": {"width": 2, "unit": "in"}, "codeNames": ["a"], "ident": "i", "color": "RED"},
+        {"size": {"width": 2}, "innerSizes": [{"width": 3}, None], "codeNames": "single"},
+        {"size": {"width": 2}, "ident": None, "innerSizes": None, "weight": 2},
+        *({"size": one} for one in [None, {}, {"width": 2**31}, {"width": 1, "unit": None}, 7]),
+        {"size": {"width": 2}, "unknown": 1},
+        {"weight": 1.5},
+        None,
+        [],
+    ],
+    "boxes": [[{"size": {"width": 2}}, {"size": {"width": 3}}], {"size": {"width": 2}}, None, [7]],
+    "crate": [
+        {"size": {"width": 2}, "crate": {"size": {"width": 3}, "crate": None}},
+        {"size": {"width": 2}, "crate": {"size": {"width": 3}, "crate": {}}},
+        None,
+    ],
 }
 
+INPUTS = {
+    "Size": ["$size", "{width: $width}", '{width: 2, unit: "in"}'],
+    "Box": ["$box", "$box", "{size: {width: $width}, innerSizes: [null, {width: 1}]}"],
+    "Crate": ["$crate", "{size: {width: 1}, crate: {size: {width: $width}}}"],
+}
 LEAVES = {"Int": ["$whole", "7"], "ID": ["$ident", '"s"', "7"]}
 PARTED = 0.95
 MUTATIONS = 0.2
@@ -134,7 +161,7 @@ class Writer:
         given = [
             f"{name}: {self._value(argument.type)}"
             for name, argument in field.args.items()
-            if name == "word" or self._random.random() < 0.4
+            if name in ("word", "box") or self._random.random() < 0.4
         ]
         return f"({', '.join(given)})" if given else ""
 
@@ -143,11 +170,13 @@ class Writer:
         if kind is of and random.random() < 0.1:
             return "null"
         if is_list_type(kind):
+            if isinstance(get_named_type(of), GraphQLInputObjectType):
+                return random.choice(["$boxes", "[$box, {size: {width: 1}}]", "[]"])
             return random.choice(["$words", '["l"]', '["l", $word]', '"one"', "[]"])
         if isinstance(kind, GraphQLEnumType):
             return random.choice(["$color", "RED"])
         if isinstance(kind, GraphQLInputObjectType):
-            return random.choice(["{width: $width}", '{width: 2, unit: "in"}'])
+            return random.choice(INPUTS[kind.name])
         return random.choice(LEAVES.get(kind.name, ["$word", '"s"']))
 
     def _directive(self) -> str:

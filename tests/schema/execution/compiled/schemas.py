@@ -30,6 +30,25 @@ class Size:
     unit: str = "cm"
 
 
+@strawberry.input
+class Box:
+    """An input object with fields of every kind."""
+
+    size: Size
+    color: Color = Color.GREEN
+    code_names: list[str] = strawberry.field(default_factory=lambda: ["none"])
+    inner_sizes: list[Size | None] | None = None
+    ident: strawberry.ID | None = strawberry.UNSET
+    weight: float | None
+
+
+@strawberry.input
+class Crate(Box):
+    """An input object that can contain itself."""
+
+    crate: Optional["Crate"] = None
+
+
 class Text(str):
     __slots__ = ()
 
@@ -185,6 +204,22 @@ def _plain_echo(
     return said
 
 
+def _box_echo(root: strawberry.Parent[Any], box: Box, boxes: list[Box] | None = None) -> str:
+    return _said(box, *boxes or [])
+
+
+def _crate_echo(info: strawberry.Info, crate: Crate | None) -> str:
+    return "none" if crate is None else _said(crate)
+
+
+def _said(*objects: Any) -> str:
+    said = repr(objects)
+    for one in objects:
+        one.code_names.append("changed")
+        one.size.unit = "changed"
+    return said
+
+
 @strawberry.interface
 class Named:
     @classmethod
@@ -214,6 +249,8 @@ def _type(random: Random, name: str, below: list[type]) -> type:
     bases = (Named,) if random.random() < 0.4 else ()
     members["echo"] = strawberry.field(resolver=_echo)
     members["plain_echo"] = strawberry.field(resolver=_plain_echo)
+    members["box_echo"] = strawberry.field(resolver=_box_echo)
+    members["crate_echo"] = strawberry.field(resolver=_crate_echo)
     return strawberry.type(type(name, bases, members))
 
 
