@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, quote_plus, urlencode, urlsplit
 
 from starlette.datastructures import QueryParams
 
@@ -160,18 +160,24 @@ class Filters:
 
         ``cursor`` has further parameters, such as those of a ``ListPart``. They come last.
         """
-        pairs = [
-            *(("rating", str(rating)) for rating in self.ratings),
-            *([("words", self.words)] if self.words else []),
-            *(("language", language) for language in self.languages),
-            *((name, str(day)) for name, day in (("from", self.since), ("to", self.until)) if day),
-            *((name, "yes") for name in self.on),
-            *([("variants", "all")] if self.together else []),
-            *([("order", self.order)] if self.order != "newest" else []),
-            *([("show", str(self.size))] if self.sized else []),
-            *cursor.items(),
+        pairs = [("rating", str(rating)) for rating in self.ratings]
+        if self.words:
+            pairs.append(("words", self.words))
+        pairs += [("language", language) for language in self.languages]
+        pairs += [
+            (name, str(day)) for name, day in (("from", self.since), ("to", self.until)) if day
         ]
-        return f"?{urlencode(pairs)}" if pairs else ""
+        pairs += [(name, "yes") for name in self.on]
+        if self.together:
+            pairs.append(("variants", "all"))
+        if self.order != "newest":
+            pairs.append(("order", self.order))
+        if self.sized:
+            pairs.append(("show", str(self.size)))
+        pairs += cursor.items()
+        return (
+            "?" + "&".join(f"{name}={quote_plus(value)}" for name, value in pairs) if pairs else ""
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,53 +213,49 @@ class ListPart:
 
 @dataclass(frozen=True, slots=True)
 class Pager:
-    """The position of a page of ``shown`` comments in its list, and the links to other pages."""
+    """The position of a page of comments in its list, and the addresses of other pages."""
 
-    path: str
-    filters: Filters
     part: ListPart
-    info: dict[str, Any]
-    """The connection's ``pageInfo``."""
-    shown: int
     total: int | None
     """The number of comments in the list; None if the server does not count them."""
+    first: int | None
+    """The position of the page's first comment in the list, from 1; None if it is unknown.
 
-    @property
-    def first(self) -> int | None:
-        """The position of the page's first comment in the list, from 1; None if it is unknown.
+    The position is known on the first page, and on the last page if ``total`` is known. The
+    addresses of other pages contain only a cursor. A position in an address would become wrong when
+    a comment is added or deleted.
+    """
+    start: str
+    end: str
+    back: str | None
+    onward: str | None
+    """The list's first and last page, the previous page and the next page."""
 
-        The position is known on the first page, and on the last page if ``total`` is known. The
-        addresses of other pages contain only a cursor. A position in an address would become wrong
-        when a comment is added or deleted.
+    @classmethod
+    def of(
+        cls,
+        path: str,
+        filters: Filters,
+        part: ListPart,
+        info: dict[str, Any],
+        shown: int,
+        total: int | None,
+    ) -> "Pager":
+        """Return the pager of a page that shows ``shown`` comments.
+
+        ``info`` is the connection's ``pageInfo``.
         """
-        if not self.info["hasPreviousPage"]:
-            return 1
-        if self.total is None or self.info["hasNextPage"]:
-            return None
-        return self.total - self.shown + 1
-
-    @property
-    def start(self) -> str:
-        """The address of the list's first page."""
-        return self.path + self.filters.query()
-
-    @property
-    def end(self) -> str:
-        """The address of the list's last page."""
-        return self.path + self.filters.query(page="last")
-
-    @property
-    def onward(self) -> str | None:
-        """The address of the next page; None on the last page."""
-        return self._at(after=self.info["endCursor"]) if self.info["hasNextPage"] else None
-
-    @property
-    def back(self) -> str | None:
-        """The address of the previous page; None on the first page."""
-        return self._at(before=self.info["startCursor"]) if self.info["hasPreviousPage"] else None
-
-    def _at(self, **cursor: str) -> str:
-        return self.path + self.filters.query(**cursor)
+        before, after = info["hasPreviousPage"], info["hasNextPage"]
+        last = None if total is None or after else total - shown + 1
+        return cls(
+            part,
+            total,
+            last if before else 1,
+            path + filters.query(),
+            path + filters.query(page="last"),
+            path + filters.query(before=info["startCursor"]) if before else None,
+            path + filters.query(after=info["endCursor"]) if after else None,
+        )
 
 
 @lru_cache(maxsize=8192)

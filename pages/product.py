@@ -215,7 +215,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         wider=[]
         if comments
         else [(words, n, path + rest.query()) for words, n, rest in _wider(filters, facets)],
-        pager=Pager(path, filters, part, info, len(comments), total),
+        pager=Pager.of(path, filters, part, info, len(comments), total),
         comments=comments,
         fresh=await fresh_comment(request),
         # The events are of the list without the search and the days.

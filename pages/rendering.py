@@ -82,23 +82,12 @@ def etag(template: str, facts: dict[str, Any]) -> str:
 class _Environment(Environment):
     """Jinja's environment for the pages.
 
-    It removes the indentation of templates, translates their messages, escapes their outputs, and
-    looks up ``a.b`` among the keys of a dict before its attributes.
+    It removes the indentation of templates, translates their messages, and escapes their outputs.
     """
 
     def preprocess(self, source: str, name: str | None = None, filename: str | None = None) -> str:
         """Return a template without its indentation, which would be an eighth of a page's bytes."""
         return _INDENTATION.sub("", super().preprocess(source, name, filename))
-
-    def getattr(self, obj: Any, attribute: str) -> Any:
-        """Return ``obj.attribute``. If ``obj`` is a dict, look up its keys first.
-
-        Jinja tries attributes first, which raises and catches an exception for each value of a
-        dict.
-        """
-        if type(obj) is dict and attribute in obj:
-            return obj[attribute]
-        return super().getattr(obj, attribute)
 
     def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
         """Return the variables of a template: the environment's and ``d``, in one dict.
@@ -108,14 +97,32 @@ class _Environment(Environment):
         """
         return {**self.globals, **(d or {})}
 
-    def translated(self, source: nodes.Template) -> nodes.Template:
-        """Return a template's syntax tree with the translations of its messages."""
-        translated: nodes.Template = _Translation().visit(source)
-        return translated
+    def prepared(self, source: nodes.Template) -> nodes.Template:
+        """Return a template's syntax tree with included templates and translated messages."""
+        prepared: nodes.Template = _Preparation(self).visit(source)
+        return prepared
 
 
-class _Translation(NodeTransformer):
-    """Replaces the messages in a template's syntax tree by their translations."""
+class _Preparation(NodeTransformer):
+    """Does work on a template's syntax tree that Jinja would do for each page.
+
+    It replaces includes by the syntax trees of the included templates, and messages by their
+    translations. A condition without ``else`` gets an empty text, because Jinja would create an
+    object that raises an error if it is used.
+    """
+
+    def __init__(self, environment: jinja2.Environment) -> None:
+        self._environment = environment
+
+    def visit_Include(self, node: nodes.Include) -> nodes.Node:  # noqa: N802 - Jinja's name
+        name = node.template.as_const()
+        source = (i18n.TEMPLATES / name).read_text("utf-8")
+        return nodes.Scope(self.visit(self._environment.parse(source, name)).body)
+
+    def visit_CondExpr(self, node: nodes.CondExpr) -> nodes.CondExpr:  # noqa: N802 - Jinja's name
+        self.generic_visit(node)
+        node.expr2 = node.expr2 or nodes.Const("")
+        return node
 
     def visit_Call(self, node: nodes.Call) -> nodes.Expr:  # noqa: N802 - Jinja's name
         self.generic_visit(node)
@@ -159,7 +166,8 @@ def _translated(node: nodes.Call) -> Markup:
 
 
 def _counted(n: int, one: str, many: str, /, **values: Any) -> Markup:
-    return Markup(i18n.ngettext(one, many, n)) % values  # noqa: S704 - ours, not a visitor's
+    shown = {name: Environment.escaped(value) for name, value in values.items()}
+    return Markup(i18n.ngettext(one, many, n) % shown)  # noqa: S704 - ours, not a visitor's
 
 
 @cache
