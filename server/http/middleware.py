@@ -335,6 +335,17 @@ def encoded(headers: Headers) -> None:
         headers[headers.index((b"etag", tag))] = (b"etag", b'%b-%b"' % (tag[:-1], coding))
 
 
+def varied(headers: Headers) -> Headers:
+    """Return ``headers`` with ``Vary: Accept-Encoding`` if other clients get the body compressed.
+
+    Caches need this header in every response of the same address.
+    """
+    size = next((value for name, value in headers if name == b"content-length"), None)
+    if size is not None and int(size) < SMALLEST:
+        return headers
+    return [*headers, (b"vary", b"Accept-Encoding")]
+
+
 def matching(if_none_match: str | None, tag: str) -> str | None:
     """Return the tag in ``If-None-Match`` that equals ``tag``, or None.
 
@@ -388,11 +399,6 @@ class CompressionMiddleware:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        # Caches need `Vary: Accept-Encoding` in every response. So a middleware that compresses
-        # nothing adds this header to the responses that must not be compressed.
-        self._uncompressed = CompressMiddleware(
-            app, minimum_size=SMALLEST, zstd=False, brotli=False, gzip=False
-        )
         self._compressed = CompressMiddleware(
             _in_pieces(app), minimum_size=SMALLEST, zstd=False, brotli_quality=1, gzip_level=1
         )
@@ -401,12 +407,15 @@ class CompressionMiddleware:
         """Pass the request on, and compress the response."""
         if scope["type"] != "http" or _STATIC.search(scope["path"]):
             return self._app(scope, receive, send)
-        if b"cookie" in dict(scope["headers"]):
-            return self._uncompressed(scope, receive, send)
+        given = dict(scope["headers"])
+        compresses = b"accept-encoding" in given and b"cookie" not in given
 
         def tagging_send(message: Message) -> Awaitable[None]:
             if message["type"] == "http.response.start":
-                encoded(message["headers"])
+                if compresses:
+                    encoded(message["headers"])
+                else:
+                    message["headers"] = varied(message["headers"])
             return send(message)
 
-        return self._compressed(scope, receive, tagging_send)
+        return (self._compressed if compresses else self._app)(scope, receive, tagging_send)
