@@ -141,47 +141,60 @@ class Wire:
 
     async def _request(self, name: str, body: bytes) -> bytes:
         credentials = await self._sdk.credentials()
-        date = _date(int(time.time()))
-        headers = [("content-type", _TYPE), ("host", self._host), ("x-amz-date", date)]
-        if credentials.token:
-            headers.append(("x-amz-security-token", credentials.token))
-        headers.append(("x-amz-target", f"DynamoDB_20120810.{name}"))
-        signed = authorization(credentials, self._sdk.region, headers, body)
-        lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
+        lines, signer = _head(credentials, self._sdk.region, self._host, name, int(time.time()))
         head = (
-            f"POST / HTTP/1.1\r\n{lines}authorization: {signed}\r\n{_UNSIGNED}{len(body)}\r\n\r\n"
+            f"POST / HTTP/1.1\r\n{lines}authorization: {signer.authorization(body)}\r\n"
+            f"{_UNSIGNED}{len(body)}\r\n\r\n"
         )
         return head.encode() + body
 
 
-@lru_cache(1)
-def _date(second: int) -> str:
-    return time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(second))
+@lru_cache(16)
+def _head(
+    credentials: Credentials, region: str, host: str, operation: str, second: int
+) -> tuple[str, "Signer"]:
+    """Return the signed headers of an operation's requests in one second, and their signer."""
+    date = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(second))
+    headers = [("content-type", _TYPE), ("host", host), ("x-amz-date", date)]
+    if credentials.token:
+        headers.append(("x-amz-security-token", credentials.token))
+    headers.append(("x-amz-target", f"DynamoDB_20120810.{operation}"))
+    lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
+    return lines, Signer(credentials, region, headers)
 
 
 _ALGORITHM = "AWS4-HMAC-SHA256"
 
 
-def authorization(
-    credentials: Credentials, region: str, headers: Sequence[tuple[str, str]], body: bytes
-) -> str:
-    """Return the Authorization header of ``POST /``, by AWS Signature Version 4.
+class Signer:
+    """Signs bodies of ``POST /`` by AWS Signature Version 4.
 
-    ``headers`` has lower-case names in sorted order, and includes ``x-amz-date``.
+    ``headers`` has lower-case names in sorted order, and includes ``x-amz-date``. Only the body
+    differs between requests with the same headers.
     https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
     """
-    names = ";".join([name for name, _ in headers])
-    lines = "".join([f"{name}:{value}\n" for name, value in headers])
-    request = f"POST\n/\n\n{lines}\n{names}\n{sha256(body).hexdigest()}"
-    instant = dict(headers)["x-amz-date"]
-    day = instant[:8]
-    within = f"{day}/{region}/dynamodb/aws4_request"
-    text = f"{_ALGORITHM}\n{instant}\n{within}\n{sha256(request.encode()).hexdigest()}"
-    key = _signing_key(credentials.secret_key, region, day)
-    return (
-        f"{_ALGORITHM} Credential={credentials.access_key}/{within}, SignedHeaders={names}, "
-        f"Signature={hmac.digest(key, text.encode(), 'sha256').hex()}"
-    )
+
+    def __init__(
+        self, credentials: Credentials, region: str, headers: Sequence[tuple[str, str]]
+    ) -> None:
+        names = ";".join([name for name, _ in headers])
+        lines = "".join([f"{name}:{value}\n" for name, value in headers])
+        instant = dict(headers)["x-amz-date"]
+        day = instant[:8]
+        within = f"{day}/{region}/dynamodb/aws4_request"
+        self._key = _signing_key(credentials.secret_key, region, day)
+        self._request = f"POST\n/\n\n{lines}\n{names}\n"
+        self._text = f"{_ALGORITHM}\n{instant}\n{within}\n"
+        self._shown = (
+            f"{_ALGORITHM} Credential={credentials.access_key}/{within}, SignedHeaders={names}, "
+            "Signature="
+        )
+
+    def authorization(self, body: bytes) -> str:
+        """Return the Authorization header of a request."""
+        request = self._request + sha256(body).hexdigest()
+        text = self._text + sha256(request.encode()).hexdigest()
+        return self._shown + hmac.digest(self._key, text.encode(), "sha256").hex()
 
 
 @lru_cache(4)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dal.dynamodb.sdk import AwsSdk
 from dal.dynamodb.table import Table, TableAddress, connect
-from dal.dynamodb.wire import Credentials, Wire, authorization
+from dal.dynamodb.wire import Credentials, Signer, Wire
 from dal.table.errors import DalError
 from tests import proxy
 from tests.conftest import Clients
@@ -172,7 +172,7 @@ def test_signatures_equal_those_of_botocore(
         *([("x-amz-security-token", credentials.token)] if credentials.token else []),
         ("x-amz-target", "DynamoDB_20120810.Query"),
     ]
-    ours = authorization(credentials, region, headers, body)
+    ours = Signer(credentials, region, headers).authorization(body)
     theirs = AWSRequest(
         "POST",
         f"https://{host}/",
