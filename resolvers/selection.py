@@ -172,12 +172,13 @@ class CommentOrder(StrEnum):
     @property
     def order(self) -> Order | None:
         """The member of ``Order`` with the same name; None for the orders by date."""
-        return Order.__members__.get(self.name)
+        return Order.__members__.get(self)
 
     @property
     def kind(self) -> CursorKind:
         """The kind of the list's cursors."""
-        return CursorKind.INSTANT if self.order is None else self.order.kind
+        order = self.order
+        return CursorKind.INSTANT if order is None else order.kind
 
 
 OrderBy: TypeAlias = Annotated[
@@ -196,6 +197,12 @@ def selects(info: Info, *path: str) -> bool:
     if path not in memo:
         memo[path] = _reaches(raw.field_nodes, path, raw.fragments)
     return memo[path]
+
+
+def is_alone(info: Info) -> bool:
+    """Return whether the operation selects only one field at its root."""
+    selected = raw_info(info).operation.selection_set.selections
+    return len(selected) == 1 and isinstance(selected[0], FieldNode)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -238,7 +245,7 @@ def slice_of(
         last,
         before,
         kind=kind,
-        reverse=order_by is not None and order_by.name == DateOrder.OLDEST.name,
+        reverse=order_by == DateOrder.OLDEST,
         plan_by=plan_by,
         **memo[key],
     )
