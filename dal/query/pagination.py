@@ -202,5 +202,6 @@ class PageReader(Generic[Node]):
             start=shown[0].position if shown else None,
             end=shown[-1].position if shown else None,
         )
-        edges = [Edge(self.decode(row), row.position) for row in shown]
+        # ``Edge`` itself takes twice the time of the tuple's function.
+        edges = [tuple.__new__(Edge, (self.decode(row), row.position)) for row in shown]
         return Page(edges, info, stats, total, head=head)

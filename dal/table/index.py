@@ -4,7 +4,7 @@ import time
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from dal.table.items import Item
 from dal.table.key_parts import escape, unescape
@@ -169,8 +169,7 @@ class QueryRequest:
     consistent: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class QueryResponse:
+class QueryResponse(NamedTuple):
     """The rows of one Query or Scan; ``last_key`` is None at the end of the range.
 
     ``capacity`` is in RCU. If the endpoint does not report the capacity, it is ``nan``, and every

@@ -4,7 +4,6 @@ The specification of GraphQL over HTTP is https://graphql.github.io/graphql-over
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -63,8 +62,7 @@ TOO_LARGE = orjson.dumps({"data": None, "errors": [_TOO_LARGE.formatted]})
 """The body of a response in place of a body that is too large."""
 
 
-@dataclass(frozen=True, slots=True)
-class GraphQLResponse:
+class GraphQLResponse(NamedTuple):
     """A response in JSON. ``failed`` is true if the response contains errors."""
 
     body: bytes
@@ -113,7 +111,7 @@ def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLRespons
 
 def not_kept(_: Scope, __: ExecutionResult, response: GraphQLResponse) -> GraphQLResponse:
     """Return the response to a GET, with the header that forbids caches to store the response."""
-    return replace(response, headers=[(b"cache-control", NOT_KEPT.encode())])
+    return response._replace(headers=[(b"cache-control", NOT_KEPT.encode())])
 
 
 Caching: TypeAlias = Callable[[Scope, ExecutionResult, GraphQLResponse], GraphQLResponse]

@@ -10,9 +10,8 @@ A client names the document of its operation in one of three ways:
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 from starlette.datastructures import QueryParams
@@ -129,8 +128,7 @@ async def read_body(receive: Receive) -> bytes:
     return body
 
 
-@dataclass(frozen=True, slots=True)
-class GraphQLRequest:
+class GraphQLRequest(NamedTuple):
     """The operation of a request. ``query`` is None if the client sent an id or only a hash."""
 
     query: str | None

@@ -4,7 +4,7 @@ A document is known if it is built into the server, or if the operator has regis
 public if all clients get the same response.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from starlette.types import Scope
 from strawberry.types import ExecutionResult
@@ -54,13 +54,13 @@ class SharedCaching:
         known = matching(header(scope, b"if-none-match"), tag)
         headers = [(b"cache-control", kept), (b"etag", (known or tag).encode())]
         if known is None:
-            return replace(response, vary=_SHARED_VARY, headers=headers)
+            return response._replace(vary=_SHARED_VARY, headers=headers)
         # A response with status 304 must have the same Vary as with status 200 (RFC 9110, 15.4.5).
         # With status 200, the compression middleware adds Accept-Encoding to Vary. It skips this
         # response, which has no body, so add Accept-Encoding here.
         compressed = len(response.body) >= SMALLEST
         vary = _SHARED_VARY + b", Accept-Encoding" if compressed else _SHARED_VARY
-        return replace(response, status_code=304, body=b"", vary=vary, headers=headers)
+        return response._replace(status_code=304, body=b"", vary=vary, headers=headers)
 
 
 def _is_shareable(scope: Scope, result: ExecutionResult) -> bool:
