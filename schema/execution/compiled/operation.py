@@ -105,6 +105,7 @@ class CompiledOperation:
     ) -> None:
         self._schema = schema
         self.node = operation
+        self._root_type = schema.get_root_type(operation.operation)
         self._fragments = {
             definition.name.value: _details(schema, definition)
             for definition in document.definitions
@@ -139,8 +140,7 @@ class CompiledOperation:
         Return None if graphql-core will execute the operation. Without ``compiles``, also return
         None if the function is not compiled.
         """
-        root_type = self._schema.get_root_type(self.node.operation)
-        if self._left > 0 or self._conditions is None or root_type is None:
+        if self._left > 0 or self._conditions is None or self._root_type is None:
             return None
         of = tuple([values.coerced.get(name) for name in self._conditions])
         if None in of:  # a variable is missing or null: graphql-core raises the error
@@ -148,7 +148,7 @@ class CompiledOperation:
         found = self._selections.get(of)
         if found is None and compiles:
             compiler = _Compiler(self._schema, self._fragments, self.node, values)
-            found = self._selections[of] = compiler.root(root_type)
+            found = self._selections[of] = compiler.root(self._root_type)
         return found
 
     def coerced(self, inputs: Mapping[str, Any]) -> VariableValues | list[GraphQLError]:
