@@ -26,6 +26,23 @@ class NotBoughtError(DalError):
         )
 
 
+class GrantRevokedError(DalError):
+    """The link with which a visitor writes without an account is no longer valid."""
+
+    def __init__(self) -> None:
+        super().__init__("The shop has revoked this link.")
+
+
+class GrantUsedError(DalError):
+    """The link with which a visitor writes without an account has written its comment."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "You have already commented on this product with this link. You can edit the comment "
+            "until it is published."
+        )
+
+
 class IdempotencyKeyReusedError(DalError):
     """A client sent an idempotency key again with different input."""
 

@@ -19,6 +19,7 @@ from dal.repositories.users import UserRepository
 from dal.writes.comments import CommentWriter
 from dal.writes.rules import WriteRule
 from features.groups.repository import GroupRepository
+from features.invitations.repository import InvitationRepository
 from features.moderation.block_repository import BlockRepository
 from features.moderation.report_repository import ReportRepository
 from features.moderation.repository import ModerationRepository
@@ -63,6 +64,7 @@ class Stores:
         self.groups = GroupRepository(table)
         self.products = ProductRepository(table, groups=self.groups)
         self.orders = OrderRepository(table)
+        self.invitations = InvitationRepository(table)
         self.users = UserRepository(table)
         self.standings = StandingRepository(table, variants=self.groups)
         self.blocks = BlockRepository(table, self.standings)

@@ -14,7 +14,7 @@ from pages.formats import number
 from pages.i18n import gettext
 from pages.page_request import LANGUAGES, PageRequest
 from pages.sign_in import MAX_JWT, Attempt, SignIn
-from server.auth.claims import InvalidTokenError
+from server.auth.claims import InvalidTokenError, TokenFlaw
 from server.logs import FirstValues
 
 logger = logging.getLogger(__name__)
@@ -74,9 +74,12 @@ async def sign_in(request: PageRequest) -> Response:
         raise PageFault(404, gettext("This server has no demo account. Sign in another way."))
     try:
         context = await request.view.context(f"Bearer {jwt}")
+        # A grant is no account: see ``Context.grant``.
+        flaw = TokenFlaw.CLAIMS if context.viewer is None else None
     except InvalidTokenError as error:
-        return _form(request, following, flaw_message(error.flaw))
-    assert context.viewer is not None  # noqa: S101 - a header was given
+        flaw = error.flaw
+    if flaw is not None:
+        return _form(request, following, flaw_message(flaw))
     response = request.to(local(following))
     sessions.keep(response, request.http, jwt)
     return response

@@ -41,12 +41,43 @@ class ForbiddenError(Exception):
 
 
 def require_viewer(context: Context) -> Viewer:
-    """Return the user of the request. Raise UnauthenticatedError if the request has no JWT."""
+    """Return the user of the request.
+
+    Raise UnauthenticatedError if the request has no JWT, and ForbiddenError if its JWT is a grant.
+    """
+    if context.grant is not None:
+        raise ForbiddenError(
+            "This link only permits comments on its products, and edits of them until they are "
+            "published: sign in for everything else."
+        )
     if context.viewer is None:
         raise UnauthenticatedError(
             "This field needs a user: send the header 'Authorization: Bearer <JWT>'."
         )
     return context.viewer
+
+
+def require_author(context: Context) -> Viewer:
+    """Return the author of what the request writes: the grant's author, or the viewer.
+
+    Raise UnauthenticatedError if the request has no JWT.
+    """
+    return require_viewer(context) if context.grant is None else context.grant.author
+
+
+async def author_permission(context: Context, product_id: str | None = None) -> Permission:
+    """Return what the request's author may write about a product.
+
+    Raise ForbiddenError while the author's data is being erased, and the errors of
+    ``Grant.permission``.
+    """
+    if context.grant is None:
+        username = require_viewer(context).user_id
+        permission = await context.stores.standings.permission(username, product_id)
+    else:
+        permission = await context.grant.permission(context, product_id)
+    may_write(permission)
+    return permission
 
 
 def is_staff(viewer: Viewer) -> bool:

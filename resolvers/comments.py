@@ -2,7 +2,7 @@
 
 import logging
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -16,9 +16,10 @@ from dal.query.pagination import Edge
 from dal.table.errors import InvalidArgumentError
 from dal.writes.comments import Stored, Written
 from resolvers.authorization import (
+    author_permission,
     is_moderator,
     may_change,
-    may_write,
+    require_author,
     require_merchant,
     require_viewer,
 )
@@ -287,22 +288,19 @@ def helpful_count(root: strawberry.Parent[Comment]) -> int:
 
 @reported(CommentPayload, reads_standing=True)
 async def add_comment(info: Info, input: Input[AddCommentInput]) -> CommentPayload:  # noqa: A002 - Relay's name
-    """Store a new comment of the viewer.
+    """Store a new comment of the viewer, or of a grant's author.
 
     If the viewer has received the product, or a product of its group, the comment has
     ``verifiedPurchase``. The server's ``Publication`` decides whether the comment waits for a
     moderator. The result has the error NOT_BOUGHT if the server accepts comments only from buyers,
     and the viewer has received none of these products.
     """
-    viewer = require_viewer(info.context)
+    viewer, grant = require_author(info.context), info.context.grant
     stated = checked(input, _NEW | _shop_rules(info.context))
     if info.context.known_products_only:
         await _require_known(info, stated["product_id"])
     key = stated.pop("idempotency_key", None)
-    permission = await info.context.stores.standings.permission(
-        viewer.user_id, stated["product_id"]
-    )
-    may_write(permission)
+    permission = await author_permission(info.context, stated["product_id"])
     if info.context.buyers_only and not permission.bought:
         raise NotBoughtError
     await _publish(info, viewer, stated)
@@ -316,13 +314,15 @@ async def add_comment(info: Info, input: Input[AddCommentInput]) -> CommentPaylo
     )
     added = info.context.publication.added
     hold = partial(added, permission, moderator=is_moderator(viewer))
+    if grant is not None:
+        return CommentPayload(await grant.add(info.context, new, hold))
     return CommentPayload(await info.context.stores.comments.add(new, key, dated=False, hold=hold))
 
 
 async def _publish(
-    info: Info, viewer: Viewer, stated: dict[str, Any], edited_id: str | None = None
+    info: Info, author: Viewer, stated: dict[str, Any], edited_id: str | None = None
 ) -> None:
-    """Copy the viewer's uploaded photos, and put the copies' URLs into ``stated``.
+    """Copy the author's uploaded photos, and put the copies' URLs into ``stated``.
 
     ``stated`` is the checked input. ``edited_id`` is the id of the edited comment; None for a new
     comment.
@@ -332,12 +332,19 @@ async def _publish(
     if files is None or not photos:
         return
     if edited_id is not None:
-        # Check the viewer's permission before the photos are copied, because copies for a refused
+        # Check the author's permission before the photos are copied, because copies for a refused
         # edit would remain in the bucket. ``rewrite`` writes nothing, because the callback returns
         # None.
-        check = partial(may_change, viewer)
+        check = _change_check(info.context)
         await info.context.stores.comments.rewrite(edited_id, lambda _, one: check(one))
-    stated["photos"] = await files.published(viewer.user_id, photos)
+    stated["photos"] = await files.published(author.user_id, photos)
+
+
+def _change_check(context: Context) -> Callable[[Stored], None]:
+    """Return a function that raises an error unless the request may change a comment."""
+    if context.grant is not None:
+        return context.grant.may_change
+    return partial(may_change, require_viewer(context))
 
 
 def _shop_rules(context: Context) -> dict[str, Rule]:
@@ -358,12 +365,14 @@ async def _require_known(info: Info, product_id: str) -> None:
 
 @reported(CommentPayload, reads_standing=True)
 async def update_comment(info: Info, input: Input[UpdateCommentInput]) -> CommentPayload:  # noqa: A002
-    """Edit a comment: the viewer's own, or any comment if the viewer is a moderator."""
-    viewer = require_viewer(info.context)
+    """Edit a comment: the viewer's own, or any comment if the viewer is a moderator.
+
+    With a grant, edit a comment that the grant permits.
+    """
+    viewer = require_author(info.context)
     clearable = {"title", "text", "photos", "aspects"}
     changes = changed(input, _CHANGES | _shop_rules(info.context), clearable)
-    permission = await info.context.stores.standings.permission(viewer.user_id)
-    may_write(permission)
+    permission = await author_permission(info.context)
     edited = info.context.publication.edited
     comment_id = changes.pop("id")
     await _publish(info, viewer, changes, comment_id)
@@ -381,7 +390,7 @@ async def update_comment(info: Info, input: Input[UpdateCommentInput]) -> Commen
         return edited(permission, old, new, moderator=is_moderator(viewer))
 
     written = await info.context.stores.comments.update(
-        comment_id, changes, partial(may_change, viewer), edit
+        comment_id, changes, _change_check(info.context), edit
     )
     return CommentPayload(written)
 

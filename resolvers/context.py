@@ -11,9 +11,11 @@ from strawberry.dataloader import DataLoader
 
 from dal.counts.counts import CommentStatistics
 from dal.model import Comment, ProductDetails
+from dal.model.standings import Permission
 from dal.query.pagination import Page, Slice
 from dal.stores import Stores
 from dal.table.errors import DalError
+from dal.writes.comments import Hold, Stored, Written
 from resolvers.publication import Publication
 
 Read = TypeVar("Read")
@@ -42,6 +44,38 @@ class Viewer:
     def __post_init__(self) -> None:
         if not self.name:
             object.__setattr__(self, "name", self.user_id)
+
+
+class Grant(Protocol):
+    """The right to write certain comments without an account, from the claims of a verified JWT.
+
+    A request with a grant has no viewer, so its reads return what an anonymous visitor sees.
+    """
+
+    @property
+    def author(self) -> Viewer:
+        """The author of the comments, without roles."""
+        ...
+
+    async def permission(self, context: "Context", product_id: str | None = None) -> Permission:
+        """Return what the author may write about a product.
+
+        Raise GrantRevokedError if the grant is no longer valid, and InvalidArgumentError if the
+        grant does not include the product.
+        """
+        ...
+
+    async def add(self, context: "Context", comment: Comment, hold: Hold) -> Written:
+        """Store the grant's only comment on a product, and return it.
+
+        If the comment is already stored with the same contents, return the stored comment. Raise
+        GrantUsedError if it has other contents or was deleted.
+        """
+        ...
+
+    def may_change(self, written: Stored) -> None:
+        """Raise an error unless the author may edit a comment."""
+        ...
 
 
 class RequestCache:
@@ -212,7 +246,7 @@ class NotAvailableError(DalError):
 
 @dataclass(slots=True, eq=False)
 class Context:
-    """The context value of one GraphQL request. ``viewer`` is None without a JWT."""
+    """The context value of one GraphQL request. ``viewer`` is None without a user's JWT."""
 
     # Every request creates one, and a frozen class takes four times as long.
 
@@ -231,6 +265,8 @@ class Context:
     """Whether a comment may have an empty text."""
     publication: Publication = field(default_factory=Publication)
     """Decides whether new and edited comments are published."""
+    grant: Grant | None = None
+    """The grant in the request's JWT. A request has a viewer, a grant, or neither."""
     parts: dict[Callable[..., Any], Any] = field(default_factory=dict)
     """The objects that ``part`` has created."""
     services: Mapping[type[Any], Any] = field(default_factory=dict)

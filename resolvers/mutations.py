@@ -16,6 +16,8 @@ from dal.dynamodb.account import writing
 from dal.dynamodb.errors import AlreadyExistsError, ConflictError
 from dal.errors import (
     AlreadyCommentedError,
+    GrantRevokedError,
+    GrantUsedError,
     IdempotencyKeyReusedError,
     NotBoughtError,
     NotFoundError,
@@ -71,6 +73,15 @@ class UserErrorCode(Enum):
         description="The shop accepts comments only from buyers, and the user has not "
         "received the product or one of its variants.",
     )
+    INVITATION_REVOKED = strawberry.enum_value(
+        "INVITATION_REVOKED",
+        description="The shop has revoked the link of this request, or the order was cancelled.",
+    )
+    INVITATION_USED = strawberry.enum_value(
+        "INVITATION_USED",
+        description="The link of this request was already used for a comment on the product. "
+        "`updateComment` can edit the comment until it is published.",
+    )
     CONFLICT = strawberry.enum_value(
         "CONFLICT",
         description="Other requests have changed the object. Reload the object and try again.",
@@ -108,6 +119,8 @@ CODES: dict[type[DalError], UserErrorCode] = {
     AlreadyCommentedError: UserErrorCode.ALREADY_COMMENTED,
     NotBoughtError: UserErrorCode.NOT_BOUGHT,
     IdempotencyKeyReusedError: UserErrorCode.IDEMPOTENCY_KEY_REUSED,
+    GrantRevokedError: UserErrorCode.INVITATION_REVOKED,
+    GrantUsedError: UserErrorCode.INVITATION_USED,
     ConflictError: UserErrorCode.CONFLICT,
 }
 """Maps the errors that become user errors to their codes. The user can correct these errors."""

@@ -13,7 +13,7 @@ from dal.dynamodb.errors import (
     StoreUnavailableError,
     ThrottledError,
 )
-from dal.errors import NotFoundError
+from dal.errors import GrantRevokedError, NotFoundError
 from dal.query.errors import InvalidCursorError, NoIndexError, TooManySegmentsError
 from dal.table.errors import InvalidArgumentError
 from features.analytics.errors import (
@@ -37,6 +37,7 @@ class ErrorCode(StrEnum):
     BAD_REQUEST = "BAD_REQUEST"
     FORBIDDEN = "FORBIDDEN"
     INTERNAL = "INTERNAL"
+    INVITATION_REVOKED = "INVITATION_REVOKED"
     NOT_AVAILABLE = "NOT_AVAILABLE"
     NOT_FOUND = "NOT_FOUND"
     PERSISTED_QUERY_NOT_FOUND = "PERSISTED_QUERY_NOT_FOUND"
@@ -63,6 +64,8 @@ show_enum(
         ErrorCode.FORBIDDEN: "The user does not have the right to do this.",
         ErrorCode.INTERNAL: "The server failed. `extensions.requestId` identifies the request "
         "in the server's log.",
+        ErrorCode.INVITATION_REVOKED: "The shop has revoked the link of this request, or the "
+        "order was cancelled.",
         ErrorCode.NOT_AVAILABLE: "This server does not offer the feature, such as analytics or "
         "uploads.",
         ErrorCode.NOT_FOUND: "The object does not exist or is not visible to the user, or no "
@@ -103,6 +106,7 @@ KNOWN_ERRORS = {
     TooManySegmentsError: KnownError(ErrorCode.QUERY_TOO_COSTLY),
     QueryTooCostlyError: KnownError(ErrorCode.QUERY_TOO_COSTLY),
     NotFoundError: KnownError(ErrorCode.NOT_FOUND),
+    GrantRevokedError: KnownError(ErrorCode.INVITATION_REVOKED),
     UnauthenticatedError: KnownError(ErrorCode.UNAUTHENTICATED),
     ForbiddenError: KnownError(ErrorCode.FORBIDDEN),
     ThrottledError: KnownError(ErrorCode.THROTTLED),

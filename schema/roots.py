@@ -17,6 +17,8 @@ from features.analytics.types import Movers
 from features.aspects.resolvers import Aspect
 from features.aspects.types import ASPECTS
 from features.groups import resolvers as groups
+from features.invitations.model import OpenedLink
+from features.invitations.types import INVITATION
 from features.moderation import resolvers as moderation
 from features.moderation.block_types import BLOCKED_USERS, BlockMutation
 from features.moderation.types import QUEUE, ModerationMutation
@@ -105,6 +107,7 @@ class Query:
         metadata=facts(reads=KEY, public=True),
     )
     aspects: list[Aspect] = ASPECTS
+    invitation: OpenedLink | None = INVITATION
     moderation_queue: pagination.Page[Any] = QUEUE
     blocked_users: pagination.Page[Any] | None = BLOCKED_USERS
     author: model.Author | None = strawberry.field(

@@ -16,6 +16,8 @@ from dal.stores import Stores
 from features.analytics.exporting import analytics_of
 from features.analytics.service import Analytics
 from features.aspects.labels import labels_of
+from features.invitations.grant import grant_of
+from features.invitations.model import SCOPE
 from features.live.brokers import broker_of, check_broker, offers_events
 from features.live.log import Log
 from features.live.write_rule import Broker
@@ -33,7 +35,7 @@ from resolvers.shop_aspects import ShopAspects
 from schema.build import build_schema, printed
 from schema.execution.executable_schema import ExecutableSchema
 from server.auth.authenticator import Authenticator, SignInCode
-from server.auth.claims import ClaimRules
+from server.auth.claims import ClaimRules, GrantReader
 from server.auth.issuer import Issuer
 from server.local_engine.data_directory import DataDirectory
 from server.observability.exposition import check_packages
@@ -190,6 +192,10 @@ FILE_CHECKS: Sequence[Callable[[Settings], object]] = (moderation_of, _check_man
 """Functions that raise CommandError if a file that the settings name is invalid."""
 
 
+GRANTS: Mapping[str, GrantReader] = {SCOPE: grant_of}
+"""What reads the grants in JWTs of this server, by scope."""
+
+
 def authenticator_of(settings: Settings, secret: Callable[[], str | None]) -> Authenticator:
     """Return the object that verifies JWTs by the rules of the settings."""
     issuer = None
@@ -204,5 +210,6 @@ def authenticator_of(settings: Settings, secret: Callable[[], str | None]) -> Au
         names=settings.jwt_name_claims,
         roles=settings.jwt_roles_claim,
         role_names=role_names,
+        grants=GRANTS,
     )
     return Authenticator(secret=secret, issuer=issuer, rules=rules)

@@ -45,9 +45,13 @@ def comment_id(username: str, idempotency_key: str) -> str:
     return _hash(["comment", username, idempotency_key])
 
 
-def mark(comment: Comment) -> Item:
-    """Return the attribute ``keyed`` for a comment that is added with a key now."""
-    return {KEYED: {"S": f"{int(time.time()) + KEPT_SECONDS}#{_hash(digested(comment))}"}}
+def mark(comment: Comment, until: int = 0) -> Item:
+    """Return the attribute ``keyed`` for a comment that is added with a key now.
+
+    The key is kept until the Unix time ``until`` at least.
+    """
+    until = max(until, int(time.time()) + KEPT_SECONDS)
+    return {KEYED: {"S": f"{until}#{_hash(digested(comment))}"}}
 
 
 def kept_mark(item: Item | None) -> Item:

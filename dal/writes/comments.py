@@ -60,6 +60,7 @@ class CommentWriter:
         comment: Comment,
         idempotency_key: str | None = None,
         *,
+        key_until: int = 0,
         dated: bool = True,
         hold: Hold | None = None,
     ) -> Written:
@@ -70,7 +71,8 @@ class CommentWriter:
         With an idempotency key, the comment's id is a hash of its author and the key. So a second
         add with the same key returns the first comment, in its present state. The second add raises
         IdempotencyKeyReusedError if its contents differ from those of the first add, and
-        NotFoundError if the first comment was deleted.
+        NotFoundError if the first comment was deleted. The key is kept until the Unix time
+        ``key_until`` at least.
 
         If ``dated`` is False, the comment's date is the time of the write. Raises
         AlreadyExistsError if another comment has the same id. A rule may refuse the comment by
@@ -80,7 +82,7 @@ class CommentWriter:
         if idempotency_key is not None:
             comment_id = idempotency.comment_id(comment.username, idempotency_key)
             comment = comment._replace(comment_id=comment_id)
-            mark = idempotency.mark(comment)
+            mark = idempotency.mark(comment, key_until)
 
         held = comment if hold is None else hold(comment)
 

@@ -8,7 +8,7 @@ import strawberry
 from dal.model import rules
 from dal.table.errors import InvalidArgumentError
 from features.photos.uploads import CONTENT_TYPES, PhotoUploads, UploadForm
-from resolvers.authorization import require_viewer
+from resolvers.authorization import author_permission, require_author
 from resolvers.mutations import UserError, checked, reported
 from resolvers.selection import Info, Input
 
@@ -54,15 +54,17 @@ def _content_types(argument: str, given: Sequence[str]) -> Sequence[str]:
 _GIVEN = {"content_types": _content_types}
 
 
-@reported(PhotoUploadsPayload)
+@reported(PhotoUploadsPayload, reads_standing=True)
 async def create_photo_uploads(
     info: Info,
     input: Input[CreatePhotoUploadsInput],  # noqa: A002 - Relay's name
 ) -> PhotoUploadsPayload:
-    """Return forms with which the viewer's browser uploads photos to the bucket."""
-    viewer, uploads = require_viewer(info.context), info.context.service(PhotoUploads)
+    """Return forms with which the author's browser uploads photos to the bucket."""
+    author = require_author(info.context)
+    await author_permission(info.context)
+    uploads = info.context.service(PhotoUploads)
     content_types = checked(input, _GIVEN)["content_types"]
-    return PhotoUploadsPayload(await uploads.forms(viewer.user_id, content_types))
+    return PhotoUploadsPayload(await uploads.forms(author.user_id, content_types))
 
 
 def fields_of(root: strawberry.Parent[UploadForm]) -> list[UploadField]:

@@ -9,13 +9,13 @@ import logging
 import math
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from resolvers.context import Viewer
+from resolvers.context import Grant, Viewer
 from server.auth.claims import OWN_ISSUER, ClaimRules, InvalidTokenError, TokenFlaw
 from server.auth.issuer import Issuer
 from server.logs import FirstValues
@@ -37,13 +37,13 @@ DEMO_LIFETIME = timedelta(days=7)
 CODE_SECONDS = 600
 
 _VERIFIED = 1_000
-"""Maximum number of JWTs whose users are kept."""
+"""Maximum number of JWTs whose users or grants are kept."""
 
 _Checked = TypeVar("_Checked")
 
 
 class Authenticator:
-    """Verifies the JWT of an Authorization header, and returns its user.
+    """Verifies the JWT of an Authorization header, and returns its user or its grant.
 
     ``secret`` is called for each HS256 JWT, and returns the current secret or None. ``issuer`` has
     the public keys for RS256, ES256 and EdDSA. The JWT's ``alg`` determines whether the secret or a
@@ -61,10 +61,10 @@ class Authenticator:
         self.issuer = issuer
         self.rules = rules or ClaimRules()
         self._logged = FirstValues()
-        # The user depends only on the JWT's text and the key. So the user is kept for later
+        # The user or grant depends only on the JWT's text and the key. So it is kept for later
         # requests with the same JWT, while the current key is the one that verified it. Only the
         # expiry is checked again.
-        self._viewers = lru_cache(maxsize=_VERIFIED)(self._viewer_of)
+        self._bearers = lru_cache(maxsize=_VERIFIED)(self._bearer_of)
 
     def issue(
         self, user: str, lifetime: timedelta, *, name: str | None = None, roles: Sequence[str] = ()
@@ -73,8 +73,8 @@ class Authenticator:
         secret = self._secret()
         return secret and make_token(secret, user=user, name=name, roles=roles, lifetime=lifetime)
 
-    async def viewer(self, authorization: str) -> Viewer:
-        """Return the user of an Authorization header's JWT.
+    async def bearer(self, authorization: str) -> Viewer | Grant:
+        """Return the user or the grant of an Authorization header's JWT.
 
         Raises InvalidTokenError if the header or the JWT is not valid. Raises KeysUnavailableError
         if the JWT's key is not in the server's key set, and the key set cannot be fetched again.
@@ -84,12 +84,12 @@ class Authenticator:
             raise InvalidTokenError(
                 TokenFlaw.UNREADABLE, "Send the header as 'Authorization: Bearer <JWT>'."
             )
-        viewer, end = await self._checked(credentials.strip(), self._viewers)
+        bearer, end = await self._checked(credentials.strip(), self._bearers)
         if time.time() >= end:
             import jwt  # noqa: PLC0415 - see the module's docstring
 
             raise _invalid(jwt.ExpiredSignatureError())
-        return viewer
+        return bearer
 
     async def verified(self, encoded: str) -> tuple[dict[str, Any], bool]:
         """Return the claims of a valid JWT, and whether this server's secret signed it.
@@ -111,11 +111,14 @@ class Authenticator:
         except (jwt.PyJWTError, ArithmeticError, RecursionError, TypeError, ValueError) as error:
             raise _invalid(error) from error
 
-    def _viewer_of(self, encoded: str, verification: "_Verification") -> tuple[Viewer, float]:
-        """Return the user of a JWT, and the time from which the JWT is refused."""
+    def _bearer_of(
+        self, encoded: str, verification: "_Verification"
+    ) -> tuple[Viewer | Grant, float]:
+        """Return the user or grant of a JWT, and the time from which the JWT is refused."""
         claims, by_secret = _claims(encoded, verification)
         end = claims["exp"] + LEEWAY.total_seconds()
-        return replace(self.rules.viewer(claims, by_secret=by_secret), expires=end), end
+        bearer = self.rules.bearer(claims, by_secret=by_secret)
+        return (replace(bearer, expires=end) if isinstance(bearer, Viewer) else bearer), end
 
     async def _verification(self, algorithm: str, key_id: str | None) -> "_Verification":
         """Return the key that verifies JWTs with this ``alg``.
@@ -205,18 +208,22 @@ def make_token(
     ``name`` is the display name in the user's comments. Without it, the comments show the user's
     id.
     """
-    import jwt  # noqa: PLC0415 - see the module's docstring
-
     now = datetime.now(UTC)
     claims = {
-        "iss": OWN_ISSUER,
         "sub": user,
         "name": name or user,
         "roles": list(roles),
         "iat": now,
         "exp": now + lifetime,
     }
-    return jwt.encode(claims, secret, algorithm=SECRET_ALGORITHMS[0])
+    return sign(secret, claims)
+
+
+def sign(secret: str, claims: Mapping[str, Any]) -> str:
+    """Return an HS256 JWT of this server's issuer with these claims."""
+    import jwt  # noqa: PLC0415 - see the module's docstring
+
+    return jwt.encode({"iss": OWN_ISSUER, **claims}, secret, algorithm=SECRET_ALGORITHMS[0])
 
 
 def _invalid(error: Exception) -> InvalidTokenError:

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Any
+from typing import Any, TypeAlias
 
 from dal.model import own_ids, rules
 from dal.table.errors import InvalidArgumentError
-from resolvers.context import Viewer
+from resolvers.context import Grant, Viewer
 
 OWN_ISSUER = "marginalia"
 """The claim ``iss`` of JWTs that a Marginalia server or ``marginalia token`` has signed."""
@@ -39,6 +39,11 @@ class InvalidTokenError(Exception):
         self.flaw = flaw
 
 
+GrantReader: TypeAlias = Callable[[Mapping[str, Any]], Grant]
+"""Returns the grant in verified claims. Raises InvalidArgumentError with the name of a malformed
+claim."""
+
+
 @dataclass(frozen=True, slots=True)
 class ClaimRules:
     """The issuer and audience that a JWT must have, and the claims with the user's name and roles.
@@ -58,6 +63,28 @@ class ClaimRules:
     is ``sub``."""
     roles: str = "roles"
     role_names: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    grants: Mapping[str, GrantReader] = field(default_factory=dict)
+    """What reads a JWT's grant, by the JWT's ``scope``."""
+
+    def bearer(self, claims: Mapping[str, Any], *, by_secret: bool) -> Viewer | Grant:
+        """Return the grant or the user of verified ``claims``.
+
+        A JWT of the issuer ``OWN_ISSUER`` with a ``scope`` is a grant. It is never an account. In
+        JWTs of other issuers, ``scope`` has the issuer's meaning and is ignored. Raises
+        InvalidTokenError as ``viewer`` does, and if no grant has this scope.
+        """
+        if not (by_secret and claims.get("iss") == OWN_ISSUER and "scope" in claims):
+            return self.viewer(claims, by_secret=by_secret)
+        _check_audience(claims, None)
+        scope = claims["scope"]
+        reader = self.grants.get(scope) if isinstance(scope, str) else None
+        if reader is None:
+            message = f"This server does not know the JWT's scope {str(scope)[:20]!r}."
+            raise InvalidTokenError(TokenFlaw.CLAIMS, message)
+        try:
+            return reader(claims)
+        except InvalidArgumentError as error:
+            raise _malformed(error.argument, error) from error
 
     def viewer(self, claims: Mapping[str, Any], *, by_secret: bool) -> Viewer:
         """Return the user of verified ``claims``. Raise InvalidTokenError if the rules refuse them.
@@ -76,25 +103,12 @@ class ClaimRules:
             raise InvalidTokenError(
                 TokenFlaw.ISSUER, "The JWT is from another issuer: sign in at this server's issuer."
             )
-        rules_in_force._check_audience(claims)
+        _check_audience(claims, rules_in_force.audience)
         return Viewer(
             user_id=_valid(own_ids.account, "sub", claims["sub"]),
             name=rules_in_force._name(claims, by_secret=by_secret),
             roles=rules_in_force._roles(claims),
         )
-
-    def _check_audience(self, claims: Mapping[str, Any]) -> None:
-        # RFC 7519, 4.1.3: a server must refuse a JWT if its audience does not include the server.
-        # Cognito's access tokens have no 'aud'; their 'client_id' names the application for which
-        # they were issued.
-        audience = claims.get("aud", claims.get("client_id") if self.audience else None)
-        several = isinstance(audience, list) and self.audience in audience
-        if several or audience == self.audience:
-            return
-        message = "The JWT is meant for another audience: get one for this server."
-        if audience is None:
-            message = "The JWT lacks the claim 'aud': get one for this server."
-        raise InvalidTokenError(TokenFlaw.AUDIENCE, message)
 
     def _name(self, claims: Mapping[str, Any], *, by_secret: bool) -> str:
         paths = self.names or ("name",)
@@ -121,6 +135,21 @@ class ClaimRules:
         return frozenset[str]().union(*(self.role_names.get(role, ()) for role in roles))
 
 
+def _check_audience(claims: Mapping[str, Any], ours: str | None) -> None:
+    """Raise InvalidTokenError unless a JWT is for the audience ``ours``."""
+    # RFC 7519, 4.1.3: a server must refuse a JWT if its audience does not include the server.
+    # Cognito's access tokens have no 'aud'; their 'client_id' names the application for which
+    # they were issued.
+    audience = claims.get("aud", claims.get("client_id") if ours else None)
+    several = isinstance(audience, list) and ours in audience
+    if several or audience == ours:
+        return
+    message = "The JWT is meant for another audience: get one for this server."
+    if audience is None:
+        message = "The JWT lacks the claim 'aud': get one for this server."
+    raise InvalidTokenError(TokenFlaw.AUDIENCE, message)
+
+
 def _find(claims: Mapping[str, Any], path: str) -> Any:
     """Return the claim named ``path``, or the value at ``path``, such as ``a.b``.
 
@@ -140,5 +169,9 @@ def _valid(rule: Callable[[str, str], str], claim: str, value: str) -> str:
     try:
         return rule(claim, value)
     except InvalidArgumentError as error:
-        message = f"The JWT's claim {claim!r} is not valid: {error}"
-        raise InvalidTokenError(TokenFlaw.CLAIMS, message) from error
+        raise _malformed(claim, error) from error
+
+
+def _malformed(claim: str, error: InvalidArgumentError) -> InvalidTokenError:
+    message = f"The JWT's claim {claim!r} is not valid: {error}"
+    return InvalidTokenError(TokenFlaw.CLAIMS, message)

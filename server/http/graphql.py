@@ -18,7 +18,7 @@ from strawberry.types import ExecutionResult
 from strawberry.types.graphql import OperationType
 
 from dal.stores import Stores
-from resolvers.context import Context, Pace
+from resolvers.context import Context, Pace, Viewer
 from resolvers.photo_files import PhotoFiles
 from resolvers.publication import Publication
 from schema.execution.executable_schema import (
@@ -266,7 +266,8 @@ class GraphQLView:
         Raises InvalidTokenError if the JWT is invalid, and KeysUnavailableError if the issuer's
         keys cannot be fetched.
         """
-        viewer = None
+        viewer = grant = None
         if authorization is not None:
-            viewer = await self._authenticator.viewer(authorization)
-        return self._context(viewer, site=site or self._site)
+            bearer = await self._authenticator.bearer(authorization)
+            viewer, grant = (bearer, None) if isinstance(bearer, Viewer) else (None, bearer)
+        return self._context(viewer, grant=grant, site=site or self._site)

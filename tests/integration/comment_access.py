@@ -27,13 +27,13 @@ from resolvers.context import Context, Viewer
 from tests.conftest import Clients, fresh_table
 from tests.engines import ROOT
 from tests.fakes import anybody
-from tests.feature_lists import added, files
+from tests.feature_lists import added, files, merged
 from tests.moderating import held_for, reject
-from tests.schema.conftest import ANN, BOB, MODERATOR, STAFF
+from tests.schema.conftest import ANN, BOB, MODERATOR, STAFF, Who, context_of
 from tests.strategies import comment
 
 FIXTURE = ROOT / "tests/fixtures/comment_access.toml"
-WHO: dict[str, Viewer | None] = {
+_WHO: dict[str, Who] = {
     "nobody": None,
     "author": ANN,
     "customer": BOB,
@@ -41,6 +41,7 @@ WHO: dict[str, Viewer | None] = {
     "moderator": MODERATOR,
     "staff": STAFF,
 }
+WHO = merged(_WHO, "WHO")
 STATES = ("published", "pending", "rejected", "deleted")
 SEEN_AS = {"published", "pending", "rejected"}
 Cells = dict[tuple[str, str], bool]
@@ -121,8 +122,8 @@ class World:
         await self.stores.products.put_many({product: ProductDetails(group=product)})
         return {state: await self.put(state, product, rating) for state in STATES}
 
-    def context(self, viewer: Viewer | None) -> Context:
-        return Context(viewer, self.stores, services=self.services)
+    def context(self, who: Who) -> Context:
+        return context_of(who, self.stores, services=self.services)
 
 
 @pytest.fixture(scope="module")

@@ -17,10 +17,10 @@ from graphql import (
     is_leaf_type,
 )
 
-from resolvers.context import Viewer
 from schema.build import build_schema
 from tests.feature_lists import added, merged
 from tests.integration.comment_access import STATES, WHO, Cells, World, rows, shared, world
+from tests.schema.conftest import Who
 
 __all__ = ["shared", "world"]
 
@@ -133,7 +133,7 @@ def schema_paths() -> Iterator[SchemaPath]:
 PATHS = {path.name: path for path in schema_paths()}
 
 
-async def run(world: World, operation: str, viewer: Viewer | None) -> str:
+async def run(world: World, operation: str, viewer: Who) -> str:
     """Return the response with its errors, as text."""
     result = await SCHEMA.execute(operation, context_value=world.context(viewer))
     return json.dumps([result.data, [error.formatted for error in result.errors or []]])

@@ -13,9 +13,12 @@ import pytest
 from starlette.types import ASGIApp
 
 from pages.routes import _ROUTES
+from resolvers.context import Viewer
+from tests.feature_lists import added
 from tests.integration.comment_access import WHO, Cells, World, rows, shared, world
 from tests.pages.conftest import client_of, jwt_of
-from tests.server.applications import app_of
+from tests.schema.conftest import Who
+from tests.server.applications import SECRET, app_of
 
 __all__ = ["shared", "world"]
 
@@ -62,6 +65,14 @@ def lists_in(html: str) -> Iterator[str]:
             yield f"GET {path}?{urlencode(chosen)}"
 
 
+def jwt_for(who: Who) -> str | None:
+    if who is None or isinstance(who, Viewer):
+        return None if who is None else jwt_of(who.user_id, *who.roles)
+    (grant_jwt,) = added("grant_jwt")
+    jwt: str = grant_jwt(who, SECRET)
+    return jwt
+
+
 @pytest.mark.parametrize("name", PAGES)
 async def test_a_page_shows_a_comment_only_to_permitted_users(
     world: World, app: ASGIApp, name: str
@@ -70,7 +81,7 @@ async def test_a_page_shows_a_comment_only_to_permitted_users(
     method = name.partition(" ")[0]
     found: Cells = {}
     for who, viewer in WHO.items():
-        jwt = None if viewer is None else jwt_of(viewer.user_id, *viewer.roles)
+        jwt = jwt_for(viewer)
         async with client_of(app, jwt) as client:
             for state, given in there.items():
                 address = Template(PAGES[name].given).substitute(given)

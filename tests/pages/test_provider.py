@@ -20,6 +20,7 @@ from server.services import authenticator_of
 from server.settings import Settings
 from tests.pages.conftest import SITE, client_of, flags, opened
 from tests.server.applications import SECRET, app_of
+from tests.viewers import viewer_of
 
 USER = "auth0|64f0c2a1"
 CLAIMS = {"name": "Ana Pérez", "roles": ["moderator"]}
@@ -107,7 +108,7 @@ async def test_the_session_has_the_id_name_and_roles_of_the_user(
     await browser.get(await agreed(browser))
     jwt = browser.cookies.get("marginalia_jwt", domain="shop.localhost")
     checked = authenticator_of(Settings(**options(issuer)), lambda: SECRET)
-    viewer = await checked.viewer(f"Bearer {jwt}")
+    viewer = await viewer_of(checked, f"Bearer {jwt}")
     assert (viewer.user_id, viewer.name) == (USER, "Ana Pérez")
     assert viewer.roles == {"moderator"}
 

@@ -21,6 +21,7 @@ from server.services import services_of
 from server.settings import Settings
 from tests.pages.conftest import SECRET, SITE, Parsed, client_of, flags, jwt_of, opened
 from tests.server.applications import app_of
+from tests.viewers import viewer_of
 
 FORM = {"next": "/products/1?rating=5#write"}
 
@@ -230,7 +231,7 @@ async def test_a_demo_has_accounts_of_a_moderator_and_a_merchant(table: Table) -
             assert f'name="demo" value="{part}"' in page.text
             answer = await visitor.post("/sign-in", data=FORM | {"demo": part})
             jwt = answer.headers["set-cookie"].partition("=")[2].partition(";")[0]
-            viewer = await authenticator.viewer(f"Bearer {jwt}")
+            viewer = await viewer_of(authenticator, f"Bearer {jwt}")
             assert viewer.roles == roles
             assert (viewer.user_id == DEMO_USER) is (part == "shopper")
         unknown = await visitor.post("/sign-in", data=FORM | {"demo": "owner"})

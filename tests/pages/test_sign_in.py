@@ -12,6 +12,7 @@ from server.auth.claims import InvalidTokenError, TokenFlaw
 from server.auth.issuer import AUTH_METHODS, KeysUnavailableError
 from tests.server.auth.conftest import DEEP, MALFORMED
 from tests.server.auth.test_providers import OTHER_KEY, SECRET, TOKENS, provider, signed
+from tests.viewers import viewer_of
 
 ATTEMPT = Attempt("state", "nonce", "verifier")
 CLIENT = "pages"
@@ -67,7 +68,7 @@ async def finish(
         (changes or {}).get("code", "code"),
         BACK,
     )
-    return await checked.viewer(f"Bearer {jwt}")
+    return await viewer_of(checked, f"Bearer {jwt}")
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,14 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from strawberry import Schema
 
 from dal.dynamodb.table import Table
 from dal.stores import Stores
-from resolvers.authorization import is_staff
-from resolvers.context import Context, Viewer
+from resolvers.context import Context, Grant, Viewer
 from resolvers.selection import ObservedPages
 from schema.build import build_schema
 from tests.calls import calls_of
@@ -26,6 +25,9 @@ BOB = Viewer("bob")
 MERCHANT = Viewer("mia", frozenset({"merchant"}))
 MODERATOR = Viewer("mo", frozenset({"moderator"}))
 STAFF = Viewer("sam", frozenset({"staff"}))
+
+Who: TypeAlias = Viewer | Grant | None
+"""The sender of a request: a user, a visitor with a grant, or an anonymous visitor."""
 
 SERVICES = merged(dict[type[Any], Any](), "SERVICES")
 """What the resolvers of features find in ``Context.services``."""
@@ -48,8 +50,15 @@ def run_each(schema: Schema, each_table: Table) -> Run:
     return runner(schema, Stores(each_table))
 
 
+def context_of(who: Who, stores: Stores, **others: Any) -> Context:
+    """Return the context of a request."""
+    if who is None or isinstance(who, Viewer):
+        return Context(who, stores, **others)
+    return Context(None, stores, grant=who, **others)
+
+
 async def looks_missing(
-    schema: Schema, table: Table, operation: str, viewer: Viewer | None, missing: Mapping[str, str]
+    schema: Schema, table: Table, operation: str, who: Who, missing: Mapping[str, str]
 ) -> None:
     """Check that a hidden object and a missing one have the same result, cost and requests.
 
@@ -62,11 +71,11 @@ async def looks_missing(
 
     async def answer(text: str) -> tuple[object, ...]:
         calls.clear()
-        context = Context(viewer, Stores(noted), explain=True, services=SERVICES)
+        context = context_of(who, Stores(noted), explain=True, services=SERVICES)
         found = await schema.execute(
             text, context_value=context, operation_extensions={"cost": True}
         )
-        assert "cost" in (found.extensions or {}) or viewer is None or not is_staff(viewer)
+        assert "cost" in (found.extensions or {}) or who is not STAFF
         errors = [error.formatted for error in found.errors or []]
         return found.data, errors, found.extensions, [*calls.operations]
 
@@ -90,7 +99,7 @@ def runner(schema: Schema, stores: Stores) -> Run:
 
     async def run(
         operation: str,
-        viewer: Viewer | None = None,
+        viewer: Who = None,
         *,
         pages: ReadPages | None = None,
         **variables: object,
@@ -98,7 +107,7 @@ def runner(schema: Schema, stores: Stores) -> Run:
         services = dict(SERVICES)
         if pages is not None:
             services[ObservedPages] = ObservedPages((("nodes",), ("pageInfo",)), pages.add)
-        context = Context(viewer, stores, services=services)
+        context = context_of(viewer, stores, services=services)
         result = await schema.execute(operation, variables, context_value=context)
         errors = [error.formatted for error in result.errors or []]
         answer = {"data": result.data, "errors": errors}

@@ -32,12 +32,22 @@ from tests.feature_lists import added, files, merged
 from tests.items import all_items
 from tests.organizations import ACME, ADMIN, COLLEAGUE, MEMBER, OUTSIDER, TICKETS, fill
 from tests.putting import put_comments, put_orders, put_profiles
-from tests.schema.conftest import ANN, BOB, MODERATOR, STAFF, Answer, Run, looks_missing, runner
+from tests.schema.conftest import (
+    ANN,
+    BOB,
+    MODERATOR,
+    STAFF,
+    Answer,
+    Run,
+    Who,
+    looks_missing,
+    runner,
+)
 from tests.schema.ordering import codes
 from tests.schema.paths import asked_by, leading_to
 from tests.strategies import TIES, comment, order
 
-ROLES: dict[str, dict[str, Viewer | None]] = {
+_ROLES: dict[str, dict[str, Who]] = {
     "orders": {"nobody": None, "owner": ANN, "other": BOB, "moderator": MODERATOR, "staff": STAFF},
     "submissions": {
         "nobody": None,
@@ -57,11 +67,14 @@ ROLES: dict[str, dict[str, Viewer | None]] = {
         "staff": STAFF,
     },
 }
-"""The viewer in each role. The owner has the orders and submissions, the member the tickets."""
+GRANTS = merged(dict[str, Who](), "WHO")
+"""Visitors with grants. Their reads are those of an anonymous visitor."""
+ROLES = {world: roles | GRANTS for world, roles in _ROLES.items()}
+"""The sender in each role. The owner has the orders and submissions, the member the tickets."""
 STRANGERS = {
-    "orders": ("nobody", "other", "moderator"),
-    "submissions": ("nobody", "other", "staff"),
-    "organizations": ("nobody", "stranger", "outsider", "moderator"),
+    "orders": ("nobody", "other", "moderator", *GRANTS),
+    "submissions": ("nobody", "other", "staff", *GRANTS),
+    "organizations": ("nobody", "stranger", "outsider", "moderator", *GRANTS),
 }
 
 PRIVATE = {
@@ -72,8 +85,12 @@ PRIVATE = {
 }
 OWN_PAYLOADS = {"PlaceOrderPayload", "UpdateProfilePayload", "AddCommentPayload"}
 """Payloads with only what the mutation itself has written."""
-TO_ONESELF = {("Query", "viewer"), ("OrganizationUser", "user")}
-"""Fields that return the viewer's own data or null. Each has its own test below."""
+TO_ONESELF = {
+    ("Query", "viewer"),
+    ("OrganizationUser", "user"),
+    *chain.from_iterable(added("TO_ONESELF")),
+}
+"""Fields that return the viewer's own data or null. Each has its own test."""
 
 TICKET = TICKETS[0]
 IDS = {
@@ -149,6 +166,8 @@ class Row:
         """Return the error codes of a refusal. There are none if the object looks missing."""
         if ROLES[self.world][role] is None:
             return ["UNAUTHENTICATED"]
+        if role in GRANTS:  # an edit of another comment says NOT_FOUND in its payload
+            return [] if self.path.startswith("updateComment") else ["FORBIDDEN"]
         return ["FORBIDDEN"] if role in self.forbidden else []
 
 
@@ -304,9 +323,10 @@ async def test_a_write_to_a_submission_costs_as_much_as_to_a_missing_comment(
 
 @pytest.mark.parametrize("role", ROLES["orders"])
 async def test_the_viewer_is_the_user_of_the_request(run: Run, role: str) -> None:
-    viewer = ROLES["orders"][role]
+    who = ROLES["orders"][role]
+    viewer = who if isinstance(who, Viewer) else None
     selected = f"id username profile {{ fullName }} orders {{ nodes {{ {ORDER_FIELDS} }} }}"
-    answer = await run(f"{{ viewer {{ {selected} }} }}", viewer)
+    answer = await run(f"{{ viewer {{ {selected} }} }}", who)
     assert answer["errors"] == []
     found = answer["data"]["viewer"]
     assert (found and found["username"]) == (viewer and viewer.user_id)

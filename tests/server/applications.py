@@ -10,7 +10,7 @@ from starlette.types import ASGIApp
 from dal.dynamodb.table import Table
 from server.app import create_app
 from server.auth.authenticator import Authenticator
-from server.services import services_of
+from server.services import authenticator_of, services_of
 from server.settings import Settings
 
 SECRET = "a secret of thirty-two bytes, or more"
@@ -22,8 +22,8 @@ def app_of(
     **settings: Any,
 ) -> ASGIApp:
     """Return the application with these settings. It accepts JWTs signed with ``SECRET``."""
-    authenticator = authenticator or Authenticator(secret=lambda: SECRET)
     chosen = Settings(**settings)
+    authenticator = authenticator or authenticator_of(chosen, lambda: SECRET)
     return create_app(chosen, services_of(chosen, table, authenticator))
 
 

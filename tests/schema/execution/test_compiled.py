@@ -23,11 +23,11 @@ from strawberry.relay.utils import to_base64
 
 from dal.dynamodb.table import Table
 from dal.stores import Stores
-from resolvers.context import Context, Viewer
+from resolvers.context import Context
 from schema.execution.compiled.operation import CompiledOperation
 from schema.execution.selections import operations_of
 from tests.feature_lists import added, merged
-from tests.schema.conftest import MODERATOR, STAFF, explaining
+from tests.schema.conftest import MODERATOR, STAFF, Who, context_of, explaining
 from tests.schema.execution.filled import counts_kept, fill
 from tests.schema.paths import asked_by
 from tests.schema.unexplained_nulls import unexplained_nulls
@@ -75,6 +75,9 @@ REQUIRED = {
     "language": 'language: "de"',
 }
 """Required arguments of fields below the root fields, by name, with values."""
+
+_WHO: dict[str, Who] = {"staff": STAFF, "moderator": MODERATOR, "nobody": None}
+WHO = merged(_WHO, "WHO")
 
 FAULTS = (
     '{ product(productId: "") { id } comment(commentId: "c1") { commentId } }',
@@ -183,12 +186,12 @@ async def services(tmp_path: Path) -> AsyncIterator[Mapping[type, object]]:
         yield {kind: service for one in opened for kind, service in one.items()}
 
 
-@pytest.mark.parametrize("viewer", [STAFF, MODERATOR, None], ids=["staff", "moderator", "nobody"])
+@pytest.mark.parametrize("who", WHO)
 async def test_all_fields_have_equal_results_compiled_and_by_graphql_core(
-    schema: Schema, full: Stores, services: Mapping[type, object], viewer: Viewer | None
+    schema: Schema, full: Stores, services: Mapping[type, object], who: str
 ) -> None:
     def context() -> Context:
-        return Context(viewer, full, explain=True, services=services)
+        return context_of(WHO[who], full, explain=True, services=services)
 
     for text in (*operations(schema).values(), *FAULTS):
         compiled = compiled_once(schema, text)

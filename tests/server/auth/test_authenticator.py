@@ -18,6 +18,7 @@ from server.auth.authenticator import Authenticator, make_token
 from server.auth.claims import InvalidTokenError, TokenFlaw
 from server.auth.issuer import Issuer, KeysUnavailableError
 from tests.server.auth.conftest import DEEP
+from tests.viewers import viewer_of
 
 SECRET = "a secret of thirty-two bytes, or more"
 OTHER = "another secret of thirty-two bytes or more"
@@ -73,18 +74,18 @@ async def test_a_jwt_signed_with_the_secret_has_user_and_roles(
 ) -> None:
     roles = ["moderator", "editor"]
     made = make_token(SECRET, user="ада/1", roles=roles, lifetime=timedelta(hours=1))
-    viewer = await authenticator.viewer(f"bearer {made}")
+    viewer = await viewer_of(authenticator, f"bearer {made}")
     assert viewer == Viewer("ада/1", roles=frozenset(roles))
 
 
 async def test_a_session_ends_when_requests_are_refused(authenticator: Authenticator) -> None:
     """Requests are accepted for 10 seconds after ``exp``, because clocks differ."""
-    viewer = await authenticator.viewer(signed(exp=32_503_680_000))
+    viewer = await viewer_of(authenticator, signed(exp=32_503_680_000))
     assert viewer.expires == 32_503_680_010
 
 
 async def test_a_jwt_without_roles_has_no_roles(authenticator: Authenticator) -> None:
-    viewer = await authenticator.viewer(signed(roles=None))
+    viewer = await viewer_of(authenticator, signed(roles=None))
     assert viewer == Viewer("ada", name="Ada")
 
 
@@ -102,9 +103,9 @@ async def test_a_jwt_is_valid_if_clocks_differ_by_less_than_ten_seconds(
     noon = int(datetime(2026, 1, 1, 12, tzinfo=UTC).timestamp())
     monkeypatch.setattr("jwt.api_jwt.datetime", Noon)
     monkeypatch.setattr("time.time", lambda: noon)
-    assert await authenticator.viewer(signed(exp=noon - 9)) is not None
+    assert await viewer_of(authenticator, signed(exp=noon - 9)) is not None
     with pytest.raises(InvalidTokenError) as caught:
-        await authenticator.viewer(signed(exp=noon - 10))
+        await viewer_of(authenticator, signed(exp=noon - 10))
     assert caught.value.flaw is TokenFlaw.EXPIRED
 
 
@@ -112,21 +113,21 @@ async def test_the_second_request_with_a_jwt_does_not_verify_it_again(
     authenticator: Authenticator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     authorization = signed()
-    viewer = await authenticator.viewer(authorization)
+    viewer = await viewer_of(authenticator, authorization)
     monkeypatch.delattr("jwt.decode")
-    assert await authenticator.viewer(authorization) is viewer
+    assert await viewer_of(authenticator, authorization) is viewer
 
 
 async def test_a_verified_jwt_is_refused_when_it_expires(
     authenticator: Authenticator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     authorization = signed(exp=32_503_680_000)
-    await authenticator.viewer(authorization)
+    await viewer_of(authenticator, authorization)
     monkeypatch.setattr("time.time", lambda: 32_503_680_009)
-    await authenticator.viewer(authorization)
+    await viewer_of(authenticator, authorization)
     monkeypatch.setattr("time.time", lambda: 32_503_680_010)
     with pytest.raises(InvalidTokenError) as caught:
-        await authenticator.viewer(authorization)
+        await viewer_of(authenticator, authorization)
     assert caught.value.flaw is TokenFlaw.EXPIRED
 
 
@@ -134,10 +135,10 @@ async def test_a_verified_jwt_is_refused_when_the_secret_changes() -> None:
     held = [SECRET]
     authenticator = Authenticator(secret=lambda: held[0])
     authorization = signed()
-    await authenticator.viewer(authorization)
+    await viewer_of(authenticator, authorization)
     held[0] = OTHER
     with pytest.raises(InvalidTokenError) as caught:
-        await authenticator.viewer(authorization)
+        await viewer_of(authenticator, authorization)
     assert caught.value.flaw is TokenFlaw.UNKNOWN_KEY
 
 
@@ -157,10 +158,10 @@ async def test_a_verified_jwt_is_refused_when_the_key_set_changes(
     monkeypatch.setattr("server.auth.issuer.exchange", exchange)
     authenticator = Authenticator(secret=lambda: None, issuer=issuer)
     authorization = signed(RSA_KEY, "RS256", "rsa")
-    await authenticator.viewer(authorization)
+    await viewer_of(authenticator, authorization)
     await issuer.fetch()
     with pytest.raises(InvalidTokenError) as caught:
-        await authenticator.viewer(authorization)
+        await viewer_of(authenticator, authorization)
     assert caught.value.flaw is TokenFlaw.UNKNOWN_KEY
 
 
@@ -172,7 +173,7 @@ async def test_a_header_without_a_jwt_is_refused(
     authenticator: Authenticator, authorization: str
 ) -> None:
     with pytest.raises(InvalidTokenError) as caught:
-        await authenticator.viewer(authorization)
+        await viewer_of(authenticator, authorization)
     assert caught.value.flaw is TokenFlaw.UNREADABLE
     assert caught.value.__cause__ is None
 
@@ -198,7 +199,7 @@ async def test_a_jwt_that_pyjwt_refuses_is_refused(
     authenticator: Authenticator, authorization: str, flaw: TokenFlaw
 ) -> None:
     with pytest.raises(InvalidTokenError) as caught:
-        await authenticator.viewer(authorization)
+        await viewer_of(authenticator, authorization)
     assert caught.value.flaw is flaw
     assert caught.value.__cause__ is not None
 
@@ -208,7 +209,7 @@ async def test_a_jwt_for_another_audience_is_refused(
     authenticator: Authenticator, audience: Any
 ) -> None:
     with pytest.raises(InvalidTokenError) as caught:
-        await authenticator.viewer(signed(aud=audience))
+        await viewer_of(authenticator, signed(aud=audience))
     assert caught.value.flaw is TokenFlaw.AUDIENCE
 
 
@@ -235,7 +236,7 @@ async def test_an_invalid_claim_is_named(
     authenticator: Authenticator, claim: str, value: Any, cause: type[Exception] | None
 ) -> None:
     with pytest.raises(InvalidTokenError, match=f"claim '{claim}'") as caught:
-        await authenticator.viewer(signed(**{claim: value}))
+        await viewer_of(authenticator, signed(**{claim: value}))
     assert caught.value.flaw is TokenFlaw.CLAIMS
     assert isinstance(caught.value.__cause__, cause or type(None))
     assert "\n" not in str(caught.value)
@@ -254,7 +255,7 @@ async def test_a_jwt_with_an_unsupported_algorithm_is_refused(
     authenticator: Authenticator, authorization: str, algorithm: str
 ) -> None:
     with pytest.raises(InvalidTokenError, match=algorithm) as caught:
-        await authenticator.viewer(authorization)
+        await viewer_of(authenticator, authorization)
     assert caught.value.flaw is TokenFlaw.UNVERIFIABLE
 
 
@@ -263,7 +264,7 @@ async def test_a_number_as_user_is_refused(authenticator: Authenticator) -> None
         json.dumps({"sub": 7, "exp": 32503680000}).encode(), SECRET, algorithm="HS256"
     )
     with pytest.raises(InvalidTokenError) as caught:
-        await authenticator.viewer(f"Bearer {body}")
+        await viewer_of(authenticator, f"Bearer {body}")
     assert caught.value.flaw is TokenFlaw.CLAIMS
     assert isinstance(caught.value.__cause__, InvalidSubjectError)
 
@@ -274,7 +275,7 @@ async def test_without_a_secret_the_log_shows_once_what_to_configure(
     authenticator = Authenticator(secret=lambda: None)
     for _ in range(2):
         with pytest.raises(InvalidTokenError) as caught:
-            await authenticator.viewer(signed())
+            await viewer_of(authenticator, signed())
         assert caught.value.flaw is TokenFlaw.UNVERIFIABLE
     assert caplog.text.count("MARGINALIA_JWT_SECRET") == 1
 
@@ -286,12 +287,12 @@ async def test_without_a_secret_the_log_shows_once_what_to_configure(
 async def test_a_jwt_is_verified_by_the_key_set(
     either: Authenticator, key: Any, algorithm: str, kid: str
 ) -> None:
-    viewer = await either.viewer(signed(key, algorithm, kid))
+    viewer = await viewer_of(either, signed(key, algorithm, kid))
     assert viewer == Viewer("ada", frozenset({"moderator"}), "Ada")
 
 
 async def test_a_secret_and_a_key_set_can_be_used_together(either: Authenticator) -> None:
-    assert await either.viewer(signed()) is not None
+    assert await viewer_of(either, signed()) is not None
 
 
 @pytest.mark.parametrize(
@@ -315,7 +316,7 @@ async def test_a_jwt_that_the_key_set_does_not_verify_is_refused(
     either: Authenticator, authorization: str, flaw: TokenFlaw, cause: type
 ) -> None:
     with pytest.raises(InvalidTokenError) as caught:
-        await either.viewer(authorization)
+        await viewer_of(either, authorization)
     assert caught.value.flaw is flaw
     assert isinstance(caught.value.__cause__, cause)
 
@@ -330,10 +331,9 @@ async def test_a_public_key_cannot_verify_hs256(jwks_url: str, secret: str | Non
         head + b"." + body, pem
     )
     forged = b".".join([head, body, base64.urlsafe_b64encode(signature).rstrip(b"=")]).decode()
+    authenticator = Authenticator(secret=lambda: secret, issuer=Issuer(jwks_url=jwks_url))
     with pytest.raises(InvalidTokenError):
-        await Authenticator(secret=lambda: secret, issuer=Issuer(jwks_url=jwks_url)).viewer(
-            f"Bearer {forged}"
-        )
+        await viewer_of(authenticator, f"Bearer {forged}")
 
 
 @pytest.mark.parametrize(
@@ -356,5 +356,5 @@ async def test_an_unreachable_key_set_is_not_a_client_error(
     url = "http://127.0.0.1:9/nobody" if body is None else serve_body(body)
     authenticator = Authenticator(secret=lambda: None, issuer=Issuer(jwks_url=url))
     with pytest.raises(KeysUnavailableError):
-        await authenticator.viewer(signed(RSA_KEY, "RS256", "rsa"))
+        await viewer_of(authenticator, signed(RSA_KEY, "RS256", "rsa"))
     assert url in caplog.text

@@ -19,7 +19,7 @@ from tests.server.auth.test_authenticator import signed
 
 def refused(authorization: str) -> None:
     """Send a header to a server without a secret and without an issuer."""
-    asyncio.run(Authenticator(secret=lambda: None).viewer(authorization))
+    asyncio.run(Authenticator(secret=lambda: None).bearer(authorization))
 
 
 def claims(**changes: Any) -> None:

@@ -15,6 +15,7 @@ from server.auth.claims import InvalidTokenError, TokenFlaw
 from server.errors import CommandError
 from server.services import authenticator_of
 from server.settings import Settings
+from tests.viewers import viewer_of
 
 SECRET = "a secret of thirty-two bytes, or more"
 KEY = rsa.generate_private_key(65537, 2048)
@@ -139,7 +140,7 @@ def signed(
 async def test_documented_tokens_have_id_name_and_roles(
     name: str, shown: str, roles: set[str]
 ) -> None:
-    viewer = await provider(name).viewer(signed(TOKENS[name]))
+    viewer = await viewer_of(provider(name), signed(TOKENS[name]))
     assert viewer == Viewer(TOKENS[name]["sub"], frozenset(roles), shown)
 
 
@@ -164,7 +165,7 @@ async def test_forged_tokens_of_providers_are_refused(name: str, forgery: str) -
     if changes.get("iss") == "cut":
         changes["iss"] = TOKENS[name]["iss"][:-1]
     with pytest.raises(InvalidTokenError):
-        await provider(name).viewer(signed(TOKENS[name], **changes))
+        await viewer_of(provider(name), signed(TOKENS[name], **changes))
 
 
 @pytest.mark.parametrize(
@@ -182,26 +183,26 @@ async def test_forged_tokens_of_providers_are_refused(name: str, forgery: str) -
 async def test_roles_of_another_claim_or_tenant_give_no_rights(
     name: str, changes: dict[str, Any]
 ) -> None:
-    viewer = await provider(name).viewer(signed(TOKENS[name], **changes))
+    viewer = await viewer_of(provider(name), signed(TOKENS[name], **changes))
     assert viewer.roles == frozenset()
 
 
 @pytest.mark.parametrize("name", TOKENS)
 async def test_a_jwt_signed_with_the_secret_has_marginalias_claims(name: str) -> None:
     made = make_token(SECRET, user="mo", name="Mo", roles=["staff"], lifetime=timedelta(hours=1))
-    viewer = await provider(name).viewer(f"Bearer {made}")
+    viewer = await viewer_of(provider(name), f"Bearer {made}")
     assert viewer == Viewer("mo", frozenset({"staff"}), "Mo")
 
 
 async def test_a_key_of_the_set_cannot_sign_for_marginalias_issuer() -> None:
     with pytest.raises(InvalidTokenError) as caught:
-        await provider("keycloak").viewer(signed(KEYCLOAK, iss="marginalia"))
+        await viewer_of(provider("keycloak"), signed(KEYCLOAK, iss="marginalia"))
     assert caught.value.flaw is TokenFlaw.ISSUER
 
 
 async def test_a_configured_claim_is_required() -> None:
     with pytest.raises(InvalidTokenError, match=r"'user_metadata\.full_name'") as caught:
-        await provider("supabase").viewer(signed(SUPABASE, user_metadata={}))
+        await viewer_of(provider("supabase"), signed(SUPABASE, user_metadata={}))
     assert caught.value.flaw is TokenFlaw.CLAIMS
 
 
@@ -225,8 +226,8 @@ def test_a_role_is_mapped_to_one_of_marginalias_roles(role: str) -> None:
 async def test_a_role_may_be_mapped_to_two_of_marginalias_roles() -> None:
     settings = Settings(jwt_roles=("admins=staff", "admins=moderator"))
     made = authenticator_of(settings, lambda: SECRET)
-    viewer = await made.viewer(
-        signed({"sub": "ana", "roles": ["admins"]}, key=SECRET, algorithm="HS256")
+    viewer = await viewer_of(
+        made, signed({"sub": "ana", "roles": ["admins"]}, key=SECRET, algorithm="HS256")
     )
     assert viewer.roles == {"staff", "moderator"}
 

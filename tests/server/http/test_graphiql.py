@@ -10,6 +10,7 @@ from dal.dynamodb.table import Table
 from server.auth.authenticator import DEMO_USER, Authenticator
 from server.http import graphiql
 from tests.server.applications import SECRET, serving
+from tests.viewers import viewer_of
 
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
@@ -61,7 +62,7 @@ async def test_only_a_demos_page_has_a_jwt_and_it_is_the_demos_user(table: Table
     assert ["data-jwt" in page.text for page in pages] == [False, True]
     assert [page.headers["cache-control"] for page in pages] == ["no-cache", "no-store"]
     jwt = pages[1].text.partition('data-jwt="')[2].partition('"')[0]
-    viewer = await authenticator.viewer(f"Bearer {jwt}")
+    viewer = await viewer_of(authenticator, f"Bearer {jwt}")
     assert (viewer.user_id, viewer.roles) == (DEMO_USER, frozenset())
 
 

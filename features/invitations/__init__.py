@@ -1,0 +1,10 @@
+"""Invitations: customers comment on the products of an order by a link, without an account.
+
+A link contains a JWT of the scope ``comment``. The shop sends links with its own mailer.
+
+Items: ``USER#<username>`` / ``INVITATION#<order>``, an invitation with its products, and the times
+of the delivery, of the last link, and of a revocation.
+
+Composition: ``dal.stores`` (repository), ``schema.roots`` (``invitation``),
+``server.services`` (reads the scope of JWTs).
+"""
