@@ -73,16 +73,15 @@ def _script(facts: Facts) -> str:
 
 def _filled(facts: Facts) -> Facts:
     """Return the properties that have a value. Validators report empty texts and lists."""
-    return {name: value for name, value in facts.items() if value and value != {"@type": "Person"}}
+    return {name: value for name, value in facts.items() if value}
 
 
 def _review(comment: Comment, site: str | None) -> Facts:
     author, reply = comment.author_name.strip()[:_MAX_AUTHOR], comment.reply
-    shop = _filled({"@type": "Organization", "url": site and f"{site}/"})
     return _filled(
         {
             "@type": "Review",
-            "author": _filled({"@type": "Person", "name": author}),
+            "author": author and {"@type": "Person", "name": author},
             "datePublished": comment.created_at,
             "inLanguage": comment.language,
             "name": comment.title.strip(),
@@ -93,7 +92,7 @@ def _review(comment: Comment, site: str | None) -> Facts:
             and reply.text.strip()
             and {
                 "@type": "Comment",
-                "author": shop,
+                "author": _filled({"@type": "Organization", "url": site and f"{site}/"}),
                 "dateCreated": reply.created_at,
                 "text": reply.text,
             },
