@@ -28,6 +28,7 @@ from graphql import (
     get_argument_values,
     get_named_type,
     get_nullable_type,
+    is_enum_type,
     is_input_object_type,
     is_list_type,
     is_non_null_type,
@@ -151,11 +152,16 @@ def _coercion(type_: Any) -> Callable[[Any], Any]:
     graphql-core coerces all lists of input objects.
     """
     nullable: Any = get_nullable_type(type_)
+    of_null = None if nullable is type_ else Undefined
+    if is_enum_type(nullable):
+        members = {None: of_null}
+        members |= {name: nullable.coerce_input_value(name) for name in nullable.values}
+        # Values of other classes may be unhashable.
+        return lambda value: members.get(value, Undefined) if type(value) in _NAMES else Undefined
     if not is_input_object_type(get_named_type(type_)):
         text = f"lambda value: value if {usual_value(type_, 'value')} else Undefined"
         function: Callable[[Any], Any] = eval(text)  # noqa: S307 - the text contains nothing from a client
         return function
-    of_null = None if nullable is type_ else Undefined
     if is_list_type(nullable) or nullable.is_one_of:
         return lambda value: of_null if value is None else Undefined
     return _object_coercion(nullable, of_null)
@@ -185,6 +191,8 @@ def _object_coercion(type_: GraphQLInputObjectType, of_null: Any) -> Callable[[A
 
     return coerced
 
+
+_NAMES = {str, type(None)}
 
 _INT = " and -2147483648 <= {0} <= 2147483647"
 """GraphQL's Int has 32 bits: https://spec.graphql.org/October2021/#sec-Int"""

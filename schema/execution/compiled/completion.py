@@ -34,7 +34,7 @@ from strawberry.types.field import StrawberryField
 from strawberry.types.lazy_type import LazyType
 
 from schema.execution.compiled.answer_size import LONG
-from schema.execution.compiled.coercion import arguments_of, exact_class
+from schema.execution.compiled.coercion import arguments_of, usual_value
 from schema.execution.compiled.fields import (
     PLAIN,
     Complete,
@@ -116,19 +116,28 @@ def call_directly(schema: GraphQLSchema, compiled: Field) -> bool:
         compiled.function = function
         compiled.expression = f"function({', '.join(f'{name}=source' for name in objects)})"
         return True
-    arguments = arguments_of(compiled.definition, compiled.nodes[0])
     info_class = schema.extensions[_BACK].config.info_class
 
-    def resolve(executor: Executor[Any], compiled: Field, source: Any, path: PlainPath) -> Any:
+    def keywords_of(executor: Executor[Any], source: Any, path: PlainPath) -> dict[str, Any]:
         keywords: dict[str, Any] = dict.fromkeys(objects, source)
+        if info_name is not None:
+            raw = ResolveInfo(executor, compiled, path)
+            keywords[info_name] = info_class(_raw_info=raw, _field=field)
+        return keywords
+
+    if not conversions:
+        compiled.function = lambda executor, source, parent: function(
+            **keywords_of(executor, source, (parent, compiled.key, compiled.parent_type.name))
+        )
+        compiled.expression = "function(executor, source, path)"
+        return True
+    arguments = arguments_of(compiled.definition, compiled.nodes[0])
+
+    def resolve(executor: Executor[Any], _: Field, source: Any, path: PlainPath) -> Any:
+        keywords = keywords_of(executor, source, path)
         for name, value in arguments(executor.variable_values).items():
             keyword, convert = conversions[name]
             keywords[keyword] = value if convert is None else convert(value)
-        if info_name is not None:
-            keywords[info_name] = info_class(
-                _raw_info=ResolveInfo(executor, compiled, path),
-                _field=field,
-            )
         return function(**keywords)
 
     compiled.resolve = resolve
@@ -232,11 +241,12 @@ class LeafCompletion(ForeignCompletion):
 
     def __init__(self, field: Field, type_: GraphQLOutputType) -> None:
         super().__init__(field, type_)
-        self._exact = exact_class(type_)
+        text = f"lambda value: {usual_value(type_, 'value')}"
+        self._usual: Callable[[Any], bool] = eval(text)  # noqa: S307 - the text contains nothing from a client
 
     def complete(self, executor: Executor[Any], value: Any, path: PlainPath) -> Any:
-        """Return the result of a value. A value of the type's ``exact_class`` is its own result."""
-        if type(value) is self._exact:
+        """Return the result of a value. A value that needs no conversion is its own result."""
+        if self._usual(value):
             if type(value) is str and len(value) > LONG:
                 executor.answer.add_text(value)  # type: ignore[attr-defined] # LateExecutor
             return value

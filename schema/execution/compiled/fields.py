@@ -19,6 +19,8 @@ from graphql import (
     GraphQLField,
     GraphQLObjectType,
     GraphQLOutputType,
+    get_nullable_type,
+    is_leaf_type,
 )
 from graphql.execution import Executor
 from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
@@ -124,7 +126,7 @@ class Field(Slot):
 
     resolve: Resolve
     expression: str | None = None
-    """A Python expression for the field's value, with the names ``source`` and ``function``.
+    """A Python expression for the field's value, with the names of ``selection_of``'s function.
 
     None if ``resolve`` returns the value.
     """
@@ -144,8 +146,6 @@ class Field(Slot):
         self.nodes: list[FieldNode] = [detail.node for detail in details]
         self.name = self.nodes[0].name.value
         self.memo: dict[Any, Any] = {}
-        exact = exact_class(field.type)
-        self.exact = exact.__name__ if exact else None
         self._parent_name = parent_type.name
         self._last_class: type = str
 
@@ -182,7 +182,7 @@ _OF_FIELD = {
     "return_type": "type",
     "parent_type": "parent_type",
 }
-_OF_EXECUTOR = {"context": "context_value", "fragments": "fragment_definitions"}
+_OF_EXECUTOR = {"fragments": "fragment_definitions"}
 """Attributes of GraphQLResolveInfo that have another name in ``Field`` or in the executor."""
 
 
@@ -204,6 +204,11 @@ class ResolveInfo:
     def path(self) -> Path:
         """The field's path in the response."""
         return path_of(self._plain_path)
+
+    @property
+    def context(self) -> Any:
+        """The request's context."""
+        return self._executor.context_value
 
     @property
     def variable_values(self) -> dict[str, Any]:
@@ -243,12 +248,12 @@ _DIRECT = """
         except Exception as error:
             v{n} = failed{n}(executor, error, (path, {key!r}, {typename!r}))
         else:
-            if type(v{n}) is not {exact}:
+            if not {usual}:
                 v{n} = completed{n}(executor, v{n}, (path, {key!r}, {typename!r}))
                 if type(v{n}) not in PLAIN and executor.is_awaitable(v{n}):
                     awaited[{key!r}] = v{n}"""
 _DIRECT_TEXT = """
-            elif len(v{n}) > {long}: executor.answer.add_text(v{n})"""
+            elif v{n} and len(v{n}) > {long}: executor.answer.add_text(v{n})"""
 _FIELDS = """
     awaited = {{}}
     try:{fields}
@@ -288,6 +293,7 @@ def selection_of(
             usual = usual_value(item.declared, f"v{n}")
             leaves += _LEAF.format(n=n, attribute=item.attribute, usual=usual)
         elif isinstance(item, Field) and item.expression is not None:
+            is_leaf = is_leaf_type(get_nullable_type(item.type))
             bound[f"function{n}"] = item.function
             bound[f"failed{n}"] = item.failed
             bound[f"completed{n}"] = item.completed
@@ -295,10 +301,10 @@ def selection_of(
                 n=n,
                 key=key,
                 typename=item.parent_type.name,
-                exact=item.exact,
+                usual=usual_value(item.type, f"v{n}") if is_leaf else "False",
                 expression=item.expression.replace("function", f"function{n}"),
             )
-            if item.exact == "str":
+            if exact_class(item.type) is str:
                 fields += _DIRECT_TEXT.format(n=n, long=LONG)
         elif not isinstance(item, str):
             bound[f"field{n}"] = item.execute if isinstance(item, Field) else item
