@@ -4,8 +4,10 @@
 """
 
 from collections.abc import Iterator
+from io import BytesIO, StringIO
 from pathlib import Path
 
+from babel import Locale
 from babel.messages import Catalog
 from babel.messages.extract import DEFAULT_KEYWORDS, extract_from_file
 from babel.messages.pofile import read_po, write_po
@@ -24,6 +26,9 @@ TRANSLATED = tuple(tag for tag in LOCALES if tag != SOURCE)
 _KEYWORDS = {**DEFAULT_KEYWORDS, "gettext_noop": None, "plural_forms": (1, 2)}
 
 _Found = tuple[int, str | tuple[str, ...], list[str], str | None]
+
+_WIDTH = 100
+"""The maximum length of a line of a new entry."""
 
 _OPTIONS = {"trimmed": "true", "silent": "false", "newstyle_gettext": "true"}
 
@@ -52,24 +57,29 @@ def messages() -> Catalog:
     return found
 
 
-def merged(tag: str) -> Catalog:
-    """Return the catalogue of a language with new messages added and unused ones removed."""
-    with (CATALOGUES / tag / "messages.po").open("rb") as file:
-        catalogue = read_po(file, locale=tag)
-    catalogue.update(messages(), no_fuzzy_matching=True, update_creation_date=False)
-    catalogue.obsolete.clear()
-    return catalogue
+def updated(text: str, found: Catalog) -> str:
+    """Return the text of a catalogue with the messages of ``found``, and no others.
+
+    New messages are at the end, without a translation. The other entries keep their places and
+    lines, so that their authors can write the files by hand.
+    """
+    wanted = {one.id: one for one in found}
+    header, *entries = text.rstrip("\n").split("\n\n")
+    locale = read_po(StringIO(header)).locale
+    held = {_id_of(entry, locale): entry for entry in entries}
+    added = Catalog(locale=locale)
+    for message, one in wanted.items():
+        if message and message not in held:
+            added.add(message, locations=one.locations, flags=one.flags, context=one.context)
+    new = BytesIO()
+    write_po(new, added, width=_WIDTH, include_lineno=False, omit_header=True)
+    kept = [entry for message, entry in held.items() if message in wanted]
+    return "\n\n".join(filter(None, [header, *kept, new.getvalue().decode().rstrip("\n")])) + "\n"
 
 
-def write(tag: str) -> None:
-    """Write the merged catalogue of a language."""
-    catalogue = merged(tag)
-    # Babel's header contains dates and authors, but Git has them already.
-    catalogue.revision_date = catalogue.creation_date
-    catalogue.msgid_bugs_address = ""
-    catalogue.last_translator = catalogue.language_team = "Marginalia"
-    with (CATALOGUES / tag / "messages.po").open("wb") as file:
-        write_po(file, catalogue, width=100, include_lineno=False, sort_by_file=True)
+def _id_of(entry: str, locale: Locale | None) -> object:
+    (message,) = [one.id for one in read_po(StringIO(entry), locale=locale) if one.id]
+    return message
 
 
 def _of(method: str, path: Path) -> Iterator[_Found]:
@@ -78,4 +88,5 @@ def _of(method: str, path: Path) -> Iterator[_Found]:
 
 if __name__ == "__main__":
     for each in TRANSLATED:
-        write(each)
+        path = CATALOGUES / each / "messages.po"
+        path.write_text(updated(path.read_text("utf-8"), messages()), "utf-8")

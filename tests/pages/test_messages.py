@@ -21,7 +21,7 @@ from jinja2 import nodes
 from pages import i18n
 from pages.rendering import environment
 from server.auth.claims import InvalidTokenError
-from tests.pages.messages import TRANSLATED, merged, modules, templates
+from tests.pages.messages import TRANSLATED, messages, modules, templates, updated
 from tests.pages.test_sign_in import finish
 
 _PLACEHOLDER, _TAG = re.compile(r"%\(\w+\)s|%%|\{(?=\d?\})"), re.compile(r"</?\w+")
@@ -58,9 +58,22 @@ def test_a_catalogue_has_every_message_and_no_other(tag: str) -> None:
     held = _stored(tag)
     assert not held.obsolete
     assert [one.id for one in held if one.fuzzy and one.id] == []
-    missing = {one.id for one in merged(tag)} ^ {one.id for one in held}
+    missing = {one.id for one in messages()} ^ {one.id for one in held}
     assert not missing, "`make docs` brings the catalogues up to date"
     assert [one.id for one in held if not _whole(one.string)] == []
+
+
+@pytest.mark.parametrize("tag", TRANSLATED)
+def test_an_update_changes_only_the_entries_of_new_and_unused_messages(tag: str) -> None:
+    text = (i18n.CATALOGUES / tag / "messages.po").read_text("utf-8")
+    found = messages()
+    assert updated(text, found) == text
+    found.add(("%(count)s new", "%(count)s new ones"), context=None)
+    added = updated(text, found)
+    assert added.startswith(text)
+    assert added.count("msgid_plural") == text.count("msgid_plural") + 1
+    assert updated(added, found) == added
+    assert updated(added, messages()) == text
 
 
 @pytest.mark.parametrize("tag", TRANSLATED)
@@ -103,7 +116,7 @@ def _whole(string: Any) -> bool:
 def test_a_translation_has_the_placeholders_and_elements_of_its_message(tag: str) -> None:
     """Only the plural forms for zero, one and two may omit the number."""
     wrong = []
-    for one in merged(tag):
+    for one in _stored(tag):
         if not one.id:
             continue
         ids, forms = cast("Any", one.id), cast("Any", one.string)
@@ -127,13 +140,13 @@ def test_arabic_nouns_are_in_the_accusative_after_11_to_99_and_not_after_100() -
 
     The accusative is right only in the last form, "many".
     """
-    for one in merged("ar"):
+    for one in _stored("ar"):
         if isinstance(one.id, tuple):
             assert not re.search(r"%\(\w+\)s \S+ًا", cast("Any", one.string)[4]), one.id
 
 
 def test_no_line_begins_or_ends_at_a_space_of_french_punctuation() -> None:
-    for one in merged("fr"):
+    for one in _stored("fr"):
         assert not re.search("« | [»:;?!]", str(one.string)), one.string
 
 
