@@ -147,7 +147,7 @@ class CommentForm:
                 for name, label in aspects.items()
             ],
             "uploads": uploads,
-            "choice": asdict(choice),
+            "choice": choice,
             "most": _MOST,
             "text_optional": optional,
             # Whether the comment will wait for a moderator.

@@ -16,6 +16,8 @@ from pages import i18n
 LANGUAGES: dict[str, str] = json.loads((i18n.TEMPLATES / "languages.json").read_text("utf-8"))
 """The name of each language in the language itself, by tag."""
 
+_BY_NAME = sorted(LANGUAGES, key=lambda tag: LANGUAGES[tag].casefold())
+
 _LEAST = 0.01
 
 _EAST_ASIAN = re.compile("[\u1100-\u115f\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff01-\uff60]")
@@ -184,7 +186,7 @@ class LanguageChoice:
         """
         wanted = [tag for one in i18n.by_weight(accepted) if (tag := _listed(one))]
         likely = list(dict.fromkeys([*wanted, *(tag for tag in known if tag)]))
-        others = sorted(LANGUAGES.keys() - set(likely), key=lambda tag: language(tag).casefold())
+        others = [tag for tag in _BY_NAME if tag not in likely]
         if given and given not in {*likely, *others}:
             return cls(likely, others, ANOTHER, given)
         return cls(likely, others, given or (wanted[0] if wanted else ""))

@@ -110,7 +110,8 @@ class PageRequest:
 
     def _without(self, *names: str) -> str:
         path = "/" + quote(self.http.scope["path"].removeprefix(self.root)).lstrip("/")
-        return without(f"{path}?{self.http.url.query}", *names)
+        query = self.http.scope["query_string"].decode("latin-1")
+        return without(f"{path}?{query}", *names)
 
     async def run(self, name: str, **variables: Any) -> DocumentResult:
         """Return the result of one of the pages' documents, run for this session's user.
@@ -186,7 +187,8 @@ class PageRequest:
             return await page()
         asked = sessions.kept(self.http, sessions.LANGUAGE_COOKIE)
         writes = self.session.context.stores.writes
-        key = (self.site, str(self.http.url), i18n.spoken(), asked, writes)
+        address = self.http.scope["path"], self.http.scope["query_string"]
+        key = (self.site, address, i18n.spoken(), asked, writes)
         one = await self.http.app.state.shared_pages.read(key, page)
         # A copy, because middleware adds headers to each response.
         return Response(one.body, one.status_code, dict(one.headers))

@@ -253,7 +253,7 @@ def _full_name(request: Request, name: str) -> str:
 
 
 def _is_secure(request: Request) -> bool:
-    return request.url.scheme == "https"
+    return bool(request.scope["scheme"] == "https")
 
 
 def language(request: Request) -> str:

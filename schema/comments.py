@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -238,8 +238,9 @@ class Comment(Node):
         "is counted at once, and other votes within seconds.",
         metadata=_HELPFUL_COUNTS[-1].metadata,
     )
-    viewer_found_helpful: bool | None = strawberry.field(
+    viewer_found_helpful: Awaitable[bool] | bool | None = strawberry.field(
         resolver=votes.viewer_found_helpful,
+        graphql_type=bool | None,
         description="Whether the signed-in user has marked the comment as helpful; null if no "
         "user is signed in.",
         metadata=facts(

@@ -33,16 +33,16 @@ def analytics_of(settings: Settings) -> Analytics:
     The analytics store opens when the service's method ``start`` is called, or when a client first
     requests a trend or movers.
     """
+    folder = folder_of(settings.data_dir, settings.table)
+    empty = (
+        f"There is no analytics data in {settings.data_dir.resolve()}: run `marginalia analytics "
+        "refresh`, or name the server's data directory with --data-dir."
+    )
 
     async def open_filled() -> AnalyticsStore:
         # The import of DuckDB needs 50 MB of memory and a quarter of a second. So DuckDB is
         # imported only if the data directory may have analytics data.
-        folder = folder_of(settings.data_dir, settings.table)
         if settings.analytics_url is None and not folder.exists():
-            empty = (
-                f"There is no analytics data in {settings.data_dir.resolve()}: run `marginalia "
-                "analytics refresh`, or name the server's data directory with --data-dir."
-            )
             raise AnalyticsMissingError(empty if _INSTALLED else NOT_INSTALLED)
         return await open_analytics(settings)
 

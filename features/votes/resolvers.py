@@ -29,7 +29,10 @@ class ViewerVotes:
         self.changed: dict[str, tuple[bool, int]] = {}
         """The results of this request's mutations, by comment id: whether the comment has the
         viewer's vote, and its number of votes."""
-        self.marked: DataLoader[Comment, bool] = DataLoader(self._load_marked, cache=False)
+        self.found: DataLoader[Comment, bool] = DataLoader(self._load_found, cache=False)
+        """Loads whether a comment has the viewer's vote."""
+        self.counts: DataLoader[Comment, int] = DataLoader(self._load_counts, cache=False)
+        """Loads a comment's number of votes."""
 
     @property
     def _user_id(self) -> str:
@@ -37,19 +40,40 @@ class ViewerVotes:
         assert viewer is not None  # noqa: S101 - without a viewer, no field reads votes
         return viewer.user_id
 
-    async def present(self, comment: Comment) -> tuple[bool, int] | None:
-        """Return a changed vote and the comment's number of votes; None without a recent change."""
-        if comment.comment_id in self.changed:
-            return self.changed[comment.comment_id]
-        votes = self._context.stores.votes
-        recent = await self._context.part(RequestCache).read(votes.recent, self._user_id)
-        one = recent.get(comment.comment_id)
-        return None if one is None else (one.helpful, votes.shown(comment, one))
+    async def _recent(self, comments: Sequence[Comment]) -> dict[str, tuple[bool, int]]:
+        """Return changed votes, by comment id, with the comment's number of votes.
 
-    async def _load_marked(self, comments: Sequence[Comment]) -> list[bool]:
+        Other comments already count the viewer's votes.
+        """
+        found = dict(self.changed)
+        if any(one.comment_id not in found for one in comments):
+            votes = self._context.stores.votes
+            recent = await self._context.part(RequestCache).read(votes.recent, self._user_id)
+            for one in comments:
+                if one.comment_id in recent and one.comment_id not in found:
+                    vote = recent[one.comment_id]
+                    found[one.comment_id] = vote.helpful, votes.shown(one, vote)
+        return found
+
+    async def _load_found(self, comments: Sequence[Comment]) -> list[bool]:
         unique = {one.comment_id: one for one in comments}
-        marked = await self._context.stores.votes.marked(self._user_id, [*unique.values()])
-        return [one.comment_id in marked for one in comments]
+        recent, marked = await asyncio.gather(
+            self._recent(comments),
+            self._context.stores.votes.marked(self._user_id, [*unique.values()]),
+        )
+        ids = [one.comment_id for one in comments]
+        return [recent[one][0] if one in recent else one in marked for one in ids]
+
+    async def _load_counts(self, comments: Sequence[Comment]) -> list[int]:
+        recent: dict[str, tuple[bool, int]] = {}
+        with suppress(DalError):  # an error would remove the whole comment from the answer
+            recent = await self._recent(comments)
+        return [
+            one._replace(votes=recent[one.comment_id][1]).helpful_count
+            if one.comment_id in recent
+            else one.helpful_count
+            for one in comments
+        ]
 
 
 @strawberry.input(description="The comment that you find helpful.")
@@ -99,28 +123,20 @@ async def _set_vote(info: Info, given: MarkHelpfulInput, *, helpful: bool) -> Vo
     return VotePayload(comment)
 
 
-async def viewer_found_helpful(root: strawberry.Parent[Comment], info: Info) -> bool | None:
+def viewer_found_helpful(
+    root: strawberry.Parent[Comment], info: Info
+) -> Awaitable[bool] | bool | None:
     """Return whether the viewer has marked a comment as helpful; None without a viewer."""
     if info.context.viewer is None:
         return None
-    votes = info.context.part(ViewerVotes)
-    present, marked = await asyncio.gather(votes.present(root), votes.marked.load(root))
-    return marked if present is None else present[0]
+    return info.context.part(ViewerVotes).found.load(root)
 
 
 def helpful_count(root: strawberry.Parent[Comment], info: Info) -> Awaitable[int] | int:
     """Return a comment's number of votes, which includes each acknowledged vote of the viewer."""
     if info.context.viewer is None:
         return root.helpful_count
-    return _present_count(root, info.context.part(ViewerVotes))
-
-
-async def _present_count(comment: Comment, votes: ViewerVotes) -> int:
-    with suppress(DalError):  # an error would remove the whole comment from the answer
-        present = await votes.present(comment)
-        if present is not None:
-            return comment._replace(votes=present[1]).helpful_count
-    return comment.helpful_count
+    return info.context.part(ViewerVotes).counts.load(root)
 
 
 async def highlights(root: strawberry.Parent[Product], info: Info) -> Highlights:
