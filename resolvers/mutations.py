@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from enum import Enum
-from functools import partial, wraps
+from functools import lru_cache, partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import orjson
@@ -35,6 +35,8 @@ Payload = TypeVar("Payload")
 Name = TypeVar("Name", str, int)
 
 Mutation: TypeAlias = Callable[Concatenate[Info, Arguments], Coroutine[Any, Any, Payload]]
+
+_camel_case = lru_cache(maxsize=None)(to_camel_case)
 
 Rule: TypeAlias = Callable[[str, Any], Any]
 """A function of a field's name and value. It returns the value in canonical form, or raises
@@ -187,11 +189,12 @@ def checked(given: object, rules: Mapping[str, Rule], within: str = "") -> dict[
     ``rules`` maps each field to its rule. Raises InvalidInputError with the errors of all fields.
     ``within`` is a prefix for the fields' names in the errors, such as ``lines.0.``.
     """
-    stated = {name: getattr(given, name) for name in rules}
     return _collected(
-        (name, partial(rules[name], within + to_camel_case(name), value))
-        for name, value in stated.items()
-        if value is not None
+        [
+            (name, partial(rule, within + _camel_case(name), value))
+            for name, rule in rules.items()
+            if (value := getattr(given, name)) is not None
+        ]
     )
 
 
@@ -202,11 +205,12 @@ def changed(
 
     Null becomes an empty string if ``clearable`` contains the field. Otherwise null is an error.
     """
-    stated = {name: getattr(given, name) for name in rules}
     return _collected(
-        (name, partial(_changed, rules[name], to_camel_case(name), value, name in clearable))
-        for name, value in stated.items()
-        if value is not strawberry.UNSET
+        [
+            (name, partial(_changed, rule, _camel_case(name), value, name in clearable))
+            for name, rule in rules.items()
+            if (value := getattr(given, name)) is not strawberry.UNSET
+        ]
     )
 
 

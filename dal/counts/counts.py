@@ -189,7 +189,10 @@ class CounterRule:
 
 def deltas(old: Comment | None, new: Comment | None) -> Deltas:
     """Return how the counts change when ``old`` becomes ``new``. None means no comment."""
-    return summed(_counted(comment, sign) for comment, sign in ((old, -1), (new, 1)))
+    if old is None:
+        return _counted(new, 1)
+    removed = _counted(old, -1)
+    return removed if new is None else summed([removed, _counted(new, 1)])
 
 
 def summed(changes: Iterable[Deltas]) -> Deltas:
@@ -211,14 +214,16 @@ def _counted(comment: Comment | None, sign: int) -> Deltas:
     # Another program may write a product id or language of any length. If a counter's key is too
     # long, DynamoDB rejects the whole transaction at every attempt, and a stream's follower could
     # never apply the comment's stream record. So a comment with such a key is not counted.
-    if comment is None or any(
-        len(part.encode()) > MAX_IDENTIFIER_BYTES
-        for part in (escape(comment.product_id), comment.language)
+    if comment is None or (
+        max(len(escape(comment.product_id).encode()), len(comment.language.encode()))
+        > MAX_IDENTIFIER_BYTES
     ):
         return {}
     flags = frozenset([name for name, one in FLAGS.items() if one.value_of(comment) in _TRUE])
-    counts = _ONE.get((sign, comment.rating, flags), RatingCounts())
-    if comment.aspects and counts:
+    counts = _ONE.get((sign, comment.rating, flags))
+    if counts is None:
+        return {}
+    if comment.aspects:
         rated = [AspectCount(one.name, sign, sign * one.rating) for one in comment.aspects]
         counts = replace(counts, aspects=tuple(sorted(rated)))
     return {StatisticsKey(comment.product_id, comment.language): counts}

@@ -3,7 +3,7 @@
 import asyncio
 from asyncio import Lock, sleep
 from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from time import monotonic
 from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
@@ -107,18 +107,23 @@ class KeyedLocks:
         request if that is earlier. With ``deadline`` None, only the request's deadline limits the
         wait.
         """
-        async with AsyncExitStack() as held:
+        held: list[asyncio.Lock] = []
+        try:
             try:
                 async with asyncio.timeout(time_left(deadline)):
                     # All tasks take their locks in sorted order, which prevents deadlocks.
                     for name in sorted(set(names)):
                         lock = self._locks.setdefault(name, asyncio.Lock())
-                        await held.enter_async_context(lock)
+                        await lock.acquire()
+                        held.append(lock)
             except TimeoutError:
                 raise ConflictError(
                     "Too many requests write the same data: try again in a moment."
                 ) from None
             yield
+        finally:
+            for lock in held:
+                lock.release()
 
 
 _EXPECTED_WCU = 1_000.0

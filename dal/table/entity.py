@@ -67,10 +67,13 @@ class Entity(Generic[Model]):
     def encode(self, model: Model) -> Item:
         """Return an object's table item, with the keys of every index that contains it."""
         item, values = self.key(model), self.values(model)
-        positions = {order: position(model) for order, position in self.positions.items()}
+        positions: dict[tuple[str, ...], str | None] = {}
         for index in self.indexes:
-            position = positions[index.order]
-            if position is not None and index.holds(values):
+            if not index.holds(values):
+                continue
+            if (order := index.order) not in positions:
+                positions[order] = self.positions[order](model)
+            if (position := positions[order]) is not None:
                 item |= index.keys_of(values, position)
         return item | self.attributes(model)
 

@@ -110,19 +110,20 @@ class Index:
 
         The index contains only the rows with a value for each partition field.
         """
-        return all(values[name] in held for name, held in self.covers.items()) and all(
-            values[name] for name in self.partition
-        )
+        for name, held in self.covers.items():
+            if values[name] not in held:
+                return False
+        return all(map(values.__getitem__, self.partition))
 
     def partition_of(self, values: Mapping[str, str], shard: int = 0) -> str:
         """Return the partition key of the rows with ``values`` in the shard number ``shard``."""
-        parts = [escape(values[name]) for name in self.partition]
-        key = f"{self.entity}#{self.between.join(parts)}" if parts else self.entity
+        parts = self.between.join(map(escape, map(values.__getitem__, self.partition)))
+        key = f"{self.entity}#{parts}" if self.partition else self.entity
         return f"{key}#{shard}" if self.shards > 1 else key
 
     def prefix_of(self, values: Mapping[str, str]) -> str:
         """Return the part of the sort key before the position, for rows with ``values``."""
-        return self.label + "".join(f"{escape(values[name])}#" for name in self.prefix)
+        return self.label + "".join([f"{escape(values[name])}#" for name in self.prefix])
 
     def keys_of(self, values: Mapping[str, str], position: str) -> Item:
         """Return the partition key and the sort key of a row in this index, as attributes."""

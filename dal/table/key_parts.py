@@ -6,6 +6,7 @@ percent-encoded, so product ``42/en`` never collides with product ``42`` in lang
 
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 from urllib.parse import unquote
 
 _RESERVED = re.compile("[%/#]")
@@ -38,6 +39,7 @@ def can_be_escaped(part: str) -> bool:
     return bool(fits) and escape(identifier) == part and not UNFIT_FOR_KEYS.search(identifier)
 
 
+@lru_cache(maxsize=1_000)  # a write escapes the product's id a dozen times
 def escape(identifier: str) -> str:
     """Return ``identifier`` with ``%``, ``/`` and ``#`` percent-encoded."""
     return _RESERVED.sub(lambda match: f"%{ord(match[0]):02X}", identifier)
@@ -70,8 +72,7 @@ def format_instant(instant: datetime) -> str:
 
     All these texts have 27 characters, so they sort by time.
     """
-    naive = instant.astimezone(UTC).replace(tzinfo=None)
-    return f"{naive.isoformat(timespec='microseconds')}Z"
+    return f"{instant.astimezone(UTC).isoformat(timespec='microseconds')[:-6]}Z"
 
 
 def parse_instant(text: str) -> datetime:

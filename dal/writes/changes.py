@@ -119,7 +119,7 @@ class CommentChange:
             self.image = self.new
             self.after = comment_in(self.new)
         self.changes = deltas(self.before, self.after)
-        self.products = frozenset(key.product_id for key in self.changes)
+        self.products = frozenset([key.product_id for key in self.changes])
         self.key = item["PK"]["S"]
         self.keys = [(self.key, item["SK"]["S"])]
 
@@ -158,13 +158,15 @@ class CommentChange:
         return self._next
 
     @property
-    def counters(self) -> frozenset[StatisticsKey]:
+    def counters(self) -> Collection[StatisticsKey]:
         """The counters of the comments before and after the change.
 
         In any mode, a write changes only these counters, and a rebuild's counters for the same
         products and languages.
         """
-        return frozenset({*deltas(self.before, None), *deltas(None, self.after)})
+        if self.before is None or self.after is None:
+            return self.changes.keys()
+        return {*deltas(self.before, None), *deltas(None, self.after)}
 
     def write(self, maintenance: Maintenance, rules: Sequence[ActionRule] = ()) -> CountedWrite:
         """Return the change's actions and counter deltas in a maintenance state."""
@@ -192,6 +194,8 @@ def generation_of(item: Item) -> int:
 
 def joined(writes: Sequence[CountedWrite]) -> CountedWrite:
     """Join several writes into one."""
+    if len(writes) == 1:
+        return writes[0]
     actions = [action for write in writes for action in write.actions]
     return CountedWrite(actions, summed(write.changes for write in writes))
 
@@ -267,7 +271,7 @@ class TransactionBatch:
         """
         change.extend(self._rules, self._state)
         own = change.keys
-        keys, counters = self._keys.union(own), self._counters | change.counters
+        keys, counters = self._keys.union(own), self._counters.union(change.counters)
         alone = len(keys) == len(self._keys) + len(own)
         if self._keys and not (alone and len(keys) + 2 * len(counters) <= MOST_ACTIONS):
             return False

@@ -109,13 +109,15 @@ class CounterTransactions:
                 async with self._locks.hold(pending.products, deadline=retries.DEADLINE):
                     while pending in self._waiting:
                         async with asyncio.timeout(time_left()):
-                            await self._write_next_group(pending.products)
+                            await self._write_next_group(pending)
             except ConflictError:
                 # If the change no longer waits, another client's group includes it.
                 if pending in self._waiting:
                     raise
-            async with asyncio.timeout(time_left()):
-                outcome = await pending.outcome
+            if not pending.outcome.done():
+                async with asyncio.timeout(time_left()):
+                    await pending.outcome
+            outcome = pending.outcome.result()
         except TimeoutError:
             raise StoreUnavailableError(
                 "DynamoDB did not confirm this write in time: send it again, with the same "
@@ -166,16 +168,22 @@ class CounterTransactions:
             return [*first, *await self.write_many(changes[middle:])]
         return changes
 
-    async def _write_next_group(self, products: frozenset[str]) -> None:
-        """Write, in one transaction, as many waiting changes of exactly ``products`` as fit."""
+    async def _write_next_group(self, own: _PendingWrite) -> None:
+        """Write, in one transaction, as many waiting changes of exactly the same products as fit.
+
+        ``own`` is the current task's change, which may be in the group.
+        """
         # ``batch.add`` gives new comments their dates. The mode is read first, because this read
         # may take seconds. If it came after ``add``, the dates would be seconds before the write.
         now = await self._maintenance.current()
         batch = TransactionBatch(self._rules.actions, now)
-        waiting = [pending for pending in self._waiting if pending.products == products]
+        waiting = [pending for pending in self._waiting if pending.products == own.products]
         group = [pending for pending in waiting if batch.add(pending.change)]
         for pending in group:
             del self._waiting[pending]
+        if group == [own]:
+            await self._write_group(group)
+            return
         # The group has its own task, because this client may disconnect while other clients wait.
         with deadline(max((pending.deadline for pending in group), key=attrgetter("at"))):
             task = asyncio.create_task(self._write_group(group))
