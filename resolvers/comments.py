@@ -295,15 +295,16 @@ async def add_comment(info: Info, input: Input[AddCommentInput]) -> CommentPaylo
     moderator. The result has the error NOT_BOUGHT if the server accepts comments only from buyers,
     and the viewer has received none of these products.
     """
-    viewer, grant = require_author(info.context), info.context.grant
-    stated = checked(input, _NEW | _shop_rules(info.context))
-    if info.context.known_products_only:
-        await _require_known(info, stated["product_id"])
+    context = info.context
+    viewer, grant = require_author(context), context.grant
+    stated = checked(input, _NEW | _shop_rules(context))
+    if context.known_products_only:
+        await _require_known(context, stated["product_id"])
     key = stated.pop("idempotency_key", None)
-    permission = await author_permission(info.context, stated["product_id"])
-    if info.context.buyers_only and not permission.bought:
+    permission = await author_permission(context, stated["product_id"])
+    if context.buyers_only and not permission.bought:
         raise NotBoughtError
-    await _publish(info, viewer, stated)
+    await _publish(context, viewer, stated)
     new = Comment(
         comment_id=uuid.uuid4().hex,
         username=viewer.user_id,
@@ -312,15 +313,15 @@ async def add_comment(info: Info, input: Input[AddCommentInput]) -> CommentPaylo
         name=rules.name_unless(viewer.user_id, viewer.name),
         **stated,
     )
-    added = info.context.publication.added
+    added = context.publication.added
     hold = partial(added, permission, moderator=is_moderator(viewer))
     if grant is not None:
-        return CommentPayload(await grant.add(info.context, new, hold))
-    return CommentPayload(await info.context.stores.comments.add(new, key, dated=False, hold=hold))
+        return CommentPayload(await grant.add(context, new, hold))
+    return CommentPayload(await context.stores.comments.add(new, key, dated=False, hold=hold))
 
 
 async def _publish(
-    info: Info, author: Viewer, stated: dict[str, Any], edited_id: str | None = None
+    context: Context, author: Viewer, stated: dict[str, Any], edited_id: str | None = None
 ) -> None:
     """Copy the author's uploaded photos, and put the copies' URLs into ``stated``.
 
@@ -328,15 +329,15 @@ async def _publish(
     comment.
     """
     photos = stated.get("photos")
-    files: PhotoFiles | None = info.context.services.get(PhotoFiles)
+    files: PhotoFiles | None = context.services.get(PhotoFiles)
     if files is None or not photos:
         return
     if edited_id is not None:
         # Check the author's permission before the photos are copied, because copies for a refused
         # edit would remain in the bucket. ``rewrite`` writes nothing, because the callback returns
         # None.
-        check = _change_check(info.context)
-        await info.context.stores.comments.rewrite(edited_id, lambda _, one: check(one))
+        check = _change_check(context)
+        await context.stores.comments.rewrite(edited_id, lambda _, one: check(one))
     stated["photos"] = await files.published(author.user_id, photos)
 
 
@@ -354,9 +355,9 @@ def _shop_rules(context: Context) -> dict[str, Rule]:
     }
 
 
-async def _require_known(info: Info, product_id: str) -> None:
+async def _require_known(context: Context, product_id: str) -> None:
     """Raise InvalidArgumentError unless the shop has stored details of the product."""
-    if await info.context.part(ProductReads).details(product_id) == NO_DETAILS:
+    if await context.part(ProductReads).details(product_id) == NO_DETAILS:
         raise InvalidArgumentError(
             "productId",
             f"productId {product_id!r} is not a product of this shop. Comment on a listed product.",
@@ -369,14 +370,15 @@ async def update_comment(info: Info, input: Input[UpdateCommentInput]) -> Commen
 
     With a grant, edit a comment that the grant permits.
     """
-    viewer = require_author(info.context)
+    context = info.context
+    viewer = require_author(context)
     clearable = {"title", "text", "photos", "aspects"}
-    changes = changed(input, _CHANGES | _shop_rules(info.context), clearable)
-    permission = await author_permission(info.context)
-    edited = info.context.publication.edited
+    changes = changed(input, _CHANGES | _shop_rules(context), clearable)
+    permission = await author_permission(context)
+    edited = context.publication.edited
     comment_id = changes.pop("id")
-    await _publish(info, viewer, changes, comment_id)
-    shown = names_of(info.context)
+    await _publish(context, viewer, changes, comment_id)
+    shown = names_of(context)
 
     def edit(old: Stored, new: Stored) -> Stored:
         if "aspects" in changes:
@@ -389,8 +391,8 @@ async def update_comment(info: Info, input: Input[UpdateCommentInput]) -> Commen
             )
         return edited(permission, old, new, moderator=is_moderator(viewer))
 
-    written = await info.context.stores.comments.update(
-        comment_id, changes, _change_check(info.context), edit
+    written = await context.stores.comments.update(
+        comment_id, changes, _change_check(context), edit
     )
     return CommentPayload(written)
 

@@ -146,11 +146,12 @@ def reported(
         async def reporting(
             info: Info, *args: Arguments.args, **kwargs: Arguments.kwargs
         ) -> Payload:
-            viewer = info.context.viewer
+            context = info.context
+            viewer = context.viewer
             try:
                 with writing():
                     if viewer is not None and not reads_standing:
-                        may_write(await info.context.stores.standings.permission(viewer.user_id))
+                        may_write(await context.stores.standings.permission(viewer.user_id))
                     return await mutation(info, *args, **kwargs)
             except InvalidInputError as invalid:
                 return payload(user_errors=[_user_error(one) for one in invalid.faults])
@@ -158,7 +159,7 @@ def reported(
                 return payload(user_errors=[_user_error(error)])
             finally:
                 # Forget cached reads, so that the payload's fields include the mutation's writes.
-                info.context.parts.pop(RequestCache, None)
+                context.parts.pop(RequestCache, None)
 
         # Strawberry passes `info` by name, but the type Mutation cannot state argument names, so
         # mypy reports an error.

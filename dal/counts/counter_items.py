@@ -248,7 +248,7 @@ def actions(changes: Deltas) -> list[Action]:
         if key.generation is not None:  # A change of zero is sent too, because it creates the item.
             numbers[CHANGES] = 1
         values = {f":{name}": {"N": str(number)} for name, number in numbers.items() if number}
-        expression = "ADD " + ", ".join(f"{name[1:]} {name}" for name in values)
+        expression = "ADD " + ", ".join([f"{name[1:]} {name}" for name in values])
         if key.generation is not None:
             values[":until"] = {"N": str(int(time.time()) + REBUILD_KEPT_SECONDS)}
             expression += f" SET {EXPIRES} = :until"

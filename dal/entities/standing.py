@@ -56,17 +56,14 @@ def standing_in(item: Item) -> Standing:
 
 def permission_in(items: Iterable[Item]) -> Permission:
     """Return what a user may write, from the items of the user's standing and purchase."""
-    standings, bought = [], False
+    blocked = erasing = bought = False
     for item in items:
         if is_standing(item):
-            standings.append(standing_in(item))
+            standing = standing_in(item)
+            blocked, erasing = standing.block is not None, standing.erasing is not None
         else:
             bought = bought or is_purchase(item)
-    return Permission(
-        blocked=any(one.block is not None for one in standings),
-        erasing=any(one.erasing is not None for one in standings),
-        bought=bought,
-    )
+    return Permission(blocked=blocked, erasing=erasing, bought=bought)
 
 
 def _position(standing: Standing) -> str | None:

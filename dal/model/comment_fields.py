@@ -59,10 +59,6 @@ def flag(value: object) -> str:
     return "true" if value else "false"
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
 def _write_reply(reply: Reply) -> Mapping[str, str]:
     return {"text": reply.text, "at": format_instant(reply.created_at)}
 
@@ -97,13 +93,13 @@ def _read_aspects(aspects: Any) -> tuple[AspectRating, ...]:
 # The order of the fields is their order in ``data``, which a load compares as text.
 FIELDS = (
     CommentField("comment_id", columns=("id",)),
-    CommentField("product_id", digest=_same, columns=("product_id",)),
+    CommentField("product_id", digest=str, columns=("product_id",)),
     CommentField("created_at", columns=("created_at",)),
-    CommentField("rating", digest=_same, filter="rating", columns=("rating",)),
-    CommentField("language", digest=_same, filter="language", columns=("language",)),
-    CommentField("title", "title", digest=_same, columns=("title",)),
-    CommentField("text", "text", digest=_same, columns=("text",)),
-    CommentField("username", "username", digest=_same, columns=("username",)),
+    CommentField("rating", digest=int, filter="rating", columns=("rating",)),
+    CommentField("language", digest=str, filter="language", columns=("language",)),
+    CommentField("title", "title", digest=str, columns=("title",)),
+    CommentField("text", "text", digest=str, columns=("text",)),
+    CommentField("username", "username", digest=str, columns=("username",)),
     # The digest lacks the display name, because a new JWT may change it.
     CommentField("name", "name", columns=("author_name",)),
     CommentField("updated_at", "updatedAt", format_instant, parse_instant, columns=("updated_at",)),

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -226,6 +226,7 @@ def language(argument: str, value: str) -> str:
     return tag
 
 
+@lru_cache(maxsize=1_000)
 def _standardized(tag: str) -> str:
     """Return a language tag in standard form; an empty string if it is not a language tag."""
     # Import langcodes here: the import takes 40 ms, and most requests name no language.

@@ -130,7 +130,9 @@ class Index:
         shard = zlib.crc32(position.rpartition("#")[2].encode()) % self.shards
         return {
             self.partition_key: {"S": self.partition_of(values, shard)},
-            self.sort_key: {"S": self.prefix_of(values) + position},
+            self.sort_key: {
+                "S": (self.prefix_of(values) if self.prefix else self.label) + position
+            },
         }
 
     def values_of(self, item: Item) -> dict[str, str]:

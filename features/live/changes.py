@@ -229,7 +229,7 @@ def version(comment: Comment) -> str:
     """Return the version of a comment for the log: the time of its last change, as text."""
     replied_at = comment.reply.created_at if comment.reply else None
     instants = (comment.created_at, comment.updated_at, comment.touched_at, replied_at)
-    return format_instant(max(one for one in instants if one is not None))
+    return format_instant(max(filter(None, instants)))
 
 
 def encode(entry: LogEntry) -> tuple[bytes, bytes]:

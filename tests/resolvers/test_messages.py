@@ -40,7 +40,7 @@ def _aspect_error(names: list[str]) -> None:
     raise caught.value.faults[0]
 
 
-UNKNOWN = SimpleNamespace(context=SimpleNamespace(part=lambda _: Unlisted()))
+UNKNOWN = SimpleNamespace(part=lambda _: Unlisted())
 SENTENCES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (
         lambda: plain_slice(101, None, None, None),
