@@ -26,6 +26,7 @@ from dal.kinds.counting_mode import CountingMode
 from dal.kinds.item_kind import ItemKind
 from dal.maintenance.leftovers import Leftovers
 from dal.maintenance.rebuild import rebuild
+from dal.maintenance.search_keys import SearchKeyCorrection
 from dal.model import Comment
 from dal.repositories import erasures
 from dal.repositories.users import decode_profile, is_profile
@@ -46,6 +47,7 @@ ACCESS_PATTERNS = (*CORE_PATTERNS, *groups.PATTERNS, *moderation.PATTERNS, *vote
 
 CORRECTIONS: Sequence[type[Correction]] = (
     BoardCorrection,
+    SearchKeyCorrection,
     votes.VoteCorrection,
     moderation.CaseCorrection,
     one_per_person.ReservationCorrection,

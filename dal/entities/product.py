@@ -15,6 +15,7 @@ the index ``byLangAndRating``, which lists comments too. The position of such a 
 ``<count_5>#<product>``: the number of comments rated 5, and the product's id.
 """
 
+import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable
 from contextlib import suppress
@@ -25,7 +26,15 @@ from dal.model.titles import MAX_KEYS, fold_title, title_keys
 from dal.table.entity import UNREADABLE, Entity, Row, packed, unpacked
 from dal.table.index import TABLE_KEYS, Index
 from dal.table.items import Action, Item, contents, primary_key, replacement
-from dal.table.key_parts import COUNT_LENGTH, escape, format_count, parse_count, unescape
+from dal.table.key_parts import (
+    COUNT_LENGTH,
+    LAST_CHARACTER,
+    escape,
+    format_count,
+    parse_count,
+    unescape,
+)
+from dal.table.ranges import Range
 
 DETAILS = "DETAILS"
 """The sort key of the details. The details sort before the counters."""
@@ -36,6 +45,15 @@ ProductWithDetails: TypeAlias = tuple[str, ProductDetails]
 _PRODUCT = "PRODUCT#"
 
 
+_WORD = "WORD#"
+WORDS = Range(_WORD, _WORD + LAST_CHARACTER)
+"""The sort keys of the other keys of a product's title."""
+
+_WORD_KEY = re.compile(_WORD + r"[1-9]\d*")
+
+_COUNT = "words"
+
+
 def details_key(product_id: str) -> Item:
     """Return the primary key of a product's details."""
     return primary_key(_PRODUCT + escape(product_id), DETAILS)
@@ -44,6 +62,12 @@ def details_key(product_id: str) -> Item:
 def is_details(key: Item) -> bool:
     """Return whether a key or an item belongs to a product's details."""
     return key["SK"].get("S") == DETAILS and str(key["PK"].get("S", "")).startswith(_PRODUCT)
+
+
+def is_word(key: Item) -> bool:
+    """Return whether a key or an item belongs to a further key of a product's title."""
+    of_product = str(key["PK"].get("S", "")).startswith(_PRODUCT)
+    return of_product and _WORD_KEY.fullmatch(key["SK"].get("S", "")) is not None
 
 
 _BY_TITLE = ("title", "id")
@@ -95,7 +119,7 @@ def _attributes(pair: ProductWithDetails) -> Item:
     said["group"] = details.group or ""
     said |= {"gtin": details.gtin, "brand": details.brand, "mpn": details.mpn}
     words = len(title_keys(details.title)) - 1
-    counted = {"words": {"N": str(words)}} if words > 0 else {}
+    counted = {_COUNT: {"N": str(words)}} if words > 0 else {}
     return counted | packed({name: text for name, text in said.items() if text})
 
 
@@ -138,7 +162,24 @@ def word_items(pair: ProductWithDetails) -> list[Item]:
 
 
 def _word_key(product_id: str, number: int) -> Item:
-    return primary_key(_PRODUCT + escape(product_id), f"WORD#{number}")
+    return primary_key(_PRODUCT + escape(product_id), f"{_WORD}{number}")
+
+
+def product_items(details: Item) -> list[Item]:
+    """Return the items that a product with this item of details must have, the details first.
+
+    The details keep ``data``, which another version may have written. Raises UNREADABLE if another
+    program has written the item.
+    """
+    pair = PRODUCT_DETAILS.decode(details)
+    new = PRODUCT_DETAILS.encode(pair)
+    own = (TITLES.partition_key, TITLES.sort_key, _COUNT)
+    held = {name: value for name, value in contents(details).items() if name not in own}
+    copied = {name: held[name] for name in ("data",) if name in held}
+    return [
+        held | {name: new[name] for name in own if name in new},
+        *(word | copied for word in word_items(pair)),
+    ]
 
 
 def changes(held: Item | None, pair: ProductWithDetails) -> list[Action]:
@@ -150,7 +191,7 @@ def changes(held: Item | None, pair: ProductWithDetails) -> list[Action]:
     new, words = PRODUCT_DETAILS.encode(pair), word_items(pair)
     if held is not None and contents(held) == new:
         return []
-    old = 0 if held is None else int(held.get("words", {"N": "0"})["N"])
+    old = 0 if held is None else int(held.get(_COUNT, {"N": "0"})["N"])
     gone = range(len(words) + 1, old + 1)
     return [
         replacement(held, new),

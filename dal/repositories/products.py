@@ -46,6 +46,17 @@ class Groups(Protocol):
         """Write products. ``moved`` has the old group and the new details of each, by its id."""
 
 
+async def write_products(table: Table, actions: Sequence[Action]) -> None:
+    """Write products by one transaction, or one by one if the store has no transactions."""
+    try:
+        if actions:
+            await table.write(actions)
+    except NoTransactionsError:
+        # Write the details after the words, so that a repeated write completes this one.
+        for action in reversed(actions):
+            await table.write([action])
+
+
 class ProductRepository:
     """Reads and writes products' details.
 
@@ -96,19 +107,10 @@ class ProductRepository:
                     "the table: move this item before you set the product's details."
                 ) from None
             details = replace(held, **changed)
-            await self._write(changes(item, (product_id, details)))
+            await write_products(self._table, changes(item, (product_id, details)))
             return details
 
         return await retry_on_change(attempt, "this product")
-
-    async def _write(self, actions: Sequence[Action]) -> None:
-        try:
-            if actions:
-                await self._table.write(actions)
-        except NoTransactionsError:
-            # Write the details after the words, so that a repeated write completes this one.
-            for action in reversed(actions):
-                await self._table.write([action])
 
     async def put_many(self, details: Mapping[str, ProductDetails]) -> Outcome:
         """Write the details of products over the stored ones.
@@ -146,7 +148,8 @@ class ProductRepository:
 
             async def write(some: Sequence[Sequence[Action]]) -> None:
                 async with gate, self._table.pace.turn():
-                    await self._write([action for actions in some for action in actions])
+                    every = [action for actions in some for action in actions]
+                    await write_products(self._table, every)
 
             await in_parallel([write(some) for some in batched(alone, _WRITTEN_AT_ONCE)])
             return moved
