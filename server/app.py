@@ -1,7 +1,6 @@
 """Builds the HTTP application: HTML pages, GraphQL, GraphiQL and health checks."""
 
 import asyncio
-import gc
 import logging
 import math
 from collections.abc import Awaitable, Mapping
@@ -50,13 +49,6 @@ PROTOCOLS: Mapping[str, Any] = {"http": Connection, "ws": "none", **websocket.PR
 """uvicorn's options for connections. Later options replace earlier ones."""
 
 _GRAPHQL = "/graphql"
-
-YOUNG = 5_000
-"""Number of new objects after which Python's garbage collector runs. The collector frees little,
-because Python frees most objects of a request by reference counts. The rows of a few pages are
-several thousand objects, so with Python's default of 700, the collector would visit the same rows
-several times. With 50,000, a collection could take 50 ms, and meanwhile the process would serve no
-request."""
 
 logger = logging.getLogger(__name__)
 
@@ -147,7 +139,6 @@ class Served:
 
     async def live(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Report to uvicorn that the application is ready. Then wait until the server stops."""
-        gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
         scope["state"][STATE] = self._connections
         await receive()
         await send({"type": "lifespan.startup.complete"})

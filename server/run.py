@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import gc
 import logging
 import signal
 import socket
@@ -9,7 +10,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import uvloop
@@ -31,7 +31,7 @@ from server.loop_watchdog import watched
 from server.observability.exposition import exposed
 from server.observability.vitals import Vitals
 from server.services import FILE_CHECKS, OPTION_CHECKS
-from server.serving import HttpServer, duplicates, open_application
+from server.serving import YOUNG, HttpServer, duplicates, open_application
 from server.settings import Settings
 from server.workers import Supervisor
 
@@ -57,6 +57,9 @@ def run(settings: Settings, notices: Sequence[str] = ()) -> None:
     Raise CommandError if the server cannot start, or if the storage engine ends and is not
     restarted.
     """
+    # The imports and the schema that follow create 100,000 objects, of which the collector could
+    # free nothing.
+    gc.set_threshold(YOUNG)
     set_up_logs(settings.log_format)
     if settings.log_format == "json":  # In a terminal, the addresses on standard output suffice.
         logger.setLevel(logging.INFO)
@@ -111,6 +114,8 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
     _on_signal(lambda _: task.cancel())
     warning = "SIGHUP replaces workers, but no worker serves yet. The start continues."
     _on_hangup(partial(logger.warning, warning), task.cancel)
+    from importlib.metadata import version  # noqa: PLC0415 - imports the package email
+
     logger.info("Marginalia %s starts with %d workers.", version("marginalia"), settings.workers)
     async with open_store(settings, share=False) as store:
         await require_documents(settings, store.table)

@@ -24,6 +24,13 @@ WORKER_START = 60
 GRACE = 10
 """Maximum seconds for which a stopping server waits for its running requests."""
 
+YOUNG = 5_000
+"""Number of new objects after which Python's garbage collector runs. The collector frees little,
+because Python frees most objects of a request by reference counts. The rows of a few pages are
+several thousand objects, so with Python's default of 700, the collector would visit the same rows
+several times. With 50,000, a collection could take 50 ms, and meanwhile the process would serve no
+request."""
+
 LISTENERS = 16
 """Number of duplicates of the listening socket. In each turn of the event loop, uvloop accepts one
 connection per socket. On a busy server, a turn can take tens of milliseconds, so with one socket

@@ -30,7 +30,7 @@ from server.errors import CommandError
 from server.logs import set_up_logs
 from server.loop_watchdog import KILLED_BY, watched
 from server.observability.vitals import Vitals
-from server.serving import WORKER_START, duplicates, http_config, open_application
+from server.serving import WORKER_START, YOUNG, duplicates, http_config, open_application
 from server.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -174,6 +174,7 @@ class _Worker:
     def __init__(self, values: dict[str, Any]) -> None:
         # Exclude the imported objects from garbage collection, because they stay in memory.
         gc.freeze()
+        gc.set_threshold(YOUNG)
         self._settings = Settings(**values["settings"])
         self._address = TableAddress(**values["address"])
         self._served: Served

@@ -6,7 +6,6 @@ import os
 import sys
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
@@ -241,6 +240,8 @@ def _not_wanted() -> None:
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - Typer passes a positional argument
     if wanted:
+        from importlib.metadata import version  # noqa: PLC0415 - imports the package email
+
         typer.echo(f"marginalia {version('marginalia')}")
         raise typer.Exit
 

@@ -17,7 +17,6 @@ from dal.table.definition import refuse_outdated
 from dal.table.errors import StoreRefusedError
 from server.errors import UNAVAILABLE, CommandError
 from server.local_engine.data_directory import DataDirectory
-from server.local_engine.engine import embedded_engine
 from server.settings import Settings
 
 if TYPE_CHECKING:
@@ -100,6 +99,9 @@ async def open_store(
 
 @asynccontextmanager
 async def _embedded(settings: Settings, *, share: bool, create: bool) -> AsyncIterator[Store]:
+    # A server with another store needs neither SQLite nor psutil, which this module imports.
+    from server.local_engine.engine import embedded_engine  # noqa: PLC0415
+
     directory = DataDirectory(settings.data_dir)
     async with embedded_engine(settings.data_dir, share=share, create=create) as engine:
         task = asyncio.current_task()
