@@ -85,19 +85,21 @@ def encode_cursor(position: str) -> str:
     A position is ``<instant>#<id>``, ``<count>#<id>``, ``<name>``, or a text, a tab and an id. A
     position in a list by rank is a letter, the rank, ``#``, and ``<instant>#<id>``.
     """
+    # All instants have the same length and end in "Z". No other position without a tab has "Z#" at
+    # this place, because ids and names contain no "#".
     if "\t" in position:  # only a position with a text contains a tab, because ids cannot
-        return _packed(CursorKind.TEXT, position.encode())
-    # All instants have the same length and end in "Z". No other position has "Z#" at this place,
-    # because ids and names contain no "#".
-    if position[INSTANT_LENGTH - 1 : INSTANT_LENGTH + 1] == "Z#":
-        return _packed(CursorKind.INSTANT, _dated(position))
-    if "#" not in position:
-        return _packed(CursorKind.NAME, position.encode())
-    form = _RANKS.get(position[0])
-    if form is None:  # a count begins with a digit
-        return _packed(CursorKind.COUNT, position.encode())
-    rank, _, dated = position[1:].partition("#")
-    return _packed(form.kind, int(rank).to_bytes(form.size, "big") + _dated(dated))
+        kind, body = CursorKind.TEXT, position.encode()
+    elif position[INSTANT_LENGTH - 1 : INSTANT_LENGTH + 1] == "Z#":
+        kind, body = CursorKind.INSTANT, _dated(position)
+    elif "#" not in position:
+        kind, body = CursorKind.NAME, position.encode()
+    elif (form := _RANKS.get(position[0])) is None:  # a count begins with a digit
+        kind, body = CursorKind.COUNT, position.encode()
+    else:
+        rank, _, dated = position[1:].partition("#")
+        kind, body = form.kind, int(rank).to_bytes(form.size, "big") + _dated(dated)
+    raw = _HEAD.pack(kind, zlib.crc32(body)) + body
+    return urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
 def decode_cursor(cursor: str, kind: CursorKind = CursorKind.INSTANT) -> str:
@@ -119,11 +121,6 @@ def _dated(position: str) -> bytes:
     instant, identifier = position[:INSTANT_LENGTH], position[INSTANT_LENGTH + 1 :]
     microseconds = (parse_instant(instant) - _EPOCH) // _MICROSECOND
     return _INSTANT.pack(microseconds) + identifier.encode()
-
-
-def _packed(kind: CursorKind, body: bytes) -> str:
-    raw = _HEAD.pack(kind, zlib.crc32(body)) + body
-    return urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
 def _unpack(cursor: str, kind: CursorKind) -> str:
