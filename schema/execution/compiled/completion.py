@@ -42,7 +42,6 @@ from schema.execution.compiled.fields import (
     PlainPath,
     Resolve,
     ResolveInfo,
-    Selection,
     Slot,
     in_turns,
     of_awaited,
@@ -261,29 +260,26 @@ class ObjectCompletion(ForeignCompletion):
         field: Field,
         type_: GraphQLOutputType,
         is_type_of: Callable[..., Any] | None,
-        selection: Selection,
     ) -> None:
         super().__init__(field, type_)
         self._is_type_of = is_type_of
-        self._selection = selection
-        self._by_class = getattr(is_type_of, "by_class", False)
-        self._belongs = False
-        """Whether all values of the last class belong to the type."""
-        self._last_class: type = type(self)  # at the start, a class that no value has
+        self._by_class = is_type_of is None or getattr(is_type_of, "by_class", False)
+        self.usual: type = type(self)  # at the start, a class that no value has
+        """The last class of which all values belong to the type."""
+        self.selection: Callable[..., Any]
+        """The function of the selection set. It calls ``complete`` for values of other classes."""
 
     def complete(self, executor: Executor[Any], value: Any, path: PlainPath) -> Any:
         """Return the results of the object's selection set, or an awaitable of them."""
-        if type(value) is not self._last_class:
-            if value is None or value is Undefined or isinstance(value, Exception):
-                return super().complete(executor, value, path)
-            self._last_class = type(value)
-            self._belongs = False
-        if self._is_type_of is not None and not self._belongs:
+        if value is None or value is Undefined or isinstance(value, Exception):
+            return super().complete(executor, value, path)
+        if self._is_type_of is not None:
             belongs = self._is_type_of(value, ResolveInfo(executor, self.field, path))
             if belongs is not True:
                 return super().complete(executor, value, path)
-            self._belongs = self._by_class
-        return self._selection(executor, value, path)
+        if self._by_class:
+            self.usual = type(value)
+        return self.selection(executor, value, path, True)
 
 
 class AbstractCompletion(ForeignCompletion):

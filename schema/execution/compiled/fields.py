@@ -224,6 +224,9 @@ class ResolveInfo:
 # Only names are copied into these templates, such as attributes and response keys. Names consist of
 # letters, digits and underscores. All other objects are passed as numbered variables such as
 # `field3`. So a client's document cannot inject code.
+_BELONGS = """
+    if type(source) is not completion.usual and not belongs:
+        return completion.complete(executor, source, path)"""
 _LEAVES = """
     try:{leaves}
     except Exception:
@@ -268,11 +271,15 @@ Selected = str | Leaf | Field | Execute
 
 
 def selection_of(
-    object_type: GraphQLObjectType, grouped: GroupedFieldSet, selected: Sequence[Selected]
+    object_type: GraphQLObjectType,
+    grouped: GroupedFieldSet,
+    selected: Sequence[Selected],
+    completion: object = None,
 ) -> Selection:
     """Return the function of a selection set.
 
-    ``selected`` has the compiled form of each field, in the order of ``grouped``.
+    ``selected`` has the compiled form of each field, in the order of ``grouped``. ``completion`` is
+    the ``ObjectCompletion`` of the set; None for the operation's root.
     """
 
     def by_executor(executor: Executor[Any], source: Any, path: PlainPath | None) -> Any:
@@ -284,6 +291,7 @@ def selection_of(
         "of_awaited": of_awaited,
         "by_executor": by_executor,
         "bytes_of": bytes_of,
+        "completion": completion,
     }
     leaves = fields = results = ""
     for n, (key, item) in enumerate(zip(grouped, selected, strict=True)):
@@ -309,7 +317,9 @@ def selection_of(
         elif not isinstance(item, str):
             bound[f"field{n}"] = item.execute if isinstance(item, Field) else item
             fields += _FIELD.format(n=n, key=key)
-    text = "def selection(executor, source, path):"
+    text = "def selection(executor, source, path, belongs=False):"
+    if completion is not None:
+        text += _BELONGS
     if leaves:
         text += _LEAVES.format(leaves=leaves)
     text += _counting(grouped, selected)

@@ -387,9 +387,14 @@ class _Compiler:
             return serially([self._selection(root_type, {key: of}) for key, of in grouped.items()])
         return self._selection(root_type, grouped)
 
-    def _selection(self, object_type: GraphQLObjectType, grouped: GroupedFieldSet) -> Selection:
+    def _selection(
+        self,
+        object_type: GraphQLObjectType,
+        grouped: GroupedFieldSet,
+        completion: ObjectCompletion | None = None,
+    ) -> Selection:
         selected = [self._selected(object_type, key, of) for key, of in grouped.items()]
-        return selection_of(object_type, grouped, selected)
+        return selection_of(object_type, grouped, selected, completion)
 
     def _selected(
         self, object_type: GraphQLObjectType, key: str, details: FieldDetailsList
@@ -425,8 +430,11 @@ class _Compiler:
             return ListCompletion(field, type_, nullable.of_type, item).complete
         if is_object_type(nullable) and not iscoroutinefunction(nullable.is_type_of):
             collected = collect_subfields(*self._of, self._operation, nullable, field.details)
-            selection = self._selection(nullable, collected.grouped_field_set)
-            return ObjectCompletion(field, type_, nullable.is_type_of, selection).complete
+            completion = ObjectCompletion(field, type_, nullable.is_type_of)
+            completion.selection = self._selection(
+                nullable, collected.grouped_field_set, completion
+            )
+            return completion.selection
         if is_abstract_type(nullable):
             possible = self._schema.get_possible_types(nullable)
             objects = {one.name: self._complete(field, one) for one in possible}
