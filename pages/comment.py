@@ -69,6 +69,10 @@ _MESSAGES: Mapping[str, str] = {
     "ALREADY_COMMENTED": gettext_noop(
         "You have already written a comment on this product. You can edit or delete it."
     ),
+    "INVITATION_USED": gettext_noop(
+        "You have already written a comment on this product with this link. You can no longer "
+        "change it."
+    ),
     "CONFLICT": gettext_noop("This comment was changed in the meantime. Check it and try again."),
 }
 """The message for a user error that is not about a field of the form, by the error's code. Other
@@ -124,6 +128,13 @@ class CommentForm:
             },
             key=fields.get("key") or secrets.token_urlsafe(),
         )
+
+    @classmethod
+    def of(cls, comment: Mapping[str, Any]) -> "CommentForm":
+        """Return a form with the values of a stored comment."""
+        form = cls.typed({name: str(comment[name]) for name in _FIELDS})
+        aspects = {one["name"]: str(one["rating"]) for one in comment["aspects"]}
+        return replace(form, photos=rows_from(comment["photos"]), aspects=aspects)
 
     def with_errors(self, errors: dict[str, str], key: str | None = None) -> "CommentForm":
         """Return the same form with error messages and, if given, a new key."""
@@ -403,9 +414,7 @@ async def _page(
         report = {"reason": "", "text": "", "errors": {}}
     mine = viewer is not None and can_change(viewer, comment["username"])
     if mine and form is None:
-        form = CommentForm.typed({name: str(comment[name]) for name in _FIELDS})
-        aspects = {one["name"]: str(one["rating"]) for one in comment["aspects"]}
-        form = replace(form, photos=rows_from(comment["photos"]), aspects=aspects)
+        form = CommentForm.of(comment)
     reasons = {value: gettext(words) for value, words in REASONS.items()}
     return request.render(
         "comment.html",

@@ -12,7 +12,7 @@ further products when they follow the links from the home page to its next pages
 
 
 async def robots(request: PageRequest) -> Response:
-    """Return ``robots.txt``, which excludes the API and the sign-in form.
+    """Return ``robots.txt``, which excludes the API, customers' links and the sign-in form.
 
     Of the playground, crawlers may read its first view, but not its other views, of which there are
     very many. An address that ends in ``$`` is exact (RFC 9309).
@@ -20,7 +20,10 @@ async def robots(request: PageRequest) -> Response:
     lines = [
         "User-agent: *",
         f"Allow: {request.root}/playground$",
-        *(f"Disallow: {request.root}/{path}" for path in ("graphql", "playground", "sign-in")),
+        *(
+            f"Disallow: {request.root}/{path}"
+            for path in ("graphql", "playground", "review", "sign-in")
+        ),
         f"Sitemap: {request.site}/sitemap.xml",
     ]
     return PlainTextResponse("\n".join([*lines, ""]))

@@ -1,7 +1,7 @@
 """A request for a page: its session, its form, the documents that it runs, and its response."""
 
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl, quote
@@ -33,12 +33,23 @@ LANGUAGES = [(tag, formats.LANGUAGES[tag]) for tag in i18n.LOCALES]
 
 _YEAR = 365 * 86_400
 
+_BY_LINK = {
+    "Cache-Control": "private, no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Robots-Tag": "noindex",
+}
+"""The headers of a page whose address contains a JWT."""
+
 NOTICES = {
     "added": gettext_noop(
         "Thank you, your comment is published. It may take a moment to appear in lists."
     ),
     "held": gettext_noop("Thank you. Your comment will appear here when the shop has approved it."),
     "changed": gettext_noop("Your changes are saved. They may take a moment to appear in lists."),
+    "sent": gettext_noop("Thank you. The shop will check your comment before it is published."),
+    "resent": gettext_noop(
+        "Your changes are saved. The shop will check your comment before it is published."
+    ),
     "replied": gettext_noop("The reply is published. It may take a moment to appear in lists."),
     "unreplied": gettext_noop(
         "The reply is removed. It may take a moment to disappear from lists."
@@ -70,6 +81,11 @@ class PageRequest:
     session: Session
     demo: DemoAccount | None = None
     """The account that all visitors of a demo share; None if the server is not a demo."""
+    by_link: bool = False
+    """Whether a JWT in the address or in the form gives the right to comment.
+
+    The page then ignores and sets no cookies, and its headers keep the JWT from others.
+    """
 
     @property
     def accepted(self) -> str:
@@ -126,7 +142,9 @@ class PageRequest:
         Raise PageFault if the body is too large, is not a form or has too many fields, or if a page
         of another site sent the form.
         """
-        if not sessions.from_here(self.http):
+        # Browsers send the form of a page without the header Referer also without its origin. The
+        # JWT in such a form is enough, because another site does not know the JWT.
+        if not self.by_link and not sessions.from_here(self.http):
             raise PageFault(
                 403,
                 gettext("This form was sent from another site. Open the page here and try again."),
@@ -153,7 +171,8 @@ class PageRequest:
 
     def to(self, path: str) -> Response:
         """Return a redirect to a path of this site, which the browser then requests by GET."""
-        return RedirectResponse(self.root + path, HTTPStatus.SEE_OTHER)
+        headers = _BY_LINK if self.by_link else None
+        return RedirectResponse(self.root + path, HTTPStatus.SEE_OTHER, headers)
 
     def to_sign_in(self) -> Response:
         """Redirect to the sign-in page, which leads back to the page in ``here``."""
@@ -205,6 +224,7 @@ class PageRequest:
             "merchant": self.session.replies,
             "moderator": self.session.moderates,
             "explains": self.session.context.explain,
+            "by_link": self.by_link,
             "demo_user": self.demo and self.demo.username,
             "form_key": self.session.form_key,
             "ended": self.session.ended and gettext(SESSION_ENDED),
@@ -226,17 +246,21 @@ class PageRequest:
         uploads = self.view.uploads
         upload_origin = None if uploads is None else origin_text(uploads.form_url)
         headers = rendering.headers(facts["picture_origins"], upload_origin)
+        if self.by_link:
+            return headers | _BY_LINK
         if self.session.username is not None:
             return headers | {"Cache-Control": "private, no-cache"}
         tag = {"ETag": rendering.etag(template, facts)} if status == HTTPStatus.OK else {}
         return headers | {"Cache-Control": "no-cache"} | tag
 
     def _kept(self, response: Response) -> Response:
-        """Set and delete cookies in ``response``, and return it.
+        """Set and delete cookies in ``response``, unless the page is ``by_link``, and return it.
 
         If the address contains a language of the pages, a cookie stores the language. If the JWT in
         the session's cookie is invalid, the cookie is deleted.
         """
+        if self.by_link:
+            return response
         asked = i18n.offered(self.http.query_params.get("lang", ""))
         if asked is not None and sessions.kept(self.http, sessions.LANGUAGE_COOKIE) != asked:
             name = sessions.LANGUAGE_COOKIE
@@ -250,8 +274,10 @@ Handler = Callable[[PageRequest], Awaitable[Response]]
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def endpoint(view: GraphQLView, handler: Handler, demo: DemoAccount | None = None) -> Endpoint:
-    """Return a route's endpoint, which calls ``handler``.
+def endpoint(
+    view: GraphQLView, handler: Handler, demo: DemoAccount | None = None, *, by_link: bool = False
+) -> Endpoint:
+    """Return a route's endpoint, which calls ``handler``. See ``PageRequest.by_link``.
 
     The endpoint returns an error page if the handler raises PageFault, the JWT in the header is
     invalid, the issuer's keys are unavailable, or the address is too long. If the address is too
@@ -267,7 +293,8 @@ def endpoint(view: GraphQLView, handler: Handler, demo: DemoAccount | None = Non
                 414, f"The address is longer than {MAX_PAGE_ADDRESS:,} bytes: shorten it."
             )
         with i18n.speaking(sessions.language(http)):
-            request = anonymous = PageRequest(http, view, Session(await view.context(None)), demo)
+            session = Session(await view.context(None))
+            request = anonymous = PageRequest(http, view, session, demo, by_link)
             if too_long:  # the page must not repeat the address in its links
                 message = gettext(
                     "This link is too long; the maximum is %(most)s bytes. Start again from the "
@@ -276,7 +303,9 @@ def endpoint(view: GraphQLView, handler: Handler, demo: DemoAccount | None = Non
                 )
                 return fault_page(request, PageFault(414, message), here="/", spoken_languages=[])
             try:
-                request = PageRequest(http, view, await sessions.open_session(view, http), demo)
+                if not by_link:
+                    session = await sessions.open_session(view, http)
+                    request = replace(anonymous, session=session)
                 return await handler(request)
             except InvalidTokenError as error:
                 return fault_page(anonymous, PageFault(401, flaw_message(error.flaw)))

@@ -9,6 +9,6 @@ PATHS = re.compile(
     r"(?P<static>/static/.*|/widget\.js|/favicon\.ico|/apple-touch-icon(-precomposed)?\.png)|"
     r"(?P<page>/|/products(/.*)?|/(comments|authors|widget)/.*|"
     r"/widget|/votes|/orders|/tickets(/.*)?|/moderation|/playground(/drawing)?|/sign-(in(/provider|/callback)?|out)|"
-    r"/photo-uploads|/robots\.txt|/sitemap\.xml)"
+    r"/review|/photo-uploads|/robots\.txt|/sitemap\.xml)"
 )
 """The group that matches is ``static`` for a file, and ``page`` for a page."""

@@ -18,6 +18,7 @@ from pages import (
     orders,
     playground,
     product,
+    review,
     signing,
     static_files,
     tickets,
@@ -51,6 +52,8 @@ _ROUTES = (
     ("GET", "/tickets", tickets.show),
     ("GET", "/tickets/{ticket_id:path}", tickets.show_ticket),
     ("GET", "/playground", playground.show),
+    ("GET", review.PATH, review.show),
+    ("POST", review.PATH, review.write),
     ("GET", "/sign-in", signing.show),
     ("POST", "/sign-in", signing.sign_in),
     ("GET", "/sign-in/provider", signing.go_to_provider),
@@ -97,7 +100,11 @@ def pages_app(
         routes=[
             Route("/products/", endpoint(view, home.nothing_here, demo)),
             *(
-                Route(path, endpoint(view, page, demo), methods=[method])
+                Route(
+                    path,
+                    endpoint(view, page, demo, by_link=path == review.PATH),
+                    methods=[method],
+                )
                 for method, path, page in _ROUTES
             ),
             *(Route(path, static_files.icon) for path in static_files.ICONS),

@@ -10,6 +10,7 @@ import hashlib
 import hmac
 import re
 from base64 import urlsafe_b64decode
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
@@ -31,6 +32,12 @@ from server.http.middleware import is_own
 COOKIE = "marginalia_jwt"
 
 LANGUAGE_COOKIE = "marginalia_lang"
+
+NO_LINK = gettext_noop(
+    "This link is not valid or not complete. Open it in the e-mail again, or copy all of it."
+)
+
+LINK_EXPIRED = gettext_noop("This link has expired. Ask the shop for a new link.")
 
 OTHER_SESSION = gettext_noop(
     "You signed in after you opened this form. Check your text and send it again."
@@ -123,6 +130,25 @@ async def open_session(view: GraphQLView, request: Request) -> Session:
         return Session(await context(f"Bearer {cookie}"), cookie)
     except InvalidTokenError as error:
         return Session(await context(None), ended=error.flaw)
+
+
+async def open_link(view: GraphQLView, request: Request, given: Mapping[str, str]) -> Session:
+    """Return the session of a visitor who has opened a link that permits comments.
+
+    ``given`` are the parameters of the address or the fields of a form. Raise PageFault if their
+    ``invitation`` is not the JWT of a link. The JWT of a user is not one.
+    """
+    try:
+        context = await view.context(
+            f"Bearer {given.get('invitation', '').strip()}", site=site_of(request)
+        )
+    except InvalidTokenError as error:
+        if error.flaw is TokenFlaw.EXPIRED:
+            raise PageFault(410, gettext(LINK_EXPIRED)) from None
+        raise PageFault(400, gettext(NO_LINK)) from None
+    if context.grant is None:
+        raise PageFault(400, gettext(NO_LINK))
+    return Session(context)
 
 
 def site_of(request: Request) -> str:

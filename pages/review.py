@@ -1,0 +1,147 @@
+"""``/review``: customers comment on the products of an order by a link, without an account.
+
+The link contains a JWT. ``PageRequest.by_link`` keeps the JWT from others: the page ignores and
+sets no cookies, and forbids caches, search engines and the header Referer.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from starlette.responses import Response
+
+from pages import sessions
+from pages.addresses import with_query
+from pages.comment import CommentForm, user_errors
+from pages.faults import PageFault
+from pages.i18n import gettext, gettext_noop
+from pages.page_request import PageRequest
+
+PATH = "/review"
+
+_REPLACES = gettext_noop(
+    "You have already sent a comment on this product. To replace it by this text, send the form "
+    "again."
+)
+"""The message if the link was used meanwhile, and its comment is not published yet."""
+
+Fields = Mapping[str, str]
+
+
+async def show(request: PageRequest) -> Response:
+    """Return the form for a product, and the comments that were written by the link.
+
+    The product is the one in the address, or the first product without a comment.
+    """
+    given = request.http.query_params
+    request = await _opened(request, given)
+    invitation = await _invitation(request)
+    chosen = _entry(invitation, given.get("product"))
+    # A published comment has no form.
+    if chosen is None or chosen["comment"]:
+        chosen = next((one for one in invitation["entries"] if not _written(one)), None)
+    form = CommentForm()
+    if chosen and chosen["submission"]:
+        form = CommentForm.of(chosen["submission"])
+    return _page(request, given, invitation, chosen, form)
+
+
+async def write(request: PageRequest) -> Response:
+    """Add a comment, or edit it while it is not published, and redirect to the link's page.
+
+    On errors, show the form again.
+    """
+    fields = await request.form()
+    request = await _opened(request, fields)
+    form, comment_id = CommentForm.typed(fields), fields.get("comment")
+    if comment_id:
+        result = await request.run("comment.update", input=form.input() | {"id": comment_id})
+    else:
+        product = {"productId": fields.get("product", "")}
+        result = await request.run("comment.add", input=form.input() | product)
+    errors = user_errors(result)
+    if not errors:
+        (payload,) = result.data.values()
+        names = ("added", "sent") if not comment_id else ("changed", "resent")
+        notice = names[payload["submission"] is not None]
+        return request.to(_address(request, fields, notice=notice))
+    invitation = await _invitation(request)
+    chosen = _entry(invitation, fields.get("product"))
+    if chosen is None:
+        raise PageFault(400, gettext(sessions.NO_LINK))
+    messages = form.messages(errors)
+    if chosen["submission"] and any(one["code"] == "INVITATION_USED" for one in errors):
+        messages = {"": gettext(_REPLACES)}
+    return _page(request, fields, invitation, chosen, form.with_errors(messages), status=422)
+
+
+async def _opened(request: PageRequest, given: Fields) -> PageRequest:
+    """Return the request with the session of the link in the address or in the form."""
+    return replace(request, session=await sessions.open_link(request.view, request.http, given))
+
+
+async def _invitation(request: PageRequest) -> dict[str, Any]:
+    invitation: dict[str, Any] = (await request.run("review")).data["invitation"]
+    return invitation
+
+
+def _entry(invitation: dict[str, Any], product_id: str | None) -> dict[str, Any] | None:
+    return next(
+        (one for one in invitation["entries"] if one["product"]["productId"] == product_id), None
+    )
+
+
+def _written(entry: dict[str, Any]) -> bool:
+    return bool(entry["comment"] or entry["submission"])
+
+
+def _address(request: PageRequest, given: Fields, **parameters: str) -> str:
+    """Return the address of the link's page, in the language that the visitor has chosen."""
+    lang = request.http.query_params.get("lang")
+    return with_query(PATH, invitation=given["invitation"].strip(), **parameters, lang=lang)
+
+
+def _page(
+    request: PageRequest,
+    given: Fields,
+    invitation: dict[str, Any],
+    chosen: dict[str, Any] | None,
+    form: CommentForm,
+    status: int = 200,
+) -> Response:
+    grant = request.session.context.grant
+    assert grant is not None  # noqa: S101 - ``open_link`` has checked it
+
+    def address(entry: dict[str, Any]) -> str:
+        return _address(request, given, product=entry["product"]["productId"])
+
+    others = [one for one in invitation["entries"] if one is not chosen]
+    submission = chosen and chosen["submission"]
+    return request.render(
+        "review.html",
+        status,
+        author=grant.author.name,
+        incentive=invitation["incentive"],
+        expires_at=invitation["expiresAt"],
+        current=chosen,
+        form=chosen and form.shown(request),
+        action=request.root + with_query(PATH, lang=request.http.query_params.get("lang")),
+        hidden=chosen
+        and {
+            "invitation": given["invitation"].strip(),
+            "product": chosen["product"]["productId"],
+            "comment": submission["id"] if submission else "",
+        },
+        pending=[one | {"address": address(one)} for one in others if not _written(one)],
+        written=[
+            {
+                "product": one["product"],
+                # Without the user name, the card has no link to the author's page, which lists only
+                # published comments.
+                "comment": one["comment"] or one["submission"] | {"username": ""},
+                "address": address(one) if one["submission"] else None,
+            }
+            for one in others
+            if _written(one)
+        ],
+    )
