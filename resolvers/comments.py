@@ -1,7 +1,7 @@
 """Comments: a comment by its id, and mutations of comments."""
 
 import logging
-import uuid
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -306,7 +306,7 @@ async def add_comment(info: Info, input: Input[AddCommentInput]) -> CommentPaylo
         raise NotBoughtError
     await _publish(context, viewer, stated)
     new = Comment(
-        comment_id=uuid.uuid4().hex,
+        comment_id=secrets.token_hex(16),
         username=viewer.user_id,
         created_at=datetime.now(UTC),
         verified_purchase=permission.bought,

@@ -1,7 +1,7 @@
 """Checks the inputs of mutations, returns user errors, and makes ids from idempotency keys."""
 
 import hashlib
-import uuid
+import secrets
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from enum import Enum
@@ -258,7 +258,7 @@ def new_id(key: str | None, *owner: str) -> str:
     same owner is repeated with the same key, it gets the same id. Without a key, the id is random.
     """
     if key is None:
-        return uuid.uuid4().hex
+        return secrets.token_hex(16)
     return hashlib.sha256(orjson.dumps([*owner, key])).hexdigest()[:32]
 
 

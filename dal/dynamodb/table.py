@@ -6,7 +6,7 @@ retried until its deadline. Items are maps from attribute names to AttributeValu
 
 import asyncio
 import logging
-import uuid
+import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -228,7 +228,7 @@ class Table:
         else:
             operation = "transact_write_items"
             # All attempts have the same request token, so DynamoDB executes the transaction once.
-            arguments = {"TransactItems": named, "ClientRequestToken": str(uuid.uuid4())}
+            arguments = {"TransactItems": named, "ClientRequestToken": secrets.token_hex(16)}
         lost: StoreUnavailableError | None = None
 
         async def attempt() -> None:

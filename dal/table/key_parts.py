@@ -67,6 +67,7 @@ def parse_count(text: str) -> int:
     return int(text)
 
 
+@lru_cache(maxsize=100)  # a write formats a comment's date five times
 def format_instant(instant: datetime) -> str:
     """Return an aware datetime as a text in UTC, for example ``2020-11-20T12:00:00.000000Z``.
 
