@@ -338,12 +338,14 @@ def encoded(headers: Headers) -> None:
 def varied(headers: Headers) -> Headers:
     """Return ``headers`` with ``Vary: Accept-Encoding`` if other clients get the body compressed.
 
-    Caches need this header in every response of the same address.
+    Caches need this value in every response of the same address.
     """
     size = next((value for name, value in headers if name == b"content-length"), None)
     if size is not None and int(size) < SMALLEST:
         return headers
-    return [*headers, (b"vary", b"Accept-Encoding")]
+    given = [value for name, value in headers if name == b"vary"]
+    others = [one for one in headers if one[0] != b"vary"]
+    return [*others, (b"vary", b", ".join([*given, b"Accept-Encoding"]))]
 
 
 def matching(if_none_match: str | None, tag: str) -> str | None:

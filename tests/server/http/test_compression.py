@@ -64,8 +64,9 @@ async def test_other_clients_get_uncompressed_responses(asked: str) -> None:
     answer = await (ask(accept_encoding=asked) if asked else ask())
     assert "content-encoding" not in answer.headers
     assert answer.headers["content-length"] == "2200"
-    # A shared cache stores compressed and uncompressed responses separately.
-    assert answer.headers["vary"] == "Cookie, Accept-Encoding"
+    # A shared cache stores compressed and uncompressed responses separately. nginx before 1.23
+    # reads only one header Vary.
+    assert answer.headers.get_list("vary") == ["Cookie, Accept-Encoding"]
 
 
 @pytest.mark.parametrize("coding", ["gzip", "br"])
