@@ -353,11 +353,12 @@
       return row;
     }
 
-    /* Returns the ratings of the shop's aspects. */
-    #aspects(ratings, { base, stars }, digits) {
-      const items = ratings.map(({ name, rating }) =>
-        element("li", {}, element("bdi", {}, ASPECTS[base][name] ?? name), " ", stars(rating, digits)),
-      );
+    /* Returns the ratings of the shop's aspects. With ``digits``, they are averages, which have a number. */
+    #aspects(ratings, { base, stars, number }, digits) {
+      const items = ratings.map(({ name, rating }) => {
+        const label = element("bdi", {}, ASPECTS[base][name] ?? name);
+        return element("li", {}, label, " ", stars(rating, digits), digits ? ` ${number(rating, digits)}` : "");
+      });
       return element("ul", { part: "aspects faint" }, ...items);
     }
 
