@@ -8,10 +8,11 @@ A product's page shows 20, 50 or 100 comments of a list: the first comments, the
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote, quote_plus, urlencode, urlsplit
 
@@ -155,11 +156,15 @@ class Filters:
             "orderBy": ORDERS[self.order].order_by,
         }
 
-    def query(self, **cursor: str) -> str:
+    def query(
+        self, last: Mapping[str, str] = MappingProxyType({}), *, order: str = "", size: int = 0
+    ) -> str:
         """Return the query string with its question mark; empty without parameters.
 
-        ``cursor`` has further parameters, such as those of a ``ListPart``. They come last.
+        ``last`` has further parameters, such as those of a ``ListPart``. They come last. ``order``
+        and ``size`` replace those of the filters.
         """
+        order, size = order or self.order, size or self.size
         pairs = [("rating", str(rating)) for rating in self.ratings]
         if self.words:
             pairs.append(("words", self.words))
@@ -170,11 +175,11 @@ class Filters:
         pairs += [(name, "yes") for name in self.on]
         if self.together:
             pairs.append(("variants", "all"))
-        if self.order != "newest":
-            pairs.append(("order", self.order))
-        if self.sized:
-            pairs.append(("show", str(self.size)))
-        pairs += cursor.items()
+        if order != "newest":
+            pairs.append(("order", order))
+        if size != SIZE:
+            pairs.append(("show", str(size)))
+        pairs += last.items()
         return (
             "?" + "&".join(f"{name}={quote_plus(value)}" for name, value in pairs) if pairs else ""
         )
@@ -252,10 +257,13 @@ class Pager:
             total,
             last if before else 1,
             path + filters.query(),
-            path + filters.query(page="last"),
-            path + filters.query(before=info["startCursor"]) if before else None,
-            path + filters.query(after=info["endCursor"]) if after else None,
+            path + filters.query({"page": "last"}),
+            path + filters.query({"before": info["startCursor"]}) if before else None,
+            path + filters.query({"after": info["endCursor"]}) if after else None,
         )
+
+
+quoted = lru_cache(maxsize=8192)(quote)
 
 
 @lru_cache(maxsize=8192)

@@ -98,7 +98,7 @@ class Choice:
             "by": "" if self.by == "all" else self.by,
             "after": self.after,
         }
-        return self.filters.query(**{name: value for name, value in stated.items() if value})
+        return self.filters.query({name: value for name, value in stated.items() if value})
 
     @property
     def address(self) -> str:

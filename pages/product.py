@@ -118,6 +118,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
             together=filters.together,
             summary=filters == Filters(size=filters.size) and not part.chosen,
             signedIn=request.session.username is not None,
+            knownOnly=request.session.context.known_products_only,
         )
         # The timeout begins only here, because the first page of a server also compiles documents,
         # which takes longer than the timeout.
@@ -154,7 +155,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     # With known_products_only, the server refuses comments on a product without details. So the
     # product's page shows a message instead of the form.
     details = ("title", "pictureUrl", "url", "group", "gtin", "brand", "mpn")
-    listed = any(product[name] for name in details)
+    listed = any(product.get(name) for name in details)
     closed = request.session.context.known_products_only and not listed
     events = connection["eventCursor"]
     words = ORDERS[filters.order]
@@ -186,7 +187,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         orders=[
             (
                 gettext(words.name),
-                path + replace(filters, order=order).query(),
+                path + filters.query(order=order),
                 order == filters.order,
             )
             for order, words in ORDERS.items()
@@ -201,14 +202,14 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         # For each number of comments on a page: the number, the address of the list with this
         # number, and whether it is selected.
         sizes=[
-            (size, path + replace(filters, size=size).query(**part.chosen), size == filters.size)
+            (size, path + filters.query(part.chosen, size=size), size == filters.size)
             for size in SIZES
         ],
         heading=gettext(words.further_heading) if part.chosen else gettext("Comments"),
         onward=gettext(words.onward),
         back=gettext(words.back),
         path=path,
-        canonical=path + filters.essential.query(**part.chosen),
+        canonical=path + filters.essential.query(part.chosen),
         all_of_it=path
         + Filters(order=filters.order, together=filters.together, size=filters.size).query(),
         removals=[(words, path + rest.query()) for words, rest in _removals(filters)],

@@ -196,6 +196,7 @@ def environment(tag: str) -> jinja2.Environment:
         counted=_counted,
         photo_parts=photos.photo_parts,
         product_path=addresses.product_path,
+        quoted=addresses.quoted,
         ticket_path=addresses.ticket_path,
     )
     environment.globals.update(
@@ -209,4 +210,6 @@ def environment(tag: str) -> jinja2.Environment:
         product_name=formats.product_name,
         rooted=addresses.rooted,
     )
+    # Jinja's own cache takes several times as long, because files may change.
+    environment.get_template = cache(environment.get_template)  # type: ignore[method-assign]
     return environment
