@@ -7,12 +7,12 @@ fails.
 
 import asyncio
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from operator import itemgetter
-from typing import Protocol
+from typing import Any, Protocol
 
 from cachetools import LRUCache
 
@@ -122,13 +122,12 @@ class SegmentReader:
         self._start: Item | None = None
         self._unread = segment.range
 
-    async def more(self) -> Sequence[Row]:
+    def more(self) -> Coroutine[Any, Any, Sequence[Row]]:
         """Send Queries until a response has rows. Return these rows; no row at the end."""
-        instruments = READ_INSTRUMENTS.get()
-        reading = self._next()
+        instruments, reading = READ_INSTRUMENTS.get(), self._next()
         if instruments is None:
-            return await reading
-        return await instruments.segment(self._segment, self._read, reading)
+            return reading
+        return instruments.segment(self._segment, self._read, reading)
 
     async def _next(self) -> Sequence[Row]:
         plan, segment = self._plan, self._segment
@@ -270,10 +269,11 @@ class Executor:
         return progress.rows
 
     def _paths_of(self, query: Query) -> Sequence[AccessPath]:
-        paths = self._paths.get(query)
-        if paths is None:
+        try:
+            return self._paths[query]
+        except KeyError:
             paths = self._paths[query] = access_paths(self.indexes, query)
-        return paths
+            return paths
 
     async def _known(
         self,
@@ -311,19 +311,16 @@ class Executor:
         keys = [segment.key for segment in plan.segments]
         return prove(plan, await self.statistics.empty(paths[0].query, keys, stats))
 
-    async def _collect(
+    def _collect(
         self, plan: Plan, stats: ExecutionStatistics, progress: PageProgress
-    ) -> str | None:
+    ) -> Awaitable[str | None]:
         """Read the missing rows, and report the read to ``READ_INSTRUMENTS``.
 
         Return the position after which the rest of the page must be planned again. Return None if
         the page is full or the list has ended.
         """
-        instruments = READ_INSTRUMENTS.get()
-        reading = self._merge(plan, stats, progress)
-        if instruments is None:
-            return await reading
-        return await instruments.plan(plan, stats.segments, reading)
+        instruments, reading = READ_INSTRUMENTS.get(), self._merge(plan, stats, progress)
+        return reading if instruments is None else instruments.plan(plan, stats.segments, reading)
 
     async def _merge(
         self, plan: Plan, stats: ExecutionStatistics, progress: PageProgress

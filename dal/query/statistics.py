@@ -1,10 +1,10 @@
 """Execution statistics: the cost of a page. Instruments observe how the page is read."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from dal.query.optimizer import PageSpan, TableStatistics
 from dal.query.plan import AccessPath, Plan, Segment
@@ -175,9 +175,9 @@ class ReadInstruments(Protocol):
         """
 
     def segment(
-        self, segment: Segment, counts: SegmentStatistics, reading: Awaitable[Result]
-    ) -> Awaitable[Result]:
-        """Return an awaitable for ``reading``, which reads the next rows of a segment."""
+        self, segment: Segment, counts: SegmentStatistics, reading: Coroutine[Any, Any, Result]
+    ) -> Coroutine[Any, Any, Result]:
+        """Return a coroutine for ``reading``, which reads the next rows of a segment."""
 
 
 READ_INSTRUMENTS: ContextVar[ReadInstruments | None] = ContextVar("read_instruments", default=None)

@@ -1,9 +1,10 @@
 """Reads of comments: pages, totals, and comments by id."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Coroutine, Hashable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache, partial
+from typing import Any
 
 from dal.catalogue import Order, query_of
 from dal.counts.counts import TOTAL_FIELDS, CommentStatistics
@@ -141,7 +142,9 @@ class CommentRepository:
         )
         self._shared = SharedReads[Page[Comment]]()
 
-    async def page(self, selection: Selection, cut: Slice, since: Hashable = None) -> Page[Comment]:
+    def page(
+        self, selection: Selection, cut: Slice, since: Hashable = None
+    ) -> Coroutine[Any, Any, Page[Comment]]:
         """Return one page of a selection's comments.
 
         Simultaneous requests for the same page with the same ``since`` share one read. ``since`` is
@@ -150,7 +153,7 @@ class CommentRepository:
         """
         pages = self._pages if selection.order is None else self._in_order
         read = partial(pages.read, _query_of(selection), cut)
-        return await self._shared.read((selection, cut, since, self._table.writes), read)
+        return self._shared.read((selection, cut, since, self._table.writes), read)
 
     async def page_of_author(self, selection: AuthorSelection, cut: Slice) -> Page[Comment]:
         """Return one page of an author's comments.

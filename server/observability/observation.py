@@ -189,8 +189,8 @@ class Observation:
                 self._counts[self._metrics.refills[plan.access_pattern,]] += refills
 
     def segment(
-        self, segment: Segment, counts: SegmentStatistics, reading: Awaitable[Result]
-    ) -> Awaitable[Result]:
+        self, segment: Segment, counts: SegmentStatistics, reading: Coroutine[Any, Any, Result]
+    ) -> Coroutine[Any, Any, Result]:
         """Return ``reading`` unchanged, because ``plan`` counts the refills of all segments."""
         del segment, counts
         return reading
