@@ -40,7 +40,7 @@ the language of their comments, so a product can have thousands."""
 
 
 FLAGS: Mapping[str, CommentField] = {name: one for name, one in FILTERS.items() if one.counter}
-"""The fields that are flags, by the filter's name."""
+"""The fields that are flags, by the filter's name. Their filter's value is that of ``flag``."""
 
 COMBINATIONS: Sequence[frozenset[str]] = [
     frozenset(names) for size in range(1, len(FLAGS) + 1) for names in combinations(FLAGS, size)
@@ -219,7 +219,7 @@ def _counted(comment: Comment | None, sign: int) -> Deltas:
         > MAX_IDENTIFIER_BYTES
     ):
         return {}
-    flags = frozenset([name for name, one in FLAGS.items() if one.value_of(comment) in _TRUE])
+    flags = frozenset([name for name, one in FLAGS.items() if getattr(comment, one.name)])
     counts = _ONE.get((sign, comment.rating, flags))
     if counts is None:
         return {}

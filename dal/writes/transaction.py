@@ -176,14 +176,15 @@ class CounterTransactions:
         # ``batch.add`` gives new comments their dates. The mode is read first, because this read
         # may take seconds. If it came after ``add``, the dates would be seconds before the write.
         now = await self._maintenance.current()
-        batch = TransactionBatch(self._rules.actions, now)
         waiting = [pending for pending in self._waiting if pending.products == own.products]
+        if waiting == [own]:
+            del self._waiting[own]
+            await self._write_group(waiting)
+            return
+        batch = TransactionBatch(self._rules.actions, now)
         group = [pending for pending in waiting if batch.add(pending.change)]
         for pending in group:
             del self._waiting[pending]
-        if group == [own]:
-            await self._write_group(group)
-            return
         # The group has its own task, because this client may disconnect while other clients wait.
         with deadline(max((pending.deadline for pending in group), key=attrgetter("at"))):
             task = asyncio.create_task(self._write_group(group))
