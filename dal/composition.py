@@ -34,6 +34,7 @@ from dal.stores import Stores
 from dal.table.items import Item
 from dal.table.key_parts import unescape
 from features.groups import kind as groups
+from features.invitations import kind as invitations
 from features.loading import kind as loading
 from features.moderation import kind as moderation
 from features.one_per_person import kind as one_per_person
@@ -42,7 +43,13 @@ from features.stream_counting import kind as stream_counting
 from features.trusted_documents import kind as documents
 from features.votes import kind as votes
 
-ACCESS_PATTERNS = (*CORE_PATTERNS, *groups.PATTERNS, *moderation.PATTERNS, *votes.PATTERNS)
+ACCESS_PATTERNS = (
+    *CORE_PATTERNS,
+    *groups.PATTERNS,
+    *invitations.PATTERNS,
+    *moderation.PATTERNS,
+    *votes.PATTERNS,
+)
 """The access patterns of the core, then those of features."""
 
 CORRECTIONS: Sequence[type[Correction]] = (
@@ -105,6 +112,7 @@ KINDS: Sequence[ItemKind] = (
         holds=_keyed("USER#", "PURCHASE#"),
         decode=lambda item: {"product_id": _second(item)},
     ),
+    invitations.KIND,
     ItemKind(holds=is_organization, decode=decode_organization, file=loading.ORGANIZATIONS),
     ItemKind(
         name="memberships",

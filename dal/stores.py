@@ -10,7 +10,7 @@ from dal.dynamodb.table import Table
 from dal.repositories.comments import CommentRepository
 from dal.repositories.leaderboard import LeaderboardRepository
 from dal.repositories.markers import MarkerRepository
-from dal.repositories.orders import OrderRepository
+from dal.repositories.orders import Delivered, OrderRepository, nothing_else
 from dal.repositories.organizations import OrganizationRepository
 from dal.repositories.products import ProductRepository
 from dal.repositories.standings import StandingRepository
@@ -33,9 +33,17 @@ from features.votes.write_rule import VoteRule
 
 
 class Stores:
-    """The repositories of one table. ``rules`` are the last rules of each write of a comment."""
+    """The repositories of one table.
 
-    def __init__(self, table: Table, rules: Sequence[WriteRule] = ()) -> None:
+    ``rules`` are the last rules of each write of a comment. ``delivered`` adds items to deliveries.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        rules: Sequence[WriteRule] = (),
+        delivered: Delivered = nothing_else,
+    ) -> None:
         self.table = table
         self.maintenance = MaintenanceStore(table, [SWITCH])
         self.boards = Boards(table)
@@ -63,8 +71,8 @@ class Stores:
         self.leaderboard = LeaderboardRepository(table)
         self.groups = GroupRepository(table)
         self.products = ProductRepository(table, groups=self.groups)
-        self.orders = OrderRepository(table)
-        self.invitations = InvitationRepository(table)
+        self.orders = OrderRepository(table, delivered)
+        self.invitations = InvitationRepository(table, self.orders)
         self.users = UserRepository(table)
         self.standings = StandingRepository(table, variants=self.groups)
         self.blocks = BlockRepository(table, self.standings)

@@ -18,7 +18,7 @@ from features.aspects.resolvers import Aspect
 from features.aspects.types import ASPECTS
 from features.groups import resolvers as groups
 from features.invitations.model import OpenedLink
-from features.invitations.types import INVITATION
+from features.invitations.types import DUE_INVITATIONS, INVITATION, InvitationMutation
 from features.moderation import resolvers as moderation
 from features.moderation.block_types import BLOCKED_USERS, BlockMutation
 from features.moderation.types import QUEUE, ModerationMutation
@@ -108,6 +108,7 @@ class Query:
     )
     aspects: list[Aspect] = ASPECTS
     invitation: OpenedLink | None = INVITATION
+    due_invitations: pagination.Page[Any] = DUE_INVITATIONS
     moderation_queue: pagination.Page[Any] = QUEUE
     blocked_users: pagination.Page[Any] | None = BLOCKED_USERS
     author: model.Author | None = strawberry.field(
@@ -196,6 +197,7 @@ class Mutation(
     PhotoMutation,
     ProductMutation,
     OrderMutation,
+    InvitationMutation,
     UserMutation,
 ):
     """Binds each mutation to its resolver."""

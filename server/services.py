@@ -17,7 +17,9 @@ from features.analytics.exporting import analytics_of
 from features.analytics.service import Analytics
 from features.aspects.labels import labels_of
 from features.invitations.grant import grant_of
+from features.invitations.links import LinkSigner
 from features.invitations.model import SCOPE
+from features.invitations.repository import delivered_of
 from features.live.brokers import broker_of, check_broker, offers_events
 from features.live.log import Log
 from features.live.write_rule import Broker
@@ -78,6 +80,7 @@ class Services:
         if self.uploads is not None:
             found[PhotoUploads] = found[PhotoFiles] = self.uploads
         found[ObservedPages] = TRACED
+        found[LinkSigner] = LinkSigner(self.authenticator.signed, settings.public_url)
         if settings.aspects is not None:
             found[ShopAspects] = labels_of(settings.aspects)
         if offers_events(settings):
@@ -99,7 +102,9 @@ def services_of(
     broker = broker_of(settings, signals.metrics)
     schema = schema_of(settings, signals.schema)
     return Services(
-        stores=Stores(table, rules=[broker]),
+        stores=Stores(
+            table, rules=[broker], delivered=delivered_of(invitations=settings.invitations)
+        ),
         table=table,
         schema=schema,
         documents=trusted_documents(settings, schema),

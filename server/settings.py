@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from features.analytics.settings import AnalyticsSettings
 from features.aspects.settings import AspectSettings
 from features.federation.settings import FederationSettings
+from features.invitations.settings import InvitationSettings
 from features.live.settings import LiveSettings
 from features.moderation.settings import ModerationSettings
 from features.photos.settings import PhotoSettings
@@ -114,6 +115,7 @@ ORDER = (
     "buyers_only",
     "allow_empty_text",
     "aspects",
+    "invitations",
     "moderation",
     "moderation_words",
     "review_at",
@@ -168,6 +170,7 @@ SCHEMA_SETTINGS = ("federation",)
 class Settings(
     PlanSettings,
     FederationSettings,
+    InvitationSettings,
     ModerationSettings,
     AspectSettings,
     PhotoSettings,

@@ -1,7 +1,9 @@
 """Orders: pages, look-ups, and conditional writes."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TypeAlias
 
 from dal.catalogue import query_of
 from dal.dynamodb.errors import ConditionFailedError, ConflictError
@@ -14,7 +16,7 @@ from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.plan import Query
 from dal.table.errors import InvalidArgumentError
 from dal.table.index import QUEUE_SHARDS
-from dal.table.items import ABSENT
+from dal.table.items import ABSENT, Action, Item
 from dal.table.ranges import between
 
 NEXT = {
@@ -28,6 +30,9 @@ NEXT = {
 OPEN_PAGE_REQUESTS = QUEUE_SHARDS
 """The number of Queries for a page of all users' open orders or tickets. Each of these lists has
 several partitions (shards), and each partition needs one Query."""
+
+Delivered: TypeAlias = Callable[[Order], Sequence[Item]]
+"""Returns the items that a delivery of an order adds to the table. Existing items stay."""
 
 _OPEN = {"status": frozenset({OrderStatus.PLACED.value})}
 
@@ -57,11 +62,17 @@ class OrderSelection:
         return query_of(filters, within, consistent=True)
 
 
-class OrderRepository:
-    """Reads and writes orders."""
+def nothing_else(_: Order) -> Sequence[Item]:
+    """Return no items: see ``Delivered``."""
+    return ()
 
-    def __init__(self, table: Table) -> None:
+
+class OrderRepository:
+    """Reads and writes orders. ``delivered`` adds items to the transaction of a delivery."""
+
+    def __init__(self, table: Table, delivered: Delivered = nothing_else) -> None:
         self._table = table
+        self._delivered = delivered
         executor = Executor(table.query, ORDER.indexes)
         self._pages = PageReader(executor, ORDER.decode_row, descending=True)
 
@@ -114,7 +125,7 @@ class OrderRepository:
         and ``get`` finds its owner. Raises NotFoundError if the order is not found,
         InvalidArgumentError if ``status`` cannot follow the present status, and ConflictError if
         another request changes the order meanwhile. If the order becomes DELIVERED, the same
-        transaction stores proofs of purchase.
+        transaction stores proofs of purchase, and the items of ``delivered``.
         """
         if owner is None and (found := await self.get(order_id)) is not None:
             owner = found.username
@@ -133,9 +144,21 @@ class OrderRepository:
             # compares the whole item, so that Put overwrites no other change.
             put = {"Put": {"Item": ORDER.encode(new), **ORDER.unchanged(item)}}
             bought = [{"Put": {"Item": purchase}} for purchase in purchases(new)]
-            await self._table.write([put, *bought])
+            await self._write([put, *bought], new)
         except ConditionFailedError:
             raise ConflictError(
                 "Another request has changed this order: reload it and try again."
             ) from None
         return Edge(new, order_position(new))
+
+    async def _write(self, actions: Sequence[Action], order: Order) -> None:
+        """Write the actions of a change of an order, and the items of a delivery."""
+        further: list[Action] = []
+        if order.status is OrderStatus.DELIVERED:
+            further = [{"Put": {"Item": one, **ABSENT}} for one in self._delivered(order)]
+        try:
+            await self._table.write([*actions, *further])
+        except ConditionFailedError as error:
+            if 0 in error.failed:  # the order has changed
+                raise
+            await self._table.write(actions)  # the further items exist

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from dal.model import Comment, own_ids, rules
@@ -14,6 +14,11 @@ SCOPE = "comment"
 
 MOST_PRODUCTS = 20
 """Maximum products of a link."""
+
+DEFAULT_DAYS, MOST_DAYS = 60, 400
+"""The usual and the maximum number of days for which a link is valid."""
+
+_LATER = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,24 @@ class Invitation:
         """Whether the queue lists the invitation."""
         ended = self.invited_at is not None or self.revoked_at is not None
         return self.delivered_at is not None and not ended
+
+    def link(self, incentive: str | None, days: int) -> Link:
+        """Return a new link, which is valid for some days.
+
+        The link is later than the last revocation, even if the clocks of two servers differ.
+        """
+        made = datetime.now(UTC)
+        if self.revoked_at is not None:
+            made = max(made, self.revoked_at + _LATER)
+        return Link(
+            order_id=self.order_id,
+            username=self.username,
+            products=self.products,
+            made_at=made,
+            expires_at=made + timedelta(days=days),
+            name=self.name,
+            incentive=incentive,
+        )
 
     def ends(self, link: Link) -> bool:
         """Return whether a link was made before the revocation, and is no longer valid."""

@@ -1,26 +1,71 @@
-"""Reads what a link may do, and what was written by it."""
+"""Reads and writes invitations, and reads what was written by a link."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 
+from dal.catalogue import AccessPattern
+from dal.dynamodb.retries import retry_on_change
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key
 from dal.entities.order import ORDER, is_order, order_key
 from dal.entities.standing import permission_in, standing_key
 from dal.entities.submission import stored
-from dal.errors import GrantRevokedError
-from dal.model import Comment, OrderStatus
+from dal.errors import GrantRevokedError, NotFoundError
+from dal.model import Comment, Order, OrderStatus
 from dal.model.standings import Permission
-from dal.table.items import Item
-from features.invitations.entity import comment_id_of, invitation_in, invitation_key
-from features.invitations.model import Entry, Link, OpenedLink
+from dal.query.executor import Executor
+from dal.query.pagination import Page, PageReader, Slice
+from dal.query.plan import Query
+from dal.repositories.orders import Delivered, OrderRepository, nothing_else
+from dal.table.errors import InvalidArgumentError
+from dal.table.index import QUEUE_SHARDS
+from dal.table.items import Item, replacement
+from dal.table.ranges import between
+from features.invitations.entity import (
+    DUE,
+    INVITATION,
+    comment_id_of,
+    invitation_in,
+    invitation_key,
+)
+from features.invitations.model import Entry, Invitation, Link, OpenedLink
+
+QUEUE_REQUESTS = QUEUE_SHARDS
+"""The number of Queries for a page of due invitations."""
+
+PATTERN = AccessPattern(
+    "A7",
+    "delivered orders whose customers wait for a link, longest waiting first",
+    DUE,
+    "invitation",
+    "?",
+)
+
+
+def delivered_of(*, invitations: bool) -> Delivered:
+    """Return what a delivery adds to the table, with and without ``--invitations``."""
+    return _due_items if invitations else nothing_else
+
+
+def _due_items(order: Order) -> Sequence[Item]:
+    return [INVITATION.encode(replace(invitation_of(order), delivered_at=datetime.now(UTC)))]
+
+
+def invitation_of(order: Order) -> Invitation:
+    """Return a new invitation for an order."""
+    products = tuple(dict.fromkeys([line.product_id for line in order.lines]))
+    return Invitation(order.order_id, order.username, products, order.name)
 
 
 class InvitationRepository:
     """Reads and writes invitations."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, orders: OrderRepository) -> None:
         self._table = table
+        self._orders = orders
+        executor = Executor(table.query, INVITATION.indexes)
+        self._queue = PageReader(executor, INVITATION.decode_row, descending=False)
 
     async def permission(self, link: Link) -> Permission:
         """Return what a link's customer may write, by one BatchGetItem.
@@ -53,6 +98,87 @@ class InvitationRepository:
             else:
                 entries.append(Entry(product_id, comment_id, submission=one))
         return OpenedLink(link, entries)
+
+    async def due(
+        self,
+        cut: Slice,
+        delivered_from: datetime | None = None,
+        delivered_before: datetime | None = None,
+    ) -> Page[Invitation]:
+        """Return one page of the due invitations, longest waiting first.
+
+        The page is eventually consistent.
+        """
+        within = between(delivered_from, delivered_before)
+        return await self._queue.read(Query(PATTERN.name, DUE.covers, within), cut)
+
+    async def get(self, username: str, order_id: str) -> Invitation | None:
+        """Return an invitation, read consistently; None if none is stored."""
+        return invitation_in(await self._table.get(invitation_key(username, order_id)))
+
+    async def of_order(self, order_id: str) -> Invitation:
+        """Return the invitation of a stored order, whether or not it is due.
+
+        Raises NotFoundError if the order is not stored, and InvalidArgumentError if it is
+        cancelled.
+        """
+        order = await self._orders.get(order_id)
+        if order is None:
+            raise NotFoundError("Order not found.")
+        if order.status is OrderStatus.CANCELLED:
+            raise InvalidArgumentError("orderId", f"orderId {order_id!r} is a cancelled order.")
+        there = await self.get(order.username, order_id)
+        ended = None if there is None else there.revoked_at
+        return replace(invitation_of(order), revoked_at=ended)
+
+    async def mark(self, invitation: Invitation, *, due: bool = False) -> None:
+        """Note that links were made for an order, which then is no longer due.
+
+        With ``due``, write nothing if the order is no longer due, for example because the
+        customer's data was erased meanwhile.
+        """
+
+        def invited(old: Invitation) -> Invitation | None:
+            if due and not old.is_due:
+                return None
+            ours = replace(old, products=invitation.products, name=invitation.name)
+            return replace(ours, invited_at=datetime.now(UTC))
+
+        await self._rewrite(invitation.username, invitation.order_id, invited)
+
+    async def revoke(self, order_id: str, username: str | None) -> Invitation:
+        """End all links of an order that were made before now.
+
+        Without ``username``, the order must be stored: otherwise NotFoundError is raised.
+        """
+        if username is None:
+            order = await self._orders.get(order_id)
+            if order is None:
+                raise NotFoundError("Order not found. Name its customer if it is not stored here.")
+            username = order.username
+        return await self._rewrite(
+            username, order_id, lambda old: replace(old, revoked_at=datetime.now(UTC))
+        )
+
+    async def _rewrite(
+        self, username: str, order_id: str, step: Callable[[Invitation], Invitation | None]
+    ) -> Invitation:
+        """Replace an invitation by ``step(invitation)``, and return the result.
+
+        If ``step`` returns None, nothing is written. Raises ConflictError if other requests keep
+        changing the invitation.
+        """
+
+        async def attempt() -> Invitation:
+            item = await self._table.get(invitation_key(username, order_id))
+            old = invitation_in(item) or Invitation(order_id, username)
+            new = step(old)
+            if new is None:
+                return old
+            await self._table.write([replacement(item, INVITATION.encode(new))])
+            return new
+
+        return await retry_on_change(attempt, "this order's invitation")
 
 
 def _state_keys(link: Link) -> list[Item]:

@@ -1,14 +1,152 @@
-"""Returns what the link of a request may do."""
+"""Returns what the link of a request may do, and makes and revokes links for staff."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import strawberry
 
-from dal.model import Product
+from dal.model import Product, rules
 from dal.model.own_ids import global_id
+from dal.query.pagination import Page
+from dal.table.errors import InvalidArgumentError
 from features.invitations.grant import LinkGrant
-from features.invitations.model import Entry, OpenedLink
-from resolvers.selection import Info
+from features.invitations.links import LinkSigner, SignedLink
+from features.invitations.model import DEFAULT_DAYS, MOST_DAYS, Entry, Invitation, OpenedLink
+from resolvers.authorization import require_staff, require_viewer
+from resolvers.mutations import NullIsDefault, Rule, UserError, checked, reported
+from resolvers.node_ids import plain_account, plain_id
+from resolvers.selection import (
+    After,
+    Before,
+    CreatedBefore,
+    CreatedFrom,
+    First,
+    Info,
+    Input,
+    Last,
+    slice_of,
+)
+
+
+def valid_days(argument: str, value: int) -> int:
+    """Return ``value`` if a link can be valid for this number of days."""
+    if not 1 <= value <= MOST_DAYS:
+        raise InvalidArgumentError(
+            argument, f"{argument} {value} is not a number from 1 to {MOST_DAYS}."
+        )
+    return value
+
+
+_NEW: Mapping[str, Rule] = {
+    "order_id": plain_id,
+    "incentive": rules.stated_title,
+    "days": valid_days,
+}
+_REVOKED: Mapping[str, Rule] = {"order_id": plain_id, "username": plain_account}
+
+
+@strawberry.input(description="The order whose customer to invite.")
+class CreateInvitationInput(NullIsDefault):
+    """Input of ``createInvitation``."""
+
+    order_id: strawberry.ID = strawberry.field(description="Order id.")
+    incentive: str | None = strawberry.field(
+        default=None,
+        description="What the customer receives for a comment, in the shop's words. Each comment "
+        "shows it. Maximum 200 characters.",
+    )
+    days: int = strawberry.field(
+        default=DEFAULT_DAYS,
+        graphql_type=int | None,
+        description="Days for which the links are valid, from 1 to 400. Default 60.",
+    )
+
+
+@strawberry.input(description="The order whose links to revoke.")
+class RevokeInvitationInput:
+    """Input of ``revokeInvitation``."""
+
+    order_id: strawberry.ID = strawberry.field(description="Order id.")
+    username: str | None = strawberry.field(
+        default=None,
+        description="User name of the customer. Required if the order is not stored on this "
+        "server.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CreateInvitationPayload:
+    """Result of ``createInvitation``: links for all products of the order."""
+
+    links: list[SignedLink] = field(default_factory=list)
+    due_invitation_id: strawberry.ID | None = None
+    user_errors: list[UserError] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class RevokeInvitationPayload:
+    """Result of ``revokeInvitation``."""
+
+    due_invitation_id: strawberry.ID | None = None
+    user_errors: list[UserError] = field(default_factory=list)
+
+
+@reported(CreateInvitationPayload)
+async def create_invitation(
+    info: Info,
+    input: Input[CreateInvitationInput],  # noqa: A002 - Relay's name
+) -> CreateInvitationPayload:
+    """Make links for an order, and remove the order from the due invitations. For staff."""
+    require_staff(require_viewer(info.context), "invite customers")
+    given = checked(input, _NEW)
+    signer, store = info.context.service(LinkSigner), info.context.stores.invitations
+    invitation = await store.of_order(given["order_id"])
+    links = signer.signed(invitation.link(given.get("incentive"), given["days"]))
+    await store.mark(invitation)
+    return CreateInvitationPayload(links, _due_id(invitation.order_id))
+
+
+@reported(RevokeInvitationPayload)
+async def revoke_invitation(
+    info: Info,
+    input: Input[RevokeInvitationInput],  # noqa: A002 - Relay's name
+) -> RevokeInvitationPayload:
+    """End all links of an order. For staff."""
+    require_staff(require_viewer(info.context), "revoke invitations")
+    given = checked(input, _REVOKED)
+    revoked = await info.context.stores.invitations.revoke(given["order_id"], given.get("username"))
+    return RevokeInvitationPayload(_due_id(revoked.order_id))
+
+
+async def due_invitations(
+    info: Info,
+    created_from: CreatedFrom = None,
+    created_before: CreatedBefore = None,
+    first: First = None,
+    after: After = None,
+    last: Last = None,
+    before: Before = None,
+) -> Page[Invitation]:
+    """Return a page of the delivered orders whose customers wait for a link. For staff."""
+    require_staff(require_viewer(info.context), "see everyone's orders")
+    period = rules.period(created_from, created_before)
+    cut = slice_of(info, first, after, last, before)
+    return await info.context.stores.invitations.due(cut, *period)
+
+
+def _due_id(order_id: str) -> strawberry.ID:
+    return strawberry.ID(global_id("DueInvitation", order_id))
+
+
+def due_id(root: strawberry.Parent[Invitation]) -> strawberry.ID:
+    """Return the id of a row of the due invitations, for caches."""
+    return _due_id(root.order_id)
+
+
+def products(root: strawberry.Parent[Invitation | SignedLink]) -> list[Product]:
+    """Return the products of an invitation or a link."""
+    return [Product(one) for one in root.products]
 
 
 async def invitation(info: Info) -> OpenedLink | None:

@@ -73,6 +73,11 @@ class Authenticator:
         secret = self._secret()
         return secret and make_token(secret, user=user, name=name, roles=roles, lifetime=lifetime)
 
+    def signed(self, claims: Mapping[str, Any]) -> str | None:
+        """Return a JWT with these claims. Return None if the server has no secret to sign it."""
+        secret = self._secret()
+        return secret and sign(secret, claims)
+
     async def bearer(self, authorization: str) -> Viewer | Grant:
         """Return the user or the grant of an Authorization header's JWT.
 

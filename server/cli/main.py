@@ -60,6 +60,11 @@ COMMANDS = {
         "Read a page of comments, and print the index, key ranges and cost of the read.",
         "marginalia explain B000G6RYNE --rating 4 --rating 5 --language en",
     ),
+    "invite": Command(
+        "features.invitations.commands",
+        "Print links with which customers comment on their orders without an account.",
+        "marginalia invite --wait 7 --output links.csv",
+    ),
     "token": Command(
         "server.cli.commands.token",
         "Print a JWT. Clients need a JWT to write.",

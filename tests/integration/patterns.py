@@ -34,12 +34,13 @@ from dal.query.cursors import encode_cursor
 from dal.stores import Stores
 from resolvers.context import Viewer
 from tests.engines import ROOT
-from tests.feature_lists import added, files
+from tests.feature_lists import added, files, merged
 from tests.putting import put_comments, put_orders, put_profiles, put_rosters, put_tickets
+from tests.schema.conftest import Who
 from tests.strategies import comment, order
 
 FIXTURE = ROOT / "tests/fixtures/access_patterns.toml"
-VIEWERS = {
+_VIEWERS: dict[str, Who] = {
     one.user_id: one
     for one in (
         Viewer("ana"),
@@ -47,6 +48,7 @@ VIEWERS = {
         Viewer("mo", frozenset({"moderator"})),
     )
 }
+VIEWERS = merged(_VIEWERS, "WHO")
 REQUESTS = re.compile(r"(up to )?(\d+) (\w+)")
 DAYS = [datetime(2024, 1, day, tzinfo=UTC) for day in range(1, 11)]
 
@@ -57,7 +59,7 @@ class Pattern:
 
     operation: str
     shows: str
-    viewer: Viewer | None = None
+    viewer: Who = None
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,7 @@ def _condition(call: Call) -> str:
     }
     shown = str(call.arguments["KeyConditionExpression"])
     shown = re.sub(r"[#:][a-z]\b", lambda placeholder: str(parts[placeholder[0]]), shown)
-    return re.sub(r"(PLACED#|QUEUE#\w+#)\d", rf"\g<1>0…{QUEUE_SHARDS - 1}", shown)
+    return re.sub(r"(PLACED#|DUE#|QUEUE#\w+#)\d", rf"\g<1>0…{QUEUE_SHARDS - 1}", shown)
 
 
 ARTICLES = {

@@ -41,6 +41,7 @@ export default [
               "CommentReports",
               "ReportReasonCount",
               "CommentStatistics",
+              "InvitationLink",
               "LanguageCount",
               "CommentFacets",
               "RatingFacet",

@@ -21,6 +21,7 @@ REFUSED = {
     "export": ("--output shop", NO_DATA),
     "explain": ("42", NO_DATA),
     "token": ("--user ana", ".* no data .*/data: .* --data-dir, .* MARGINALIA_JWT_SECRET .*"),
+    "invite": ("", r"--public-url is missing: .*"),
     "documents add": ("known.json", NO_DATA),
     "documents list": ("", NO_DATA),
     "table one-per-person": ("on", NO_DATA),

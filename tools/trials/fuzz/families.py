@@ -4,14 +4,19 @@ import json
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from math import inf
 from urllib.parse import quote
 
 from graphql import GraphQLSchema, get_introspection_query
 
+from features.invitations.links import claims_of
+from features.invitations.model import Link
 from schema.build import build_schema
+from server.auth.authenticator import sign
 from tests.integration.patterns import EXAMPLES
+from tests.server.serving import SECRET
 from tools.trials import hurtful
 from tools.trials.attack import Attack
 from tools.trials.fuzz.documents import document, value
@@ -203,7 +208,7 @@ def _head(rng: random.Random, method: str, path: str, length: int) -> bytes:
         f"Accept: {JSON if rng.random() < 0.7 else rng.choice(MEDIA_TYPES)}",
     ]
     if rng.random() < 0.8:
-        lines.append(_AUTHORIZATION)
+        lines.append(rng.choice(_AUTHORIZATIONS))
     return hurtful.head(*lines, method=method, path=path)
 
 
@@ -214,7 +219,18 @@ _ENTITIES = """query ($of: [_Any!]!) { _entities(representations: $of) {
   ... on Comment { id text author { name } }
   ... on Author { id comments(first: 2) { nodes { text } } }
 } }"""
-_AUTHORIZATION = authorization("ana")
+_LINK = Link(
+    "o1",
+    "ana",
+    ("1",),
+    made_at=datetime(2026, 1, 1, tzinfo=UTC),
+    expires_at=datetime(2999, 1, 1, tzinfo=UTC),
+)
+_AUTHORIZATIONS = (
+    authorization("ana"),
+    f"Authorization: Bearer {sign(SECRET, claims_of(_LINK))}",
+)
+"""The headers of a user and of a visitor with a link."""
 
 _KNOWN = [
     *(body(example.pattern.operation) for example in EXAMPLES.values()),
@@ -234,6 +250,16 @@ _KNOWN = [
         "mutation($input: UpdateCommentInput!) { updateComment(input: $input) {"
         " comment { aspects { name rating } } userErrors { field message code } } }",
         input={"id": "Q29tbWVudDox", "aspects": [{"name": "fit", "rating": 5}]},
+    ),
+    body(
+        "mutation($input: CreateInvitationInput!) { createInvitation(input: $input) {"
+        " links { url } userErrors { field message code } } }",
+        input={"orderId": "o1", "days": 60, "incentive": "10 % off"},
+    ),
+    body(
+        "mutation($input: RevokeInvitationInput!) { revokeInvitation(input: $input) {"
+        " dueInvitationId userErrors { field message code } } }",
+        input={"orderId": "o1", "username": "ana"},
     ),
     body(
         "mutation($input: CreateOrganizationInput!) { createOrganization(input: $input) {"
