@@ -160,7 +160,7 @@ def opened_services() -> set[str]:
     return {
         str(call.args[0].value)
         for call in calls
-        if ast.unparse(call.func) in {"open_sdk", "session.create_client"}
+        if ast.unparse(call.func) in {"open_sdk", "session.client"}
         and isinstance(call.args[0], ast.Constant)
     }
 

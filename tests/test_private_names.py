@@ -10,7 +10,7 @@ from tests.engines import ROOT
 from tools.trials.figures import borrowers, shipped
 
 DOORS = {
-    "dal.dynamodb.botocore_door": "aiobotocore",
+    "dal.dynamodb.botocore_door": "aioboto3",
     "dal.model.langcodes_door": "langcodes",
     "pages.jinja_door": "jinja2 markupsafe",
     "resolvers.info_door": "strawberry-graphql",

@@ -1,7 +1,7 @@
 """Sessions and credentials of the AWS SDK. They use private names of aiobotocore and botocore.
 
-No other module uses such names. pyproject.toml limits the version of aiobotocore, which fixes
-botocore's, and ``tests/test_private_names.py`` fails if a name changes.
+No other module uses such names. pyproject.toml limits the version of aioboto3, which fixes theirs,
+and ``tests/test_private_names.py`` fails if a name changes.
 """
 
 import asyncio

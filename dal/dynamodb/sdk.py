@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
+import aioboto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, NoRegionError
 from botocore.exceptions import ConnectionError as BotoConnectionError
@@ -95,21 +96,23 @@ async def open_sdk(
         # Read no AWS profile and no settings file of this machine, because invalid settings must
         # not affect the embedded engine.
         nothing: tuple[Any, ...] = (None, [], os.devnull, None)
-        session = VerifiedSession(
+        botocore = VerifiedSession(
             {"profile": (None, [], None, None), "config_file": nothing, "credentials_file": nothing}
         )
-        fixed = {
-            "region_name": EMBEDDED_REGION,
-            "aws_access_key_id": EMBEDDED_CREDENTIALS.access_key,
-            "aws_secret_access_key": EMBEDDED_CREDENTIALS.secret_key,
-        }
+        session = aioboto3.Session(
+            botocore_session=botocore,
+            region_name=EMBEDDED_REGION,
+            aws_access_key_id=EMBEDDED_CREDENTIALS.access_key,
+            aws_secret_access_key=EMBEDDED_CREDENTIALS.secret_key,
+        )
     else:
-        session, fixed = VerifiedSession(), {}
-    client = session.create_client(service, endpoint_url=endpoint_url, config=config, **fixed)
+        botocore = VerifiedSession()
+        session = aioboto3.Session(botocore_session=botocore)
+    client = session.client(service, endpoint_url=endpoint_url, config=config)
     async with AsyncExitStack() as stack:
         try:
             opened = await stack.enter_async_context(client)
-            credentials = None if embedded else await session.get_credentials()
+            credentials = await session.get_credentials()
         except NoRegionError:
             raise StoreRefusedError(_NO_REGION) from None
         except (BotoCoreError, ValueError) as error:
@@ -118,7 +121,7 @@ async def open_sdk(
         # Amazon and the embedded engine report the consumed capacity of every operation.
         responses = Responses(has_capacity=embedded or endpoint_url is None)
         opened.meta.events.register(f"before-parse.{name}", responses.check_sdk_response)
-        yield AwsSdk(opened, session, credentials, responses)
+        yield AwsSdk(opened, botocore, credentials, responses)
 
 
 class S3:
@@ -203,10 +206,10 @@ async def open_s3(bucket: str) -> AsyncIterator[S3]:
         signature_version="s3v4",
         s3={"addressing_style": "virtual"},
     )
-    session = VerifiedSession()
+    session = aioboto3.Session(botocore_session=VerifiedSession())
     async with AsyncExitStack() as stack:
         try:
-            client = await stack.enter_async_context(session.create_client("s3", config=config))
+            client = await stack.enter_async_context(session.client("s3", config=config))
         except NoRegionError:
             raise StoreRefusedError(_NO_REGION) from None
         except (BotoCoreError, ValueError) as error:

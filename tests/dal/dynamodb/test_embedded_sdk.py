@@ -27,9 +27,9 @@ async def start(name, url):
     async with connect(TableAddress(name + "-new", url, embedded=True)) as table:
         assert await create_table(table)
         await table.put_many([{"PK": {"S": "a"}, "SK": {"S": "a"}}])
-        assert not {"aiobotocore", "botocore"} & sys.modules.keys()
+        assert not {"aioboto3", "botocore"} & sys.modules.keys()
         await table.scan(0, 1, None)
-        assert "aiobotocore" in sys.modules
+        assert "aioboto3" in sys.modules
 
 asyncio.run(start(*sys.argv[1:]))
 """

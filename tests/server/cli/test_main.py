@@ -42,7 +42,7 @@ def test_the_help_imports_neither_the_sdk_nor_graphql() -> None:
     code = "import sys; from server.cli import main; main.build(['--help']); print(*sys.modules)"
     command = [sys.executable, "-c", code]
     answer = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)
-    assert not {"aiobotocore", "strawberry", "uvicorn"} & set(answer.stdout.split())
+    assert not {"aioboto3", "strawberry", "uvicorn"} & set(answer.stdout.split())
 
 
 def commands_of(group: Any, path: str = "") -> Iterator[tuple[str, Any]]:
