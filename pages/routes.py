@@ -70,6 +70,7 @@ _ROUTES = (
 def pages_app(
     view: GraphQLView,
     settings: Settings,
+    may_have_trends: Callable[[], bool],
     demo: DemoAccount | None = None,
     provider: SignIn | None = None,
     loading: Callable[[], tuple[int, int] | None] | None = None,
@@ -79,7 +80,8 @@ def pages_app(
     If a path is unknown or does not support a method, browsers get a page, and other clients get
     JSON. Other errors of Starlette are always JSON. ``demo`` is the account for sign-in by one
     click. ``provider`` is the issuer at which visitors sign in. ``loading`` returns the numbers of
-    loaded and of all demo comments; None if no load is running.
+    loaded and of all demo comments; None if no load is running. If ``may_have_trends`` returns
+    False, a product's page does not ask for its trend.
     """
     shown: dict[int, Endpoint] = {
         HTTPStatus.NOT_FOUND: endpoint(view, home.nothing_here, demo),
@@ -126,4 +128,5 @@ def pages_app(
     app.state.provider = provider
     app.state.shared_pages = SharedReads[Response]()
     app.state.loading = loading or (lambda: None)
+    app.state.may_have_trends = may_have_trends
     return app

@@ -39,14 +39,17 @@ def analytics_of(settings: Settings) -> Analytics:
         "refresh`, or name the server's data directory with --data-dir."
     )
 
+    def may_be_filled() -> bool:
+        return settings.analytics_url is not None or folder.exists()
+
     async def open_filled() -> AnalyticsStore:
         # The import of DuckDB needs 50 MB of memory and a quarter of a second. So DuckDB is
         # imported only if the data directory may have analytics data.
-        if settings.analytics_url is None and not folder.exists():
+        if not may_be_filled():
             raise AnalyticsMissingError(empty if _INSTALLED else NOT_INSTALLED)
         return await open_analytics(settings)
 
-    return Analytics(open_filled)
+    return Analytics(open_filled, may_be_filled)
 
 
 async def open_analytics(settings: Settings) -> AnalyticsStore:

@@ -68,8 +68,12 @@ class Analytics:
 
     missing: ClassVar[str] = NOT_SET_UP
 
-    def __init__(self, open_store: OpenStore) -> None:
+    def __init__(
+        self, open_store: OpenStore, may_be_filled: Callable[[], bool] = lambda: True
+    ) -> None:
         self._open = open_store
+        self.may_be_filled = may_be_filled
+        """Returns whether the store may have data. If not, all questions fail."""
         self._opening: asyncio.Task[AnalyticsStore] | None = None
         self._running = 0
         self._kept: LRUCache[object, Any] = LRUCache(KEPT)
