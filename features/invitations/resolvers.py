@@ -1,5 +1,6 @@
 """Returns what the link of a request may do, and makes and revokes links for staff."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -27,6 +28,8 @@ from resolvers.selection import (
     Last,
     slice_of,
 )
+
+_audit = logging.getLogger("audit")
 
 
 def valid_days(argument: str, value: int) -> int:
@@ -98,12 +101,14 @@ async def create_invitation(
     input: Input[CreateInvitationInput],  # noqa: A002 - Relay's name
 ) -> CreateInvitationPayload:
     """Make links for an order, and remove the order from the due invitations. For staff."""
-    require_staff(require_viewer(info.context), "invite customers")
+    viewer = require_viewer(info.context)
+    require_staff(viewer, "invite customers")
     given = checked(input, _NEW)
     signer, store = info.context.service(LinkSigner), info.context.stores.invitations
     invitation = await store.of_order(given["order_id"])
     links = signer.signed(invitation.link(given.get("incentive"), given["days"]))
     await store.mark(invitation)
+    _audit.info("%s made links for the order %s.", viewer.user_id, invitation.order_id)
     return CreateInvitationPayload(links, _due_id(invitation.order_id))
 
 
@@ -113,9 +118,11 @@ async def revoke_invitation(
     input: Input[RevokeInvitationInput],  # noqa: A002 - Relay's name
 ) -> RevokeInvitationPayload:
     """End all links of an order. For staff."""
-    require_staff(require_viewer(info.context), "revoke invitations")
+    viewer = require_viewer(info.context)
+    require_staff(viewer, "revoke invitations")
     given = checked(input, _REVOKED)
     revoked = await info.context.stores.invitations.revoke(given["order_id"], given.get("username"))
+    _audit.info("%s revoked the links of the order %s.", viewer.user_id, revoked.order_id)
     return RevokeInvitationPayload(_due_id(revoked.order_id))
 
 

@@ -1,5 +1,6 @@
 """A shop whose customers comment by links."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -44,10 +45,16 @@ class Shop:
     def __post_init__(self) -> None:
         self.stores = Stores(self.table)
 
-    async def run(self, document: str, who: Who | Link, **variables: Any) -> Any:
+    async def run(
+        self,
+        document: str,
+        who: Who | Link,
+        services: Mapping[type, object] = SERVICES,
+        **variables: Any,
+    ) -> Any:
         """Return the value of the operation's only field, or the codes of its errors."""
         given = LinkGrant(who) if isinstance(who, Link) else who
-        context = context_of(given, self.stores, services=SERVICES, publication=self.publication)
+        context = context_of(given, self.stores, services=services, publication=self.publication)
         done = await SCHEMA.execute(document, variables, context_value=context)
         if done.errors:
             return [(one.extensions or {})["code"] for one in done.errors]

@@ -1,6 +1,7 @@
 """``marginalia invite``: links of due orders, of named orders and of a file; and bad input."""
 
 import csv
+import json
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
@@ -146,3 +147,12 @@ async def test_the_links_of_an_order_are_revoked(stores: Stores, store: list[str
     assert called("invite", "--revoke", "x1", "--user", "bob", *store, **SHOP).returncode == 0
     assert await stores.invitations.get("bob", "x1") is not None
     assert await due(stores) == ["o3", "o2"]
+
+
+async def test_a_customers_data_contains_invitations(stores: Stores, store: list[str]) -> None:
+    exported = called("user", "export", "ann", *store, **AWS)
+    found = json.loads(exported.stdout)["invitations"]
+    assert {one["orderId"]: one["products"] for one in found} == {
+        order: ["p", "q"] for order in ("o1", "o2", "o3")
+    }
+    assert await due(stores) == ["o3", "o1", "o2"]

@@ -129,7 +129,10 @@ async def test_a_delivery_keeps_an_earlier_invitation(stores: Stores, run: Run) 
     assert await due(stores) == ["o3"]
 
 
-async def test_a_revocation_ends_links_and_a_new_link_is_valid(stores: Stores, run: Run) -> None:
+async def test_a_revocation_ends_links_and_a_new_link_is_valid(
+    stores: Stores, run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
     await put_orders(stores.table, [shipped(1)])
     await deliver(stores, 1)
     old = (await run(CREATE, STAFF, id="o1"))["data"]["createInvitation"]["links"][0]["url"]
@@ -138,6 +141,9 @@ async def test_a_revocation_ends_links_and_a_new_link_is_valid(stores: Stores, r
         "userErrors": [],
     }
     new = (await run(CREATE, STAFF, id="o1", days=1))["data"]["createInvitation"]["links"][0]["url"]
+    logged = [one.getMessage() for one in caplog.records if one.name == "audit"]
+    assert ["sam" in one and "o1" in one for one in logged] == [True] * 3
+    assert old.rpartition(".")[2] not in caplog.text
     for url, expected in ((old, [("INVITATION_REVOKED", None)]), (new, [])):
         added = await run(ADD, LinkGrant(await opened(url)), product="p", text="Good.")
         assert codes(added["data"]["addComment"]) == expected

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from dal.dynamodb.table import Table
+from dal.entities.standing import STANDING, Standing
 from dal.model import OrderStatus, ProductDetails
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
@@ -14,8 +15,11 @@ from features.invitations.entity import INVITATION, comment_id_of
 from features.invitations.model import Invitation
 from features.moderation.publication import ModeratedPublication
 from features.moderation.words import Moderation
+from features.photos.uploads import PhotoUploads
+from resolvers.photo_files import PhotoFiles
 from resolvers.publication import Publication
 from tests.features.invitations.shop import ADD, DELETE, EDIT, OPEN, Shop, codes, link
+from tests.features.one_per_person.switching import switched
 from tests.items import all_items
 from tests.putting import put_orders
 from tests.schema.conftest import ANN, BOB, MODERATOR
@@ -171,3 +175,44 @@ async def test_an_idempotency_key_of_a_client_is_never_the_key_of_a_link(shop: S
     keyed = ADD.replace("rating: 5", 'rating: 5, idempotencyKey: " [\\"o1\\",\\"a\\"]"')
     answer = await shop.run(keyed, ANN, product="a", text="Good.")
     assert codes(answer) == [("BAD_ARGUMENT", ["input", "idempotencyKey"])]
+
+
+class Bucket:
+    """A bucket in which each file exists."""
+
+    async def upload_form(self, key: str, *_: object) -> tuple[str, dict[str, str]]:
+        return "https://bucket.example", {"key": key}
+
+    async def tag(self, _: str) -> str:
+        return "tag"
+
+    async def copy(self, *_: object) -> bool:
+        return True
+
+
+async def test_a_link_uploads_photos_for_its_customers_comments_only(shop: Shop) -> None:
+    uploads = PhotoUploads(Bucket(), "https://photos.example", "https://bucket.example")
+    services = {PhotoUploads: uploads, PhotoFiles: uploads}
+    create = """mutation { createPhotoUploads(input: { contentTypes: ["image/png"] }) {
+      uploads { photoUrl } userErrors { code field } } }"""
+    one = link("a")
+    (form,) = (await shop.run(create, one, services=services))["uploads"]
+    photos = [{"url": form["photoUrl"]}]
+    refused = [("BAD_ARGUMENT", ["input", "photos", "0", "url"])]
+    for who, expected in ((link("a", username="bob"), refused), (one, [])):
+        answer = await shop.run(
+            ADD, who, services=services, product="a", text="Good.", photos=photos
+        )
+        assert codes(answer) == expected
+    await shop.table.put_many([STANDING.encode(Standing("ann", erasing={"comments": "delete"}))])
+    assert await shop.run(create, one, services=services) == ["FORBIDDEN"]
+    assert await shop.run(ADD, link("b"), product="b", text="Good.") == ["FORBIDDEN"]
+
+
+async def test_a_link_obeys_the_limit_of_one_comment_per_person(shop: Shop) -> None:
+    shop.stores = await switched(shop.table)
+    await shop.add(ANN, "a")
+    assert codes(await shop.add(link("a"), "a")) == [("ALREADY_COMMENTED", None)]
+    assert codes(await shop.add(link("b"), "b")) == []
+    assert codes(await shop.add(link("b"), "b")) == []
+    assert codes(await shop.add(link("b", order="o2"), "b")) == [("ALREADY_COMMENTED", None)]
