@@ -135,13 +135,18 @@ async def _print(
 ) -> list[Invitation]:
     """Write the links of each invitation as rows of a CSV file, and return the invitations.
 
-    ``mark`` is called after the rows of an invitation.
+    ``mark`` is called after the rows of an invitation. An order whose ids are too long for a link
+    is skipped with a message, because one order must not stop all others.
     """
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
     links, done = 0, list[Invitation]()
     async for one in found:
-        signed = make(one)
+        try:
+            signed = make(one)
+        except InvalidArgumentError as error:
+            typer.echo(f"Order {one.order_id[:40]} is skipped: {error}", err=True)
+            continue
         writer.writerows(_row(one, link) for link in signed)
         file.flush()
         links += len(signed)

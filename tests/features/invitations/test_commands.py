@@ -68,6 +68,18 @@ async def test_due_orders_are_printed_once(stores: Stores, store: list[str]) -> 
     assert await due(stores) == []
 
 
+async def test_an_order_with_ids_that_are_too_long_stops_no_other(
+    stores: Stores, store: list[str]
+) -> None:
+    long = "\u6f22" * 170
+    poison = Invitation(long, "ann", (long,), long, datetime.now(UTC) - timedelta(days=1))
+    await stores.table.put_many([INVITATION.encode(poison)])
+    printed = called("invite", *store, **SHOP)
+    assert (printed.returncode, ids(printed.stdout)) == (0, ["o3", "o1", "o2"])
+    assert long[:40] in printed.stderr
+    assert await due(stores) == [long]
+
+
 async def test_orders_wait_for_some_days(stores: Stores, store: list[str]) -> None:
     old = Invitation("o0", "ann", ("p",), None, datetime.now(UTC) - timedelta(days=8))
     await stores.table.put_many([INVITATION.encode(old)])

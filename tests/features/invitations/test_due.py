@@ -14,6 +14,7 @@ from strawberry import Schema
 from dal.dynamodb.table import Table
 from dal.errors import NotFoundError
 from dal.model import Money, Order, OrderLine, OrderStatus
+from dal.model.own_ids import global_id
 from dal.query.pagination import Slice
 from dal.stores import Stores
 from features.invitations.grant import LinkGrant
@@ -26,7 +27,8 @@ from server.services import GRANTS
 from tests.features.invitations.shop import ADD, codes, link
 from tests.putting import put_orders
 from tests.schema.conftest import ANN, SERVICES, STAFF, Run, runner
-from tests.server.applications import SECRET
+from tests.server.applications import SECRET, serving
+from tests.server.serving import bearer
 from tests.strategies import order
 from tools.bench.capacity import Consumed, Meter
 
@@ -114,6 +116,29 @@ async def test_without_the_option_a_delivery_lists_nothing(table: Table) -> None
     await put_orders(table, [shipped(1)])
     await deliver(stores, 1)
     assert await due(stores) == []
+
+
+DELIVER = """mutation ($id: ID!) { setOrderStatus(input: { id: $id, status: DELIVERED }) {
+  order { status } userErrors { code field } } }"""
+
+
+@pytest.mark.parametrize("listed", [True, False])
+async def test_a_server_lists_deliveries_only_with_the_option(table: Table, listed: bool) -> None:
+    await put_orders(table, [shipped(1)])
+    site = "https://shop.example"
+    async with serving(table, site=site, invitations=listed, public_url=site) as client:
+
+        async def ask(query: str, **variables: Any) -> Any:
+            sent = {"query": query, "variables": variables}
+            answer = await client.post("/graphql", json=sent, headers=bearer("sam", "staff"))
+            return answer.json()["data"]
+
+        await ask(DELIVER, id=global_id("Order", "o1"))
+        nodes = (await ask(DUE))["dueInvitations"]["nodes"]
+        assert [one["orderId"] for one in nodes] == ["o1"] * listed
+        (made,) = (await ask(CREATE, id="o1"))["createInvitation"]["links"]
+        assert (await opened(made["url"])).products == ("p", "q")
+        assert (await ask(DUE))["dueInvitations"]["nodes"] == []
 
 
 async def test_a_delivery_keeps_an_earlier_invitation(stores: Stores, run: Run) -> None:
