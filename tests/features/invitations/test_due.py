@@ -308,6 +308,7 @@ COSTS = {
     "deliver with --invitations": Consumed(2, 15, 1),
     "dueInvitations": Consumed(8, 0, 4),
     "createInvitation": Consumed(5, 2, 3),
+    "createInvitation, not due": Consumed(5, 1, 3),
     "revokeInvitation": Consumed(4, 2, 2),
     "addComment by a buyer": Consumed(2, 10, 1.5),
     "addComment by a link": Consumed(2, 10, 1.5),
@@ -338,6 +339,7 @@ async def test_operations_cost_what_the_decision_says(table: Table, schema: Sche
     await count("dueInvitations", stores.invitations.due(Slice(20)))
     execute = runner(schema, stores)
     await count("createInvitation", execute(CREATE, STAFF, id="o1"))
+    await count("createInvitation, not due", execute(CREATE, STAFF, id="o0"))
     await count("revokeInvitation", execute(REVOKE, STAFF, id="o2"))
     one = LinkGrant(link("p", "q", "r", order="o1"))
     await count("addComment by a buyer", execute(ADD, ANN, product="p", text="Good."))
