@@ -8,6 +8,7 @@ from dal.catalogue import AccessPattern
 from dal.dynamodb.retries import retry_on_change
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key
+from dal.entities.erasure_mark import erased_at, is_mark, mark_key
 from dal.entities.order import ORDER, is_order, order_key
 from dal.entities.standing import permission_in, standing_key
 from dal.entities.submission import stored
@@ -72,7 +73,8 @@ class InvitationRepository:
 
         The read is eventually consistent, so a revocation takes effect some moments later. The
         purchase is not read, because the shop proves it by the link. Raises GrantRevokedError if
-        the shop has revoked the link or cancelled the order.
+        the shop has revoked the link, cancelled the order, or erased the customer's data after it
+        made the link.
         """
         keys = [standing_key(link.username), *_state_keys(link)]
         items = await self._table.get_many(keys, consistent=False)
@@ -182,16 +184,21 @@ class InvitationRepository:
 
 
 def _state_keys(link: Link) -> list[Item]:
-    """Return the keys of the items that can end a link: its invitation and its order."""
+    """Return the keys of the items that can end a link.
+
+    They are its invitation, its order, and the mark of an erasure of its customer.
+    """
     names = link.username, link.order_id
-    return [invitation_key(*names), order_key(*names)]
+    return [invitation_key(*names), order_key(*names), mark_key(link.username)]
 
 
 def _require_valid(link: Link, items: Iterable[Item]) -> None:
-    """Raise GrantRevokedError if the link was revoked or its order cancelled."""
+    """Raise GrantRevokedError if one of the items ends the link."""
     for item in items:
         invitation = invitation_in(item)
         if invitation is not None and invitation.ends(link):
+            raise GrantRevokedError
+        if is_mark(item) and link.made_at <= erased_at(item):
             raise GrantRevokedError
         if is_order(item) and ORDER.decode(item).status is OrderStatus.CANCELLED:
             raise GrantRevokedError

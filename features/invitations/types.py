@@ -181,6 +181,6 @@ INVITATION = strawberry.field(
     graphql_type=Invitation | None,
     description="The link of the request, from its JWT; null without a link. If the shop has "
     "revoked the link or cancelled the order, an error has the code INVITATION_REVOKED.",
-    metadata=facts(reads=Reads(unit=5)),
+    metadata=facts(reads=Reads(unit=6)),
 )
 """The field ``invitation`` of the root."""

@@ -11,7 +11,8 @@
 4. *Forget*: running servers forget the erased items (see ``ItemKind.forget``). For example, their
    logs of events forget the texts of all comments.
 5. *Record*: the item ``ERASURE#<random>`` stores the time, the choices, and the numbers of erased
-   and kept items of each kind, without the name. The standing is deleted.
+   and kept items of each kind, without the name. The user's mark is stored (see
+   ``dal.entities.erasure_mark``), and the standing is deleted.
 
 An interrupted erasure continues when it is called again, because the standing stores its choices
 and counts.
@@ -31,6 +32,7 @@ from dal.dynamodb.concurrency import batched, in_parallel
 from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.scan import Progress
 from dal.dynamodb.table import Table
+from dal.entities.erasure_mark import mark_of
 from dal.entities.standing import Standing, standing_key
 from dal.kinds.item_kind import ItemKind
 from dal.repositories.standings import StandingRepository
@@ -150,7 +152,11 @@ class Erasure:
         stored = primary_key(f"ERASURE#{record}") | packed(about | counts)
         # A transaction, because the network could delay a single deletion until after a new block.
         await self._table.write(
-            [{"Put": {"Item": stored}}, {"Delete": {"Key": standing_key(self._name)}}]
+            [
+                {"Put": {"Item": stored}},
+                {"Put": {"Item": mark_of(self._name)}},
+                {"Delete": {"Key": standing_key(self._name)}},
+            ]
         )
         return self._done
 

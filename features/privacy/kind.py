@@ -1,4 +1,4 @@
-"""Erasures of users from comments, orders and tickets, and the kind of an erasure's record."""
+"""Erasures of users from comments, orders and tickets, and the kind of items of erasures."""
 
 import secrets
 from dataclasses import replace
@@ -6,6 +6,7 @@ from typing import Any
 
 from dal.dynamodb.table import Table
 from dal.entities import idempotency
+from dal.entities.erasure_mark import is_mark
 from dal.entities.order import ORDER
 from dal.entities.submission import encode
 from dal.entities.ticket import TICKET
@@ -18,7 +19,8 @@ from dal.writes.changes import CommentChange
 from dal.writes.comments import CommentWriter, Stored
 
 KIND = ItemKind(
-    holds=lambda item: item["PK"]["S"].startswith("ERASURE#"), labels={"ERASURE": "maintenance"}
+    holds=lambda item: item["PK"]["S"].startswith("ERASURE#") or is_mark(item),
+    labels={"ERASURE": "maintenance", "ERASED": "maintenance"},
 )
 
 

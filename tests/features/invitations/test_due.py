@@ -311,8 +311,8 @@ COSTS = {
     "createInvitation, not due": Consumed(5, 1, 3),
     "revokeInvitation": Consumed(4, 2, 2),
     "addComment by a buyer": Consumed(2, 10, 1.5),
-    "addComment by a link": Consumed(2, 10, 1.5),
-    "the query invitation": Consumed(1, 0, 5),
+    "addComment by a link": Consumed(2, 10, 2),
+    "the query invitation": Consumed(1, 0, 6),
 }
 """The requests, WCU and RCU for an order of three products: see docs/decisions/0098."""
 

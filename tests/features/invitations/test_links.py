@@ -6,16 +6,20 @@ from datetime import timedelta
 
 import pytest
 
+from dal.composition import KINDS
 from dal.dynamodb.table import Table
+from dal.entities.erasure_mark import KEPT_DAYS
 from dal.entities.standing import STANDING, Standing
 from dal.model import OrderStatus, ProductDetails
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from features.invitations.entity import INVITATION, comment_id_of
-from features.invitations.model import Invitation
+from features.invitations.model import MOST_DAYS, Invitation
 from features.moderation.publication import ModeratedPublication
 from features.moderation.words import Moderation
 from features.photos.uploads import PhotoUploads
+from features.privacy.erasure import Choices, Erasure
+from features.privacy.personal_data import scan
 from resolvers.photo_files import PhotoFiles
 from resolvers.publication import Publication
 from tests.features.invitations.shop import ADD, DELETE, EDIT, OPEN, Shop, codes, link
@@ -24,6 +28,7 @@ from tests.items import all_items
 from tests.putting import put_orders
 from tests.schema.conftest import ANN, BOB, MODERATOR
 from tests.strategies import order
+from tests.writers import at_once, ignore
 
 USED = [("INVITATION_USED", None)]
 REVOKED = [("INVITATION_REVOKED", None)]
@@ -143,6 +148,20 @@ async def test_a_revocation_ends_only_the_earlier_links_of_its_order(shop: Shop)
     later = replace(one, made_at=one.made_at + timedelta(seconds=2))
     assert codes(await shop.add(later, "b")) == []
     assert codes(await shop.add(link("a", order="o2"), "a")) == []
+
+
+async def test_an_erasure_ends_the_links_that_were_made_before_it(shop: Shop) -> None:
+    one, other = link("a", "b"), link("c", order="o2")
+    assert codes(await shop.add(one, "a")) == []
+    await shop.stores.invitations.revoke("o1", "ann")
+    assert KEPT_DAYS >= MOST_DAYS
+    await Erasure(shop.table, "ann", Choices(), KINDS).run(at_once, ignore, ignore)
+    for ended, product in ((one, "a"), (one, "b"), (other, "c")):
+        assert codes(await shop.add(ended, product)) == REVOKED
+        assert await shop.run(OPEN, ended) == ["INVITATION_REVOKED"]
+    assert not await scan(shop.table, "ann", ignore, KINDS)
+    assert codes(await shop.add(link("a", order="o3"), "a")) == []
+    assert codes(await shop.add(link("a", username="bob"), "a")) == []
 
 
 async def test_a_product_that_has_joined_a_group_keeps_its_link(shop: Shop) -> None:
