@@ -255,8 +255,8 @@ def _written(output: Path | None) -> Iterator[TextIO]:
     part = output.with_name(f"{output.name}.part")
     try:
         # Other users of the machine must not read the links.
-        with part.open("x", encoding="utf-8", newline="") as file:
-            part.chmod(0o600)
+        part.touch(mode=0o600, exist_ok=False)
+        with part.open("w", encoding="utf-8", newline="") as file:
             try:
                 yield file
                 file.flush()
