@@ -83,14 +83,20 @@ def pages_app(
     loaded and of all demo comments; None if no load is running. If ``may_have_trends`` returns
     False, a product's page does not ask for its trend.
     """
-    shown: dict[int, Endpoint] = {
-        HTTPStatus.NOT_FOUND: endpoint(view, home.nothing_here, demo),
-        HTTPStatus.METHOD_NOT_ALLOWED: endpoint(view, home.wrong_method, demo),
+    shown: dict[tuple[int, bool], Endpoint] = {
+        (status, by_link): endpoint(view, page, demo, by_link=by_link)
+        for status, page in (
+            (HTTPStatus.NOT_FOUND, home.nothing_here),
+            (HTTPStatus.METHOD_NOT_ALLOWED, home.wrong_method),
+        )
+        for by_link in (False, True)
     }
 
     async def refusal(request: Request, error: Exception) -> Response:
         answer = await http_failure(request, error)
-        page = shown.get(answer.status_code)
+        # A mail program may break a link, for example by a slash before its query.
+        by_link = request.scope["path"].startswith(request.scope["root_path"] + review.PATH)
+        page = shown.get((answer.status_code, by_link))
         if page is None or not prefers_html(request.headers.get("accept")):
             return answer
         html = await page(request)

@@ -334,6 +334,19 @@ async def test_only_the_links_own_page_contains_its_jwt(client: httpx.AsyncClien
     assert "/review" in (await client.get("/robots.txt")).text
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "status"), [("GET", "/review/", 404), ("PUT", "/review", 405)]
+)
+async def test_the_page_for_a_broken_link_keeps_its_jwt_from_others(
+    client: httpx.AsyncClient, method: str, path: str, status: int
+) -> None:
+    query = urlencode({"invitation": jwt_for("broken")})
+    answer = await client.request(method, f"{path}?{query}", headers={"Accept": "text/html"})
+    assert answer.status_code == status
+    assert answer.headers.items() >= PRIVATE.items()
+    assert "/sign-in" not in answer.text
+
+
 async def test_logs_and_traces_do_not_contain_the_jwt(table: Table) -> None:
     stream, exporter = io.StringIO(), InMemorySpanExporter()
     signals = Signals(access_log=AccessLog("json", stream), tracing=traced(exporter))
