@@ -29,6 +29,7 @@ from features.invitations.entity import (
     comment_id_of,
     invitation_in,
     invitation_key,
+    is_invitation,
 )
 from features.invitations.model import Entry, Invitation, Link, OpenedLink
 
@@ -195,9 +196,11 @@ def _state_keys(link: Link) -> list[Item]:
 def _require_valid(link: Link, items: Iterable[Item]) -> None:
     """Raise GrantRevokedError if one of the items ends the link."""
     for item in items:
-        invitation = invitation_in(item)
-        if invitation is not None and invitation.ends(link):
-            raise GrantRevokedError
+        if is_invitation(item):
+            invitation = invitation_in(item)
+            # An item that cannot be read may be a revocation, so it ends the link.
+            if invitation is None or invitation.ends(link):
+                raise GrantRevokedError
         if is_mark(item) and link.made_at <= erased_at(item):
             raise GrantRevokedError
         if is_order(item) and ORDER.decode(item).status is OrderStatus.CANCELLED:

@@ -45,6 +45,12 @@ def moderated(table: Table) -> Shop:
     return Shop(table, ModeratedPublication(Moderation(before_publishing=True)))
 
 
+async def test_an_invitation_that_cannot_be_read_ends_its_links(shop: Shop) -> None:
+    damaged = INVITATION.encode(Invitation("o1", "ann")) | {"data": {"S": "{"}}
+    await shop.table.put_many([damaged])
+    assert codes(await shop.add(link("a"), "a")) == REVOKED
+
+
 async def test_a_link_writes_one_comment_on_each_of_its_products(shop: Shop) -> None:
     one = link("a", "b", name="Ann B.", incentive="10 % off")
     assert await shop.written(one) == {"a": (None, None), "b": (None, None)}
