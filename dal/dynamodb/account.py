@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 from dal.dynamodb.errors import QueryTooCostlyError
@@ -163,4 +164,4 @@ def consumed(response: dict[str, Any]) -> float:
     capacity = response.get("ConsumedCapacity", [])
     if isinstance(capacity, dict):
         return float(capacity["CapacityUnits"])
-    return float(sum(one["CapacityUnits"] for one in capacity))
+    return float(sum(map(itemgetter("CapacityUnits"), capacity)))

@@ -26,8 +26,6 @@ IDLE_SECONDS = 12.0
 """A connection that was idle for this many seconds is not used again, because the endpoint may
 close it at any moment. A request that finds such a connection in the pool closes it."""
 
-_KEPT_HEADERS = (b"x-amz-crc32", b"content-type")
-
 
 class HttpResponse(NamedTuple):
     """A response as received, without checks. A missing header is an empty string."""
@@ -47,6 +45,12 @@ class HttpConnection(asyncio.Protocol):
     def __init__(self) -> None:
         self.usable = True
         self.idle_since = 0.0
+        self._headers: dict[bytes, bytes] = {}
+        self._body: list[bytes] = []
+        # The parser calls these for each header and each part of the body. A response has seven
+        # headers, and a function in Python would be slower.
+        self.on_header = self._headers.__setitem__
+        self.on_body = self._body.append
         self._parser = HttpResponseParser(self)
         self._response: asyncio.Future[HttpResponse] | None = None
 
@@ -56,8 +60,6 @@ class HttpConnection(asyncio.Protocol):
         The awaitable raises ConnectionError if the connection ends before the response is complete.
         """
         self._response = asyncio.get_running_loop().create_future()
-        self._headers: dict[bytes, bytes] = {}
-        self._body: list[bytes] = []
         self._transport.write(request)
         return self._response
 
@@ -94,16 +96,6 @@ class HttpConnection(asyncio.Protocol):
         if self._response is None:
             self.close()
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep the headers that the module ``responses`` checks."""
-        name = name.lower()
-        if name in _KEPT_HEADERS:
-            self._headers[name] = value
-
-    def on_body(self, body: bytes) -> None:
-        """Keep a part of the body."""
-        self._body.append(body)
-
     def on_message_complete(self) -> None:
         """Return the response to the caller of ``send``. Ignore interim responses (status 1xx)."""
         status = self._parser.get_status_code()
@@ -113,10 +105,12 @@ class HttpConnection(asyncio.Protocol):
         if not self._parser.should_keep_alive():
             self.close()
         if waiting is not None and not waiting.done():
-            parts, self._body = self._body, []
-            body = parts[0] if len(parts) == 1 else b"".join(parts)
-            checksum, content_type = [self._headers.get(name, b"") for name in _KEPT_HEADERS]
-            waiting.set_result(HttpResponse(status, checksum, content_type, body))
+            headers = {name.lower(): value for name, value in self._headers.items()}
+            checksum = headers.get(b"x-amz-crc32", b"")
+            content_type = headers.get(b"content-type", b"")
+            waiting.set_result(HttpResponse(status, checksum, content_type, b"".join(self._body)))
+        self._headers.clear()
+        self._body.clear()
 
 
 class ConnectionPool:

@@ -98,6 +98,13 @@ class Change:
         """The state after the write; None if the write deleted the comment."""
         return self.replaced if self.now is None else Listed.of(self.now)
 
+    @property
+    def became_version(self) -> str | None:
+        """The version after the write; None if the write deleted the comment."""
+        if self.now is not None:
+            return version(self.now)
+        return None if self.replaced is None else self.replaced.version
+
     def without_text(self) -> "Change":
         """Return the change without the comment, because a later change has replaced it."""
         return replace(self, now=None, replaced=self.became)
@@ -262,9 +269,9 @@ def decode(line: bytes, comment: bytes | None = None) -> LogEntry:
 
 def text_name(change: Change) -> str | None:
     """Return the name under which a broker keeps the comment of a change; None after a deletion."""
-    if change.became is None:
+    if change.became_version is None:
         return None
-    return f"{change.product_id}\n{change.position}\n{change.became.version}"
+    return f"{change.product_id}\n{change.position}\n{change.became_version}"
 
 
 def event_for(

@@ -207,7 +207,7 @@ class Log:
                 before = entry.was.version
                 # A load from a file may change a comment without a new version. Such a change is
                 # not added to ``_next``, because versions do not show whether it is newer.
-                if entry.became is None or entry.became.version != before:
+                if entry.became_version != before:
                     self._next[entry.position, before] = number
             if entry.now is not None:
                 self._texts[entry.position] = number
@@ -302,22 +302,22 @@ class Log:
         Later changes of the same comment may have arrived before this change. If the log lacks the
         latest text, clients must reload.
         """
-        became, later, seen = change.became, change, set[str]()
+        became, later, seen = change.became_version, change, set[str]()
         # If a clock was set back, versions can form a cycle. In this case, ``seen`` prevents an
         # endless loop.
-        while became is not None and became.version not in seen:
-            seen.add(became.version)
-            number = self._next.get((change.position, became.version))
+        while became is not None and became not in seen:
+            seen.add(became)
+            number = self._next.get((change.position, became))
             if number is None:
                 break
             later = self._change(number)
-            became = later.became
+            became = later.became_version
         if later is change:
             return change
         now = later.now
         if now is None and became is not None:
             # The log has not received all changes of the comment yet. Take the newest text.
             now = self._text(change.position)
-            if now is None or version(now) < became.version:
-                return replace(change, now=None, replaced=became, late=True)
+            if now is None or version(now) < became:
+                return replace(change, now=None, replaced=later.became, late=True)
         return replace(change, now=now, replaced=None)

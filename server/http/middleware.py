@@ -99,8 +99,12 @@ class RequestIdMiddleware:
 
 def request_id_of(headers: Headers) -> bytes:
     """Return the id from a request's headers if it is safe to log, or else a new id."""
-    given = next((value for name, value in headers if name == _REQUEST_ID), b"")
-    return given if _SAFE_ID.fullmatch(given) else os.urandom(16).hex().encode()
+    for name, value in headers:  # a generator would take twice the time
+        if name == _REQUEST_ID:
+            if _SAFE_ID.fullmatch(value):
+                return value
+            break
+    return os.urandom(16).hex().encode()
 
 
 class AllowedHosts:
