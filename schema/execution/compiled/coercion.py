@@ -243,30 +243,24 @@ class Leaf:
 
     attribute: str
     declared: GraphQLOutputType
-    _leaf: GraphQLLeafType = field(init=False)
-    _coerce: Callable[[Any], Any] = field(init=False)
-    _last_class: type[Any] = field(init=False, default=AnomalyError)
+    coerce: Callable[[Any], Any] = field(init=False)
+    """Converts a value. Raises the scalar's exception if the scalar cannot convert the value."""
+    usual: type[Any] = field(init=False, default=AnomalyError)
+    """The last class whose values ``check_value`` has accepted."""
 
     def __post_init__(self) -> None:
-        self._leaf = cast("GraphQLLeafType", get_nullable_type(self.declared))
-        self._coerce = cast("Callable[[Any], Any]", self._leaf.coerce_output_value)
+        leaf = cast("GraphQLLeafType", get_nullable_type(self.declared))
+        self.coerce = cast("Callable[[Any], Any]", leaf.coerce_output_value)
 
-    def result(self, value: Any) -> Any:
-        """Return the converted value.
-
-        Raises AnomalyError if the value or the result is null, an exception or awaitable. Raises
-        the scalar's exception if the scalar cannot convert the value. After any exception,
-        graphql-core executes the selection set of the field's object.
-        """
-        if type(value) is not self._last_class:
-            if value is None or value is Undefined or isinstance(value, Exception):
-                raise AnomalyError
-            if is_awaitable(value):
-                raise AnomalyError
-            self._last_class = type(value)
-        result = self._coerce(value)
-        if type(result) is not str and (
-            result is None or result is Undefined or is_awaitable(result)
-        ):
+    def check_value(self, value: Any) -> None:
+        """Raise AnomalyError if the value is null, an exception or awaitable."""
+        if value is None or value is Undefined or isinstance(value, Exception):
             raise AnomalyError
-        return result
+        if is_awaitable(value):
+            raise AnomalyError
+        self.usual = type(value)
+
+    def check_result(self, result: Any) -> None:
+        """Raise AnomalyError if the converted value is null or awaitable."""
+        if result is None or result is Undefined or is_awaitable(result):
+            raise AnomalyError

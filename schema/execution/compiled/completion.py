@@ -111,29 +111,27 @@ def call_directly(schema: GraphQLSchema, compiled: Field) -> bool:
     parents = (resolver.parent_parameter, resolver.root_parameter)
     objects = {parameter.name for parameter in parents if parameter is not None}
     info_name = resolver.info_parameter.name if resolver.info_parameter else None
-    if info_name is None and not conversions:
-        compiled.function = function
-        compiled.expression = f"function({', '.join(f'{name}=source' for name in objects)})"
-        return True
     info_class = schema.extensions[_BACK].config.info_class
-
-    def keywords_of(executor: Executor[Any], source: Any, path: PlainPath) -> dict[str, Any]:
-        keywords: dict[str, Any] = dict.fromkeys(objects, source)
-        if info_name is not None:
-            raw = ResolveInfo(executor, compiled, path)
-            keywords[info_name] = info_class(_raw_info=raw, _field=field)
-        return keywords
-
     if not conversions:
-        compiled.function = lambda executor, source, parent: function(
-            **keywords_of(executor, source, (parent, compiled.key, compiled.parent_type.name))
-        )
-        compiled.expression = "function(executor, source, path)"
+        passed = [f"{name}=source" for name in objects]
+        compiled.names = {"function": function}
+        if info_name is not None:
+            compiled.names |= {
+                "info": partial(info_class, _field=field),
+                "raw": ResolveInfo,
+                "field": compiled,
+            }
+            raw = "raw{n}(executor, field{n}, (path, {key!r}, {typename!r}))"
+            passed.append(f"{info_name}=info{{n}}(_raw_info={raw})")
+        compiled.expression = f"function{{n}}({', '.join(passed)})"
         return True
     arguments = arguments_of(compiled.definition, compiled.nodes[0])
 
     def resolve(executor: Executor[Any], _: Field, source: Any, path: PlainPath) -> Any:
-        keywords = keywords_of(executor, source, path)
+        keywords: dict[str, Any] = dict.fromkeys(objects, source)
+        if info_name is not None:
+            raw = ResolveInfo(executor, compiled, path)
+            keywords[info_name] = info_class(_raw_info=raw, _field=field)
         for name, value in arguments(executor.variable_values).items():
             keyword, convert = conversions[name]
             keywords[keyword] = value if convert is None else convert(value)

@@ -21,6 +21,7 @@ from graphql import (
     GraphQLOutputType,
     get_nullable_type,
     is_leaf_type,
+    is_list_type,
 )
 from graphql.execution import Executor
 from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
@@ -127,10 +128,15 @@ class Field(Slot):
     resolve: Resolve
     expression: str | None = None
     """A Python expression for the field's value, with the names of ``selection_of``'s function.
+    ``{n}`` is the field's number, ``{key!r}`` its response key, ``{typename!r}`` its parent type.
 
     None if ``resolve`` returns the value.
     """
-    function: Callable[..., Any] | None = None
+    names: Mapping[str, object] = {}
+    """The objects of other names in ``expression``. The key of each is followed by the number of
+    the field in its selection set."""
+    objects: Any = None
+    """The ``ObjectCompletion`` of the field's values; None if the type is not an object type."""
 
     def __init__(
         self,
@@ -170,9 +176,15 @@ class Field(Slot):
         except Exception as error:  # noqa: BLE001 - graphql-core catches any too
             return self.failed(executor, error, path)
         if type(result) not in PLAIN and executor.is_awaitable(result):
-            awaited = self.of_result(executor, result, path)
-            return observed(self._parent_name, self.name, awaited)
+            return self.pending(executor, result, path)
         return result
+
+    def pending(
+        self, executor: Executor[Any], result: Awaitable[Any], path: PlainPath
+    ) -> Awaitable[Any]:
+        """Return an awaitable of an awaitable result, which calls ``failed`` for an error."""
+        awaited = self.of_result(executor, result, path)
+        return observed(self._parent_name, self.name, awaited)
 
 
 _OF_FIELD = {
@@ -234,7 +246,10 @@ _LEAVES = """
 """
 _LEAF = """
         v{n} = source.{attribute}
-        if not {usual}: v{n} = leaf{n}(v{n})"""
+        if not {usual}:
+            if type(v{n}) is not leaf{n}.usual: leaf{n}.check_value(v{n})
+            v{n} = coerce{n}(v{n})
+            if type(v{n}) is not str: leaf{n}.check_result(v{n})"""
 _SIZE = """
     size = {fixed}{lengths}
     if size > {long} and answer.bytes > {small}: size = {fixed} + bytes_of({texts})"""
@@ -251,10 +266,29 @@ _DIRECT = """
         except Exception as error:
             v{n} = failed{n}(executor, error, (path, {key!r}, {typename!r}))
         else:
-            if not {usual}:
+            {empty}if not {usual}:
                 v{n} = completed{n}(executor, v{n}, (path, {key!r}, {typename!r}))
                 if type(v{n}) not in PLAIN and executor.is_awaitable(v{n}):
                     awaited[{key!r}] = v{n}"""
+_EMPTY = """if (type(v{n}) is tuple or type(v{n}) is list) and not v{n}: v{n} = []
+            el"""
+# As ``Field.completed``, without a call for each object.
+_DIRECT_OBJECT = """
+        try:
+            v{n} = {expression}
+            usual = type(v{n}) is objects{n}.usual
+            if usual:
+                v{n} = objects{n}.selection(executor, v{n}, (path, {key!r}, {typename!r}), True)
+        except Exception as error:
+            v{n} = failed{n}(executor, error, (path, {key!r}, {typename!r}))
+        else:
+            if not usual:
+                v{n} = completed{n}(executor, v{n}, (path, {key!r}, {typename!r}))
+                if type(v{n}) not in PLAIN and executor.is_awaitable(v{n}):
+                    awaited[{key!r}] = v{n}
+            elif type(v{n}) is not dict:
+                v{n} = pending{n}(executor, v{n}, (path, {key!r}, {typename!r}))
+                awaited[{key!r}] = v{n}"""
 _DIRECT_TEXT = """
             elif v{n} and len(v{n}) > {long}: executor.answer.add_text(v{n})"""
 _FIELDS = """
@@ -297,20 +331,22 @@ def selection_of(
     for n, (key, item) in enumerate(zip(grouped, selected, strict=True)):
         results += f"{key!r}: {item!r}, " if isinstance(item, str) else f"{key!r}: v{n}, "
         if isinstance(item, Leaf):
-            bound[f"leaf{n}"] = item.result
+            bound[f"leaf{n}"], bound[f"coerce{n}"] = item, item.coerce
             usual = usual_value(item.declared, f"v{n}")
             leaves += _LEAF.format(n=n, attribute=item.attribute, usual=usual)
         elif isinstance(item, Field) and item.expression is not None:
-            is_leaf = is_leaf_type(get_nullable_type(item.type))
-            bound[f"function{n}"] = item.function
+            nullable = get_nullable_type(item.type)
+            bound |= {f"{name}{n}": value for name, value in item.names.items()}
             bound[f"failed{n}"] = item.failed
             bound[f"completed{n}"] = item.completed
-            fields += _DIRECT.format(
+            bound[f"objects{n}"], bound[f"pending{n}"] = item.objects, item.pending
+            fields += (_DIRECT if item.objects is None else _DIRECT_OBJECT).format(
                 n=n,
                 key=key,
                 typename=item.parent_type.name,
-                usual=usual_value(item.type, f"v{n}") if is_leaf else "False",
-                expression=item.expression.replace("function", f"function{n}"),
+                usual=usual_value(item.type, f"v{n}") if is_leaf_type(nullable) else "False",
+                empty=_EMPTY.format(n=n) if is_list_type(nullable) else "",
+                expression=item.expression.format(n=n, key=key, typename=item.parent_type.name),
             )
             if exact_class(item.type) is str:
                 fields += _DIRECT_TEXT.format(n=n, long=LONG)

@@ -431,6 +431,8 @@ class _Compiler:
         if is_object_type(nullable) and not iscoroutinefunction(nullable.is_type_of):
             collected = collect_subfields(*self._of, self._operation, nullable, field.details)
             completion = ObjectCompletion(field, type_, nullable.is_type_of)
+            if type_ is field.type:
+                field.objects = completion
             completion.selection = self._selection(
                 nullable, collected.grouped_field_set, completion
             )
