@@ -170,8 +170,8 @@ class InvitationMutation:
 DUE_INVITATIONS: Any = strawberry.field(
     resolver=resolvers.due_invitations,
     graphql_type=DueInvitationConnection | None,
-    description="Delivered orders whose customers wait for a link, longest waiting first. Filled "
-    "by servers with `--invitations`. A new row may be missing for a moment. Only for staff.",
+    description="Delivered orders whose customers wait for a link, longest waiting first. A new "
+    "row may be missing for a moment. Only for staff.",
     metadata=facts(reads=Reads(QUEUE_REQUESTS, 0.5, paged=True)),
 )
 """The field ``dueInvitations`` of the root."""

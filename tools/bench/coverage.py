@@ -123,11 +123,11 @@ def _compiled(
     """
     compiled: set[int] = set()
 
-    def record(of: Any, grouped: Any, selected: Any) -> Selection:
+    def record(of: Any, grouped: Any, selected: Any, completion: Any) -> Selection:
         for details, one in zip(grouped.values(), selected, strict=True):
             if not callable(one):
                 compiled.update(id(detail.node) for detail in details)
-        return selection_of(of, grouped, selected)
+        return selection_of(of, grouped, selected, completion)
 
     with mock.patch.object(compiling, "selection_of", record):
         operation = compiling.CompiledOperation(schema, document, node)

@@ -12,7 +12,6 @@ is null without an error.
 import argparse
 import asyncio
 import json
-import uuid
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, contextmanager
@@ -72,10 +71,10 @@ class Clock:
     def __init__(self) -> None:
         self.ticks = 0
 
-    def uuid4(self) -> uuid.UUID:
-        """Return the next id."""
+    def token_hex(self, size: int) -> str:
+        """Return the next id, of ``size`` bytes in hexadecimal."""
         self.ticks += 1
-        return uuid.UUID(int=self.ticks)
+        return f"{self.ticks:0{2 * size}x}"
 
     def now(self, zone: tzinfo) -> datetime:
         """Return the next time."""
@@ -87,7 +86,7 @@ class Clock:
         """Use this clock for the writes of this process until the block ends."""
         with ExitStack() as patches:
             for module in ("resolvers.comments", "resolvers.mutations"):
-                patches.enter_context(mock.patch(f"{module}.uuid", self))
+                patches.enter_context(mock.patch(f"{module}.secrets", self))
             for module in (
                 "resolvers.comments",
                 "resolvers.orders",
