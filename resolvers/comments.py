@@ -277,8 +277,10 @@ def aspects(root: strawberry.Parent[Any], info: Info) -> list[AspectRating]:
 
     The comment may also have ratings of aspects that the shop has renamed or removed.
     """
+    if not root.aspects:
+        return []
     rated: Mapping[str, AspectRating] = {one.name: one for one in root.aspects}
-    return [rated[name] for name in names_of(info.context) if name in rated] if rated else []
+    return [rated[name] for name in names_of(info.context) if name in rated]
 
 
 def helpful_count(root: strawberry.Parent[Comment]) -> int:

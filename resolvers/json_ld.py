@@ -87,7 +87,8 @@ def _review(comment: Comment, site: str | None) -> Facts:
             "name": comment.title.strip(),
             "reviewRating": _RATING | {"ratingValue": comment.rating},
             "reviewBody": comment.text.strip() and comment.text,
-            "image": list(filter(None, (_absolute(one.url, site) for one in comment.photos))),
+            "image": comment.photos
+            and list(filter(None, (_absolute(one.url, site) for one in comment.photos))),
             "comment": reply
             and reply.text.strip()
             and {

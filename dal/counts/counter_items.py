@@ -24,6 +24,7 @@ leaderboard. If a rebuild does not delete these items, they expire.
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
 
@@ -135,6 +136,7 @@ def encode_all(counts: Mapping[StatisticsKey, RatingCounts]) -> Iterator[Item]:
             yield item_key(key) | place_of(key, count)
 
 
+@lru_cache(maxsize=1_000)  # each read of a product's statistics checks the places of its items
 def place_of(key: StatisticsKey, fives: int) -> Item:
     """Return the two leaderboard keys of an item.
 
@@ -212,7 +214,7 @@ class StoredCounts(NamedTuple):
 def stored_in(items: Iterable[Item]) -> Iterator[StoredCounts]:
     """Yield the statistics items among ``items``. Items that cannot be decoded are left out."""
     for item in items:
-        partition, sort_key = (str(item[name].get("S", "")) for name in ("PK", "SK"))
+        partition, sort_key = str(item["PK"].get("S", "")), str(item["SK"].get("S", ""))
         if partition.startswith(_PRODUCT) and (sort_key == "S" or sort_key.startswith("S#")):
             with suppress(KeyError, ValueError):
                 yield StoredCounts(*decode(item), item)

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, combinations
-from operator import add
+from operator import add, mul
 from typing import NamedTuple, TypeAlias
 
 from dal.model import RATINGS, Comment
@@ -364,8 +364,8 @@ class CommentStatistics:
     @property
     def average(self) -> float | None:
         """The mean rating; None without comments."""
-        points = sum(rating * self.overall.of([rating]) for rating in RATINGS)
-        return points / self.total if self.total else None
+        points, total = sum(map(mul, RATINGS, self.overall.by_rating)), self.total
+        return points / total if total else None
 
     @property
     def histogram(self) -> list[RatingCount]:

@@ -87,17 +87,21 @@ def encode_cursor(position: str) -> str:
     """
     # All instants have the same length and end in "Z". No other position without a tab has "Z#" at
     # this place, because ids and names contain no "#".
+    body, dated = b"", ""
     if "\t" in position:  # only a position with a text contains a tab, because ids cannot
         kind, body = CursorKind.TEXT, position.encode()
     elif position[INSTANT_LENGTH - 1 : INSTANT_LENGTH + 1] == "Z#":
-        kind, body = CursorKind.INSTANT, _dated(position)
+        kind, dated = CursorKind.INSTANT, position
     elif "#" not in position:
         kind, body = CursorKind.NAME, position.encode()
     elif (form := _RANKS.get(position[0])) is None:  # a count begins with a digit
         kind, body = CursorKind.COUNT, position.encode()
     else:
         rank, _, dated = position[1:].partition("#")
-        kind, body = form.kind, int(rank).to_bytes(form.size, "big") + _dated(dated)
+        kind, body = form.kind, int(rank).to_bytes(form.size, "big")
+    if dated:
+        microseconds = (parse_instant(dated[:INSTANT_LENGTH]) - _EPOCH) // _MICROSECOND
+        body += _INSTANT.pack(microseconds) + dated[INSTANT_LENGTH + 1 :].encode()
     raw = _HEAD.pack(kind, zlib.crc32(body)) + body
     return urlsafe_b64encode(raw).rstrip(b"=").decode()
 
@@ -115,12 +119,6 @@ def decode_cursor(cursor: str, kind: CursorKind = CursorKind.INSTANT) -> str:
     if not genuine:
         raise InvalidCursorError(NOT_OF_THIS_LIST)
     return position
-
-
-def _dated(position: str) -> bytes:
-    instant, identifier = position[:INSTANT_LENGTH], position[INSTANT_LENGTH + 1 :]
-    microseconds = (parse_instant(instant) - _EPOCH) // _MICROSECOND
-    return _INSTANT.pack(microseconds) + identifier.encode()
 
 
 def _unpack(cursor: str, kind: CursorKind) -> str:

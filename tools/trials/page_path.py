@@ -27,7 +27,7 @@ from tests.engines import ROOT
 from tests.server.serving import SECRET, bearer, environment
 from tools.trials.reporting import CONSOLE, finish, show
 
-MOST = {"page": (51, 254, 520), "add": (62, 275, 240)}
+MOST = {"page": (51, 254, 470), "add": (62, 275, 240)}
 """The maximum numbers of modules, functions and changes of module."""
 
 WARM = 50
