@@ -18,7 +18,7 @@ SIZES = {LARGEST: 20_000, "p2": 3_000, "p3": 1_500, "p4": 1_000, "p5": 700, "p6"
 SIZES |= {"p8": 150}
 """The number of comments of each product."""
 
-LANGUAGES = {"en": 55, "de": 15, "fr": 12, "es": 9, "ja": 5, "pt-BR": 4}
+LANGUAGES = {"en": 55, "de": 15, "fr": 12, "es": 9, "ja": 5, "pt": 4}
 """The percentage of comments in each language."""
 
 _RATINGS = (7, 5, 9, 21, 58)
