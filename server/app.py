@@ -170,9 +170,7 @@ def _pages(view: GraphQLView, settings: Settings, services: Services) -> ASGIApp
                 settings.sign_in_client_id,
                 settings.sign_in_client_secret or "",
             )
-        return pages_app(
-            view, settings, services.analytics.may_be_filled, demo, provider, services.loading
-        )
+        return pages_app(view, settings, services.may_have_trends, demo, provider, services.loading)
 
     async def pages(scope: Scope, receive: Receive, send: Send) -> None:
         await app()(scope, receive, send)

@@ -74,6 +74,12 @@ class Services:
     code: SignInCode | None = None
     """The code with which a visitor signs in to the demo."""
 
+    def may_have_trends(self) -> bool:
+        """Return whether the server may have data for trends."""
+        may_be_filled: Callable[[], bool] = bool
+        may_be_filled = self.analytics.may_be_filled  # can be deleted with its feature
+        return may_be_filled()
+
     def for_requests(self, settings: Settings) -> Mapping[type[Any], Any]:
         """Return the objects that resolvers find in ``Context.services``, by type."""
         found: dict[type[Any], Any] = {Analytics: self.analytics, Moderation: self.moderation}
