@@ -27,14 +27,14 @@ class NotBoughtError(DalError):
 
 
 class GrantRevokedError(DalError):
-    """The link with which a visitor writes without an account is no longer valid."""
+    """A visitor without an account used a link that the shop has revoked."""
 
     def __init__(self) -> None:
         super().__init__("The shop has revoked this link.")
 
 
 class GrantUsedError(DalError):
-    """The link with which a visitor writes without an account has written its comment."""
+    """A visitor without an account used a link that has already written its comment."""
 
     def __init__(self) -> None:
         super().__init__(

@@ -5,7 +5,6 @@ sets no cookies, and forbids caches, search engines and the header Referer.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from starlette.responses import Response
@@ -34,7 +33,7 @@ async def show(request: PageRequest) -> Response:
     The product is the one in the address, or the first product without a comment.
     """
     given = request.http.query_params
-    request = await _opened(request, given)
+    request = await request.opened_by_link(given)
     invitation = await _invitation(request)
     chosen = _entry(invitation, given.get("product"))
     # A published comment has no form.
@@ -52,7 +51,7 @@ async def write(request: PageRequest) -> Response:
     On errors, show the form again.
     """
     fields = await request.form()
-    request = await _opened(request, fields)
+    request = await request.opened_by_link(fields)
     form, comment_id = CommentForm.typed(fields), fields.get("comment")
     if comment_id:
         result = await request.run("comment.update", input=form.input() | {"id": comment_id})
@@ -73,11 +72,6 @@ async def write(request: PageRequest) -> Response:
     if chosen["submission"] and any(one["code"] == "INVITATION_USED" for one in errors):
         messages = {"": gettext(_REPLACES)}
     return _page(request, fields, invitation, chosen, form.with_errors(messages), status=422)
-
-
-async def _opened(request: PageRequest, given: Fields) -> PageRequest:
-    """Return the request with the session of the link in the address or in the form."""
-    return replace(request, session=await sessions.open_link(request.view, request.http, given))
 
 
 async def _invitation(request: PageRequest) -> dict[str, Any]:

@@ -74,7 +74,7 @@ async def sign_in(request: PageRequest) -> Response:
         raise PageFault(404, gettext("This server has no demo account. Sign in another way."))
     try:
         context = await request.view.context(f"Bearer {jwt}")
-        # A grant is no account: see ``Context.grant``.
+        # Nobody can sign in with a grant: see ``Context.grant``.
         flaw = TokenFlaw.CLAIMS if context.viewer is None else None
     except InvalidTokenError as error:
         flaw = error.flaw

@@ -3,23 +3,21 @@
 With an upload form, which the server signs, a browser sends a photo directly to the bucket.
 """
 
-from dataclasses import replace
-
 from starlette.responses import JSONResponse, Response
 
 from pages.page_request import PageRequest
-from pages.sessions import open_link, require_own
+from pages.sessions import require_own
 
 
 async def create(request: PageRequest) -> Response:
     """Return an upload form for each media type in the field ``types``.
 
-    The visitor is signed in, or the field ``invitation`` has the JWT of a link.
-    If there are too many types, or one is not the type of a photo, the list of forms is empty.
+    The visitor is signed in, or the field ``invitation`` has the JWT of a link. If there are too
+    many types, or one is not the type of a photo, the list of forms is empty.
     """
     fields = await request.form()
     if "invitation" in fields:
-        request = replace(request, session=await open_link(request.view, request.http, fields))
+        request = await request.opened_by_link(fields)
     else:
         require_own(request.session, fields)
     given = {"contentTypes": fields.get("types", "").split(",")}

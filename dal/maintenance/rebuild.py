@@ -26,7 +26,6 @@ from time import time
 
 from dal.counts import counter_items
 from dal.counts.boards import Boards
-from dal.counts.counter_items import aspect_attributes
 from dal.counts.counts import Deltas, RatingCounts, deltas, in_generation, summed
 from dal.counts.mode import (
     Maintenance,
@@ -202,7 +201,12 @@ async def _copy(table: Table, announced: Maintenance, keys: Sequence[Item]) -> N
     for shown, counts, counter in counters:
         if shown in copied:
             continue
-        rated = [name for key, item in there if key == shown for name in aspect_attributes(item)]
+        rated = [
+            name
+            for key, item in there
+            if key == shown
+            for name in counter_items.aspect_attributes(item)
+        ]
         numbers = dict.fromkeys(rated, 0) | counter_items.numbers_of(counts)
         values = {f":{name}": {"N": str(number)} for name, number in numbers.items() if number}
         assignments = "".join([f"{name[1:]} = {name}, " for name in values])

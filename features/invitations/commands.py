@@ -3,7 +3,7 @@
 import csv
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -97,7 +97,8 @@ async def invite(
     --invitations have listed since they were delivered, and takes them from this list. If it is
     interrupted, it may print an order again the next time, but it loses none.
     """
-    _check_options(revoke, user, source, order, wait=wait, keep=keep, output=output)
+    given = {"revoke": revoke, "from": source, "order": order, "wait": wait, "keep": keep}
+    _check_options(given | {"output": output}, user, output)
     if revoke is not None:
         await _revoke(settings, own_ids.own_id("--revoke", revoke), user)
         return
@@ -169,28 +170,28 @@ async def _revoke(settings: Settings, order_id: str, user: str | None) -> None:
     typer.echo(f"The links of order {order_id} that were made until now are revoked.")
 
 
-def _check_options(
-    revoke: str | None,
-    user: str | None,
-    source: Path | None,
-    order: Sequence[str] | None,
-    **others: object,
-) -> None:
-    """Raise CommandError for options that cannot be used together, and for an existing file."""
-    if user is not None and revoke is None:
+_EXCLUDED: Mapping[str, Sequence[str]] = {
+    "revoke": ("from", "order", "wait", "keep", "output"),
+    "from": ("order", "wait", "keep"),
+    "order": ("wait",),
+}
+"""The options that cannot be used together with an option."""
+
+
+def _check_options(given: Mapping[str, object], user: str | None, output: Path | None) -> None:
+    """Raise CommandError for options that cannot be used together, and for an existing file.
+
+    ``given`` has the values of options by name.
+    """
+    if user is not None and given["revoke"] is None:
         raise CommandError("--user names the customer of --revoke: add --revoke, or remove --user.")
-    orders = {"from": source, "order": order}
-    for option, given, excluded in (
-        ("revoke", revoke, orders | others),
-        ("from", source, {"order": order, "wait": others["wait"], "keep": others["keep"]}),
-        ("order", order, {"wait": others["wait"]}),
-    ):
-        for other in [name for name, value in excluded.items() if given and value]:
-            raise CommandError(
-                f"--{option} and --{other} cannot be used together: remove one of them."
-            )
-    output = others["output"]
-    if isinstance(output, Path) and output.exists():
+    for option, excluded in _EXCLUDED.items():
+        for other in excluded:
+            if given[option] and given[other]:
+                raise CommandError(
+                    f"--{option} and --{other} cannot be used together: remove one of them."
+                )
+    if output is not None and output.exists():
         raise CommandError(f"{output} exists: name a new file.")
 
 

@@ -41,15 +41,15 @@ class LinkSigner:
         """
         if self.site is None:
             raise NotAvailableError(
-                "This server does not know the address of its pages: set --public-url."
+                "This server cannot make links, because it does not know the address of its pages."
             )
-        return [*self._divided(replace(link, products=tuple(dict.fromkeys(link.products))))]
+        return [*self._divided(link)]
 
     def _divided(self, link: Link) -> Iterator[SignedLink]:
         jwt, products = self.sign(claims_of(link)), link.products
         if jwt is None:
             raise NotAvailableError(
-                "This server has no secret to sign links: set MARGINALIA_JWT_SECRET."
+                "This server cannot make links, because it has no secret to sign them."
             )
         if len(products) <= MOST_PRODUCTS and len(jwt) <= MAX_JWT:
             yield SignedLink(f"{self.site}/review?invitation={jwt}", products, link.expires_at)

@@ -74,7 +74,7 @@ class Invitation:
         )
 
     def ends(self, link: Link) -> bool:
-        """Return whether a link was made before the revocation, and is no longer valid."""
+        """Return whether the revocation ends a link. It ends the links that were made before it."""
         return self.revoked_at is not None and link.made_at <= self.revoked_at
 
 

@@ -135,7 +135,7 @@ class InvitationRepository:
         return replace(invitation_of(order), revoked_at=ended)
 
     async def mark(self, invitation: Invitation, *, due: bool = False) -> None:
-        """Note that links were made for an order, which then is no longer due.
+        """Store that links were made for an order, so that the order is not due any more.
 
         With ``due``, write nothing if the order is no longer due, for example because the
         customer's data was erased meanwhile.

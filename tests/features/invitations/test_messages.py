@@ -62,11 +62,11 @@ MESSAGES: list[tuple[Callable[[], object], str]] = [
     (lambda: claims(iat="now"), "iat is not a time in Unix seconds."),
     (
         lambda: signed(lambda _: "x", None),
-        "This server does not know the address of its pages: set --public-url.",
+        "This server cannot make links, because it does not know the address of its pages.",
     ),
     (
         lambda: signed(lambda _: None, "https://shop.example"),
-        "This server has no secret to sign links: set MARGINALIA_JWT_SECRET.",
+        "This server cannot make links, because it has no secret to sign them.",
     ),
     (
         lambda: signed(lambda _: "x" * 4001, "https://shop.example"),

@@ -16,6 +16,8 @@ SEEN_BY_CLIENTS = (
     "resolvers",
     "features/*/resolvers.py",
     "features/*/types.py",
+    "features/*/links.py",
+    "features/*/grant.py",
     "server/http",
     "server/auth",
     "server/health.py",
