@@ -8,9 +8,9 @@ timers every second. If the loop is blocked, the timers expire:
 - ``ITIMER_PROF`` measures CPU time. When it expires, the kernel kills the process. A process that
   is stopped (by SIGSTOP, or because the machine sleeps) uses no CPU time, so it is not killed.
 - ``ITIMER_REAL`` measures elapsed time. It is for a loop that waits in a system call and uses no
-  CPU time. Its signal has a handler in Python, which can run during such a wait. The handler ends
-  the process when it is called a second time without a reset in between. If the process was only
-  stopped, the loop resets the timers before the second call.
+  CPU time. Its signal has a handler in Python, which can run during such a wait. The handler
+  starts the timer once more, and ends the process when it is called again without a reset in
+  between. If the process was only stopped, the loop resets the timers before the second call.
 """
 
 import asyncio
@@ -74,7 +74,7 @@ class _LoopWatchdog:
             faulthandler.dump_traceback_later(STACK_AFTER, file=sys.stderr.fileno())
         if self._end:
             signal.setitimer(signal.ITIMER_PROF, END_AFTER)
-            signal.setitimer(signal.ITIMER_REAL, END_AFTER, STACK_AFTER)
+            signal.setitimer(signal.ITIMER_REAL, END_AFTER)
         self._next = self._loop.call_later(TURN, self.reset)
 
     def expired(self, *_: object) -> None:
@@ -82,6 +82,9 @@ class _LoopWatchdog:
         if self._waited:
             signal.raise_signal(KILLED_BY)
         self._waited = True
+        # An interval of the timer would continue while the process is stopped, and could end just
+        # after the process continues, before the loop runs.
+        signal.setitimer(signal.ITIMER_REAL, STACK_AFTER)
 
     def stop(self) -> None:
         """Stop the timers."""

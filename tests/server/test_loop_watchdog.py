@@ -20,7 +20,7 @@ HOOK = """
 import re, signal, time
 from server import loop_watchdog
 
-loop_watchdog.TURN, loop_watchdog.STACK_AFTER, loop_watchdog.END_AFTER = 0.1, 1.0, 2.0
+loop_watchdog.TURN, loop_watchdog.STACK_AFTER, loop_watchdog.END_AFTER = 0.1, STACK, 2.0
 
 def backtrack(*_):
     re.match("(a+)+$", "a" * 100 + "b")
@@ -41,9 +41,9 @@ END = "--exit-when-blocked"
 
 
 @contextmanager
-def hooked(directory: Path, *options: str) -> Iterator[Served]:
+def hooked(directory: Path, *options: str, stack_after: int = 1) -> Iterator[Served]:
     """Run a server with short limits of the watchdog, and with ``HOOK``."""
-    (directory / "sitecustomize.py").write_text(HOOK)
+    (directory / "sitecustomize.py").write_text(f"STACK = {stack_after}.0\n{HOOK}")
     path = os.pathsep.join([str(directory), str(ROOT)])
     with served(directory / "data", *options, PYTHONPATH=path) as server:
         try:
@@ -88,12 +88,13 @@ def test_a_suspended_server_continues_and_a_blocked_server_ends_with_its_engine(
 ) -> None:
     """While a machine or container is suspended, its event loop is not blocked.
 
-    A long system call blocks the event loop.
+    A long system call blocks the event loop. After a suspension of any length, the loop has
+    ``STACK_AFTER`` seconds to run.
     """
-    with hooked(tmp_path, END) as server:
+    with hooked(tmp_path, END, stack_after=3) as server:
         engine = server.engine()
         server.process.send_signal(signal.SIGSTOP)
-        time.sleep(3.5)
+        time.sleep(4.95)  # just less than END_AFTER + STACK_AFTER
         server.process.send_signal(signal.SIGCONT)
         assert httpx.get(f"{server.url}/health", timeout=60).status_code == 200
         server.process.send_signal(signal.SIGUSR2)
