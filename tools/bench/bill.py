@@ -469,6 +469,7 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         Operation("add a comment with photos", _add(_P)),
         Operation("add a comment with ratings of six aspects", _add(_T)),
         Operation("edit a comment's text", _edit(_A, text="The lid is loose.")),
+        Operation("edit a comment's ratings of aspects", _edit(_T, aspects=_T.aspects[:5])),
         Operation("edit a comment's rating", _edit(_A, rating=4)),
         Operation("edit a comment's language", _edit(_A, language="de")),
         Operation(
