@@ -3,7 +3,7 @@
 import logging
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Any
@@ -11,10 +11,11 @@ from typing import Annotated, Any
 import strawberry
 
 from dal.errors import NotBoughtError
-from dal.model import AspectRating, Comment, Photo, Product, rules
+from dal.model import Comment, Photo, Product, rules
 from dal.query.pagination import Edge
 from dal.table.errors import InvalidArgumentError
 from dal.writes.comments import Stored, Written
+from resolvers import shop_aspects
 from resolvers.authorization import (
     author_permission,
     is_moderator,
@@ -36,7 +37,6 @@ from resolvers.mutations import (
 from resolvers.node_ids import own_id_of, plain_id
 from resolvers.photo_files import PhotoFiles
 from resolvers.selection import Info, Input, is_alone
-from resolvers.shop_aspects import names_of
 
 _audit = logging.getLogger("audit")
 
@@ -46,30 +46,6 @@ _PHOTO: Mapping[str, Rule] = {"url": rules.photo_address, "alt": rules.alternati
 def _photos(argument: str, given: Sequence[object]) -> tuple[Photo, ...]:
     photos = checked_each(argument, rules.few(argument, given, rules.MAX_PHOTOS), _PHOTO)
     return tuple(Photo(**one) for one in photos)
-
-
-def _aspects(
-    names: Sequence[str], argument: str, given: Sequence[object]
-) -> tuple[AspectRating, ...]:
-    def known(field: str, name: str) -> str:
-        if name not in names:
-            use = f"Use one of: {', '.join(names)}." if names else f"Leave out {argument}."
-            raise InvalidArgumentError(
-                field, f"{field} {name[:99]!r} is not an aspect of this shop. {use}"
-            )
-        return name
-
-    entries = rules.few(argument, given, rules.MAX_ASPECTS)
-    ratings = checked_each(argument, entries, {"name": known, "rating": rules.rating})
-    seen = set[str]()
-    for number, one in enumerate(ratings):
-        if one["name"] in seen:
-            field = f"{argument}.{number}.name"
-            raise InvalidArgumentError(
-                field, f"{field} repeats {one['name']!r}. Rate each aspect only once."
-            )
-        seen.add(one["name"])
-    return tuple(AspectRating(**one) for one in ratings)
 
 
 _STATED: Mapping[str, Rule] = {
@@ -96,14 +72,6 @@ class PhotoInput(NullIsDefault):
     )
 
 
-@strawberry.input(description="A rating of one aspect of the product.")
-class AspectInput:
-    """A rating of one aspect of the product."""
-
-    name: str = strawberry.field(description="Name of one of the shop's `aspects`, such as `fit`.")
-    rating: int = strawberry.field(description="Rating from 1 to 5.")
-
-
 @strawberry.input(description="A new comment. Its author is the signed-in user.")
 class AddCommentInput(NullIsDefault):
     """Input of ``addComment``."""
@@ -124,7 +92,7 @@ class AddCommentInput(NullIsDefault):
     photos: list[PhotoInput] | None = strawberry.field(
         default=None, description="Photos, in the order to show them. Maximum 10."
     )
-    aspects: list[AspectInput] | None = strawberry.field(
+    aspects: list[shop_aspects.AspectInput] | None = strawberry.field(
         default=None,
         description="Ratings of some of the shop's aspects, each at most once. Maximum 6.",
     )
@@ -162,7 +130,7 @@ class UpdateCommentInput:
         description="All photos of the comment, in the order to show them. Maximum 10. Null or "
         "an empty list removes all photos.",
     )
-    aspects: list[AspectInput] | None = strawberry.field(
+    aspects: list[shop_aspects.AspectInput] | None = strawberry.field(
         default=strawberry.UNSET,
         description="All ratings of the shop's aspects of the comment, each aspect at most once. "
         "Maximum 6. Null or an empty list removes all these ratings.",
@@ -272,17 +240,6 @@ def incentive(root: strawberry.Parent[Stored]) -> str | None:
     return root.incentive or None
 
 
-def aspects(root: strawberry.Parent[Any], info: Info) -> list[AspectRating]:
-    """Return a comment's or submission's ratings of aspects, in the order of the shop's aspects.
-
-    The comment may also have ratings of aspects that the shop has renamed or removed.
-    """
-    if not root.aspects:
-        return []
-    rated: Mapping[str, AspectRating] = {one.name: one for one in root.aspects}
-    return [rated[name] for name in names_of(info.context) if name in rated]
-
-
 def helpful_count(root: strawberry.Parent[Comment]) -> int:
     """Return the number of helpful votes that is stored in a comment."""
     return root.helpful_count
@@ -353,7 +310,7 @@ def _change_check(context: Context) -> Callable[[Stored], None]:
 def _shop_rules(context: Context) -> dict[str, Rule]:
     return {
         "text": rules.optional_text if context.allow_empty_text else rules.stated_text,
-        "aspects": partial(_aspects, names_of(context)),
+        "aspects": partial(shop_aspects.stated, shop_aspects.names_of(context)),
     }
 
 
@@ -380,17 +337,10 @@ async def update_comment(info: Info, input: Input[UpdateCommentInput]) -> Commen
     edited = context.publication.edited
     comment_id = changes.pop("id")
     await _publish(context, viewer, changes, comment_id)
-    shown = names_of(context)
 
     def edit(old: Stored, new: Stored) -> Stored:
         if "aspects" in changes:
-            hidden = [one for one in old.aspects if one.name not in shown]
-            kept = (*new.aspects, *hidden)[: rules.MAX_ASPECTS]
-            new = (
-                new._replace(aspects=kept)
-                if isinstance(new, Comment)
-                else replace(new, aspects=kept)
-            )
+            new = shop_aspects.with_hidden(context, old, new)
         return edited(permission, old, new, moderator=is_moderator(viewer))
 
     written = await context.stores.comments.update(

@@ -4,7 +4,7 @@ import asyncio
 
 import strawberry
 
-from dal.counts.counts import AspectCount, CommentFacets, CommentStatistics
+from dal.counts.counts import CommentFacets, CommentStatistics
 from dal.model import (
     Product,
     rules,
@@ -12,7 +12,6 @@ from dal.model import (
 from resolvers.context import ProductReads
 from resolvers.product_sets import ProductSet, product_ids
 from resolvers.selection import Info, Languages, Ratings
-from resolvers.shop_aspects import names_of
 
 
 async def statistics(
@@ -26,15 +25,6 @@ async def statistics(
     if len(counted) < len(products):
         return None
     return CommentStatistics.together(counted).of(languages)
-
-
-def aspects(root: strawberry.Parent[CommentStatistics], info: Info) -> list[AspectCount]:
-    """Return the counts of each of the shop's aspects, also of those without ratings.
-
-    The statistics may also have counts of aspects that the shop has renamed or removed.
-    """
-    counts = {one.name: one for one in root.overall.aspects}
-    return [counts.get(one, AspectCount(one, 0, 0)) for one in names_of(info.context)]
 
 
 def facets(

@@ -10,12 +10,13 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import strawberry
 
 from dal import model
-from dal.model.rules import MAX_ASPECTS, MAX_PHOTOS
+from dal.model.comment_fields import MAX_ASPECTS
+from dal.model.rules import MAX_PHOTOS
 from dal.query import pagination
 from features.live import resolvers as live
 from features.moderation import resolvers as moderation
 from features.votes import resolvers as votes
-from resolvers import comments, json_ld, products, users
+from resolvers import comments, json_ld, products, shop_aspects, users
 from resolvers.selection import CommentOrder
 from schema.costs import COUNTS, NOTHING, ONCE_A_PAGE, PAGE, ROW, WRITE, listed
 from schema.execution.facts import PUBLIC, Reads, facts
@@ -226,7 +227,7 @@ class Comment(Node):
         metadata=PUBLIC,
     )
     aspects: list[model.AspectRating] = strawberry.field(
-        resolver=comments.aspects,
+        resolver=shop_aspects.of_comment,
         graphql_type=list[AspectRating],
         description="Ratings of the shop's aspects, in the shop's order. Maximum 6. Aspects that "
         "the author has not rated are missing.",

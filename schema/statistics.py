@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import strawberry
 
-from dal.counts.counts import MAX_LANGUAGES, AspectCount
+from dal.counts.counts import MAX_LANGUAGES
 from dal.counts.counts import CommentFacets as Counted
-from dal.model.rules import MAX_ASPECTS, MAX_VALUES
-from resolvers import statistics
+from dal.model.comment_fields import MAX_ASPECTS
+from dal.model.rules import MAX_VALUES
+from resolvers import shop_aspects, statistics
 from schema.costs import listed
 from schema.execution.facts import PUBLIC, facts
 
@@ -101,7 +102,7 @@ class CommentFacets:
 
 @strawberry.type(description="Number and mean of the ratings of one aspect.")
 class AspectStatistics:
-    """The GraphQL type of ``dal.counts.counts.AspectCount``."""
+    """The GraphQL type of ``resolvers.shop_aspects.AspectCount``."""
 
     name: str = strawberry.field(description="Name of the aspect.", metadata=PUBLIC)
     count: int = strawberry.field(
@@ -134,8 +135,8 @@ class CommentStatistics:
         "includes them, so add only counts without `parent`. The 100 most frequent.",
         metadata=facts(reads=listed(5, MAX_LANGUAGES), public=True),
     )
-    aspects: list[AspectCount] = strawberry.field(
-        resolver=statistics.aspects,
+    aspects: list[shop_aspects.AspectCount] = strawberry.field(
+        resolver=shop_aspects.of_statistics,
         graphql_type=list[AspectStatistics],
         description="Counts of each of the shop's aspects, in the shop's order. Maximum 6.",
         metadata=facts(reads=listed(4, MAX_ASPECTS), public=True),

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, Protocol, Self
 
 from dal.counts.counter_items import encode, item_key
-from dal.counts.counts import AspectCount, RatingCounts, StatisticsKey
+from dal.counts.counts import RatingCounts, StatisticsKey
 from dal.dynamodb.errors import AlreadyExistsError, ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
@@ -32,7 +32,7 @@ ROWS = [
 PEOPLE = [f"person{number}" for number in range(9)]
 """The names of readers."""
 STALE = StatisticsKey("gone", "en")
-GONE = (AspectCount("fit", 2, 3), AspectCount("gone", 1, 5))
+GONE = (("a_fit_n", 2), ("a_fit_s", 3), ("a_gone_n", 1), ("a_gone_s", 5))
 """Wrong counts of aspects. No comment has ratings of the second."""
 
 

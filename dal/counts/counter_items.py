@@ -4,10 +4,10 @@ A product has a statistics item for each language, with the sort key ``S#<langua
 the counts ``count_1`` to ``count_5``, one for each rating, and ``count_total`` (N). The counts
 ``v1`` to ``v5`` include only buyers' comments (verified), ``p1`` to ``p5`` only comments with
 photos, and ``vp1`` to ``vp5`` only those with both. Short names keep the item small. The item has
-no attribute for a count that has never changed. For an aspect such as ``fit``, ``a_fit_n`` is the
-number of ratings, and ``a_fit_s`` their sum. Counts change by ``ADD``, without a condition. The
-counts of all languages are the sum of these items. One Query reads these items, because they are in
-one partition.
+no attribute for a count that has never changed. Sums of numbers by name are attributes with the
+names of ``sum_names``: ``a_fit_n`` is how many comments rate the fit, and ``a_fit_s`` the sum of
+these ratings. Counts change by ``ADD``, without a condition. The counts of all languages are the
+sum of these items. One Query reads these items, because they are in one partition.
 
 A product with comments rated 5 is on leaderboards: on those of each range that finds such comments
 (see ``dal.model.languages``), and on that of all languages. The item of a range, with the sort key
@@ -31,11 +31,12 @@ from zlib import crc32
 from dal.counts.counts import (
     COMBINATIONS,
     FLAGS,
-    AspectCount,
+    NUMBERED,
     CommentStatistics,
     Deltas,
     RatingCounts,
     StatisticsKey,
+    Sums,
 )
 from dal.entities.product import DETAILS, board_of, rank_position
 from dal.model import RATINGS
@@ -71,8 +72,8 @@ CHANGES = "changes"
 """The attribute (N) of a rebuild's counter with the number of its changes. It shows a cutover every
 change, even of a count that the counter did not have before."""
 
-_ASPECT, _COUNT, _SUM = "a_", "_n", "_s"
-"""The beginning and the ends of the names of an aspect's attributes."""
+_SUMS = tuple([f"{counter}_" for _, counter, _ in NUMBERED])
+"""The beginnings of the names of sums."""
 
 REBUILD_PARTS = 16
 """Number of partitions that share the writes to a rebuild's counters."""
@@ -149,35 +150,24 @@ def place_of(key: StatisticsKey, fives: int) -> Item:
 
 
 def numbers_of(counts: RatingCounts) -> dict[str, int]:
-    """Return the numbers of COUNTS and ``count_total``, and those of aspects.
+    """Return the numbers of COUNTS, the sums and ``count_total``, by their attributes.
 
     ``counts`` are totals to set, or changes to add.
     """
     numbers = dict(zip(COUNTS, counts.by_rating + counts.flagged, strict=True))
-    for one in counts.aspects:
-        numbers[f"{_ASPECT}{one.name}{_COUNT}"] = one.count
-        numbers[f"{_ASPECT}{one.name}{_SUM}"] = one.points
-    return numbers | {_TOTAL: counts.of()}
+    numbers.update(counts.sums)
+    numbers[_TOTAL] = counts.of()
+    return numbers
 
 
-def aspect_attributes(item: Item) -> Iterator[str]:
-    """Yield the names of an item's attributes with counts of aspects."""
-    for name in item:
-        if name.startswith(_ASPECT) and name.endswith((_COUNT, _SUM)):
-            yield name
+def sum_attributes(item: Item) -> list[str]:
+    """Return the names of the sums in an item, also of those that are zero."""
+    return [name for name in item if name.startswith(_SUMS) and name.endswith(("_n", "_s"))]
 
 
-def _aspects(item: Item) -> tuple[AspectCount, ...]:
-    names = {one[len(_ASPECT) : -len(_COUNT)] for one in aspect_attributes(item)}
-    counts = (
-        AspectCount(
-            one,
-            _number(item, f"{_ASPECT}{one}{_COUNT}"),
-            _number(item, f"{_ASPECT}{one}{_SUM}"),
-        )
-        for one in sorted(names)
-    )
-    return tuple(filter(None, counts))
+def _sums(item: Item) -> Sums:
+    sums = [(name, int(item[name]["N"])) for name in sum_attributes(item)]
+    return tuple(sorted([one for one in sums if one[1]])) if sums else ()
 
 
 def decode(item: Item) -> tuple[StatisticsKey, RatingCounts]:
@@ -190,7 +180,7 @@ def decode(item: Item) -> tuple[StatisticsKey, RatingCounts]:
         raise ValueError(f"{rest!r} is not a language.")
     numbers = [int(item[name]["N"]) if name in item else 0 for name in COUNTS]
     by_rating, flagged = tuple(numbers[: len(RATINGS)]), tuple(numbers[len(RATINGS) :])
-    counts = RatingCounts(by_rating, flagged, _aspects(item))
+    counts = RatingCounts(by_rating, flagged, _sums(item))
     language = unescape(rest) if in_language else None
     if item["PK"]["S"].startswith(_REBUILD):
         generation = int(item["PK"]["S"].split("#")[1])

@@ -4,8 +4,8 @@ A *flag* is a filter by ``true``: for buyers' comments, and for comments with ph
 rating, there is a count of all comments, and a count for each combination of flags. So the counts
 contain the total of each list without dates.
 
-An *aspect* is a property that the shop's customers rate apart from the product as a whole, such as
-``fit``. For each aspect, there are the number of its ratings and their sum, and so the average.
+A field with numbers by name, such as ratings of ``fit``, has two *sums* for each name: how many
+comments have a number of this name, and the sum of these numbers.
 
 Only ``deltas`` decides which comments are counted. Writes, bulk writes, rebuilds, verification and
 the stream's follower all use it. All functions here are pure.
@@ -19,7 +19,7 @@ from operator import add, mul
 from typing import NamedTuple, TypeAlias
 
 from dal.model import RATINGS, Comment
-from dal.model.comment_fields import FILTERS, CommentField, flag
+from dal.model.comment_fields import FIELDS, FILTERS, CommentField, flag
 from dal.model.languages import (
     LANGUAGE_FIELDS,
     coarser,
@@ -50,29 +50,26 @@ COMBINATIONS: Sequence[frozenset[str]] = [
 _UNFLAGGED = (0,) * (len(COMBINATIONS) * len(RATINGS))
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class AspectCount:
-    """The number of ratings of one aspect, and their sum. In a delta, both may be negative."""
+NUMBERED = [(one.name, one.counter, one.numbers) for one in FIELDS if one.numbers]
+"""The name, the counter and the function of each field with numbers by name."""
 
-    name: str
-    count: int
-    points: int
-
-    @property
-    def average(self) -> float | None:
-        """The mean rating; None without ratings."""
-        return self.points / self.count if self.count else None
-
-    def __bool__(self) -> bool:
-        return self.count != 0 or self.points != 0
+Sums: TypeAlias = tuple[tuple[str, int], ...]
+"""Pairs of a sum's name and the sum, sorted, without sums of zero."""
 
 
-def _added(several: Iterable[Sequence[AspectCount]]) -> tuple[AspectCount, ...]:
-    sums: dict[str, AspectCount] = {}
-    for one in chain.from_iterable(several):
-        held = sums.get(one.name, AspectCount(one.name, 0, 0))
-        sums[one.name] = AspectCount(one.name, held.count + one.count, held.points + one.points)
-    return tuple(sorted(filter(None, sums.values())))
+def sum_names(counter: str, name: str) -> tuple[str, str]:
+    """Return the names of the two sums of the numbers of one name.
+
+    ``counter`` is the letter of the field.
+    """
+    return f"{counter}_{name}_n", f"{counter}_{name}_s"
+
+
+def _added(several: Iterable[Sums]) -> Sums:
+    sums: dict[str, int] = {}
+    for name, number in chain.from_iterable(several):
+        sums[name] = sums.get(name, 0) + number
+    return tuple(sorted([one for one in sums.items() if one[1]]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,46 +79,41 @@ class RatingCounts:
     by_rating: tuple[int, ...] = (0, 0, 0, 0, 0)
     flagged: tuple[int, ...] = _UNFLAGGED
     """For each of COMBINATIONS, the five numbers of comments that have all of its flags."""
-    aspects: tuple[AspectCount, ...] = ()
-    """The counts of aspects, sorted by name, without those of only zeros."""
+    sums: Sums = ()
 
     def __add__(self, other: "RatingCounts") -> "RatingCounts":
         return RatingCounts(
             tuple(map(add, self.by_rating, other.by_rating)),
             tuple(map(add, self.flagged, other.flagged)),
-            _added([self.aspects, other.aspects]) if self.aspects or other.aspects else (),
+            _added([self.sums, other.sums]) if self.sums or other.sums else (),
         )
 
     def __mul__(self, times: int) -> "RatingCounts":
         return RatingCounts(
             tuple([times * count for count in self.by_rating]),
             tuple([times * count for count in self.flagged]),
-            _added(
-                [[AspectCount(a.name, times * a.count, times * a.points) for a in self.aspects]]
-            ),
+            tuple([(name, times * number) for name, number in self.sums if times]),
         )
 
     def __bool__(self) -> bool:
-        return any(self.by_rating) or any(self.flagged) or bool(self.aspects)
+        return any(self.by_rating) or any(self.flagged) or bool(self.sums)
 
     @property
     def without_negatives(self) -> "RatingCounts":
         """The same counts, with 0 instead of each negative number."""
-        least = [min(one.count, one.points) for one in self.aspects]
+        least = [number for _, number in self.sums]
         if min(*self.by_rating, *self.flagged, *least) >= 0:
             return self
         return RatingCounts(
             tuple([max(0, count) for count in self.by_rating]),
             tuple([max(0, count) for count in self.flagged]),
-            _added(
-                [[AspectCount(a.name, max(0, a.count), max(0, a.points)) for a in self.aspects]]
-            ),
+            tuple([one for one in self.sums if one[1] > 0]),
         )
 
     def having(self, flags: frozenset[str]) -> "RatingCounts":
         """Return the counts of the comments that have all ``flags``, a set of names in FLAGS.
 
-        With flags, the result has no counts of aspects.
+        With flags, the result has no sums.
         """
         if not flags:
             return self
@@ -223,9 +215,13 @@ def _counted(comment: Comment | None, sign: int) -> Deltas:
     counts = _ONE.get((sign, comment.rating, flags))
     if counts is None:
         return {}
-    if comment.aspects:
-        rated = [AspectCount(one.name, sign, sign * one.rating) for one in comment.aspects]
-        counts = replace(counts, aspects=tuple(sorted(rated)))
+    for field, counter, numbers in NUMBERED:
+        if value := getattr(comment, field):
+            sums = list(counts.sums)
+            for name, number in numbers(value).items():
+                count, total = sum_names(counter, name)
+                sums += (count, sign), (total, sign * number)
+            counts = replace(counts, sums=tuple(sorted(sums)))
     return {StatisticsKey(comment.product_id, comment.language): counts}
 
 
@@ -283,8 +279,8 @@ class CommentStatistics:
         # Sums of columns take a third of the time of adding the counts of two languages at a time.
         columns = zip(*[one.by_rating for one in by_language.values()], strict=True)
         flagged = zip(*[one.flagged for one in by_language.values()], strict=True)
-        aspects = _added([one.aspects for one in by_language.values()])
-        overall = RatingCounts(tuple(map(sum, columns)), tuple(map(sum, flagged)), aspects)
+        sums = _added([one.sums for one in by_language.values()])
+        overall = RatingCounts(tuple(map(sum, columns)), tuple(map(sum, flagged)), sums)
         return cls(overall if by_language else RatingCounts(), by_language, sound)
 
     @classmethod

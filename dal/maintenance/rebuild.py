@@ -201,13 +201,13 @@ async def _copy(table: Table, announced: Maintenance, keys: Sequence[Item]) -> N
     for shown, counts, counter in counters:
         if shown in copied:
             continue
-        rated = [
+        held = [
             name
             for key, item in there
             if key == shown
-            for name in counter_items.aspect_attributes(item)
+            for name in counter_items.sum_attributes(item)
         ]
-        numbers = dict.fromkeys(rated, 0) | counter_items.numbers_of(counts)
+        numbers = dict.fromkeys(held, 0) | counter_items.numbers_of(counts)
         values = {f":{name}": {"N": str(number)} for name, number in numbers.items() if number}
         assignments = "".join([f"{name[1:]} = {name}, " for name in values])
         zeros = [name for name, number in numbers.items() if not number]

@@ -30,7 +30,8 @@ PAUSE_SECONDS = 1.0
 
 _FLAGGED = [f" with {' and '.join(sorted(flags))}" for flags in COMBINATIONS]
 _WHAT = [f"rating {rating}{flags}" for flags in ("", *_FLAGGED) for rating in RATINGS]
-"""What each number of counts by rating is, in the words of ``Difference``."""
+_SUMS = {"n": "ratings of", "s": "sum of"}
+"""What each number of counts by rating is, and each sum, in the words of ``Difference``."""
 
 
 @dataclass(slots=True)
@@ -138,6 +139,4 @@ def differences(scanned: ScannedCounts) -> Mapping[tuple[StatisticsKey, str], Di
 def _named(counts: RatingCounts) -> dict[str, int]:
     """Return the numbers of counts by what they are, in the words of ``Difference``."""
     named = dict(zip(_WHAT, counts.by_rating + counts.flagged, strict=True))
-    for one in counts.aspects:
-        named |= {f"ratings of {one.name}": one.count, f"sum of {one.name}": one.points}
-    return named
+    return named | {f"{_SUMS[name[-1]]} {name[2:-2]}": number for name, number in counts.sums}

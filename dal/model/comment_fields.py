@@ -5,13 +5,25 @@ the values that a load keeps, the filters of lists and of live lists, and the co
 ``test_comment_fields.py`` in ``tests`` finds the places that lack a field.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dal.model import RATINGS, AspectRating, Comment, CommentSource, Photo, Reply
-from dal.model.rules import ASPECT_NAME, MAX_ASPECTS, MAX_PHOTOS
+from dal.model.rules import MAX_PHOTOS, few
+from dal.table.errors import InvalidArgumentError
 from dal.table.key_parts import format_instant, parse_instant
+
+MAX_ASPECTS = 6
+"""Maximum aspects that a shop names, and maximum ratings of aspects of a comment. With more counts,
+the statistics item of a language could be larger than one write unit."""
+
+ASPECTS = "a"
+"""The letter of the sums of ratings of aspects."""
+
+ASPECT_NAME = re.compile(r"[a-z][a-z0-9_]{0,19}")
+"""Matches the name of an aspect. Attributes of statistics items contain it."""
 
 REQUIRED = object()
 """The default of a field without a default."""
@@ -39,10 +51,14 @@ class CommentField:
     value: Callable[[Any], str] = str
     """Converts the value, or its JSON, to the filter's value."""
     counter: str = ""
-    """The letter of the counters of comments with the filter's value ``true``. Empty without these
-    counters."""
+    """The letter of the counters of comments with the filter's value ``true``, or of the sums of
+    ``numbers``. Empty without these."""
+    numbers: Callable[[Any], Mapping[str, int]] | None = None
+    """Converts the value to numbers by name, which statistics count and sum. None without them."""
     columns: tuple[str, ...] = ()
     """The columns of files with the value."""
+    ratings: Callable[[str, Sequence[tuple[str, int]]], object] | None = None
+    """Checks a file's ratings by name, and converts them to the value. None for other values."""
 
     @property
     def default(self) -> object:
@@ -75,7 +91,7 @@ def _read_photos(photos: Any) -> tuple[Photo, ...]:
     return tuple([Photo(one["url"], one["alt"]) for one in photos[:MAX_PHOTOS]])
 
 
-def _write_aspects(aspects: Sequence[AspectRating]) -> object:
+def _write_aspects(aspects: Sequence[AspectRating]) -> dict[str, int]:
     return {one.name: one.rating for one in aspects}
 
 
@@ -88,6 +104,25 @@ def _read_aspects(aspects: Any) -> tuple[AspectRating, ...]:
         if rating in RATINGS and type(rating) is int and ASPECT_NAME.fullmatch(name)
     ]
     return tuple(valid[:MAX_ASPECTS])
+
+
+def _load_aspects(argument: str, ratings: Sequence[tuple[str, int]]) -> tuple[AspectRating, ...]:
+    # The names need not be aspects of the shop, because a shop may name its aspects later.
+    seen = set[str]()
+    for number, (name, _) in enumerate(ratings):
+        place = f"{argument}.{number}"
+        if not ASPECT_NAME.fullmatch(name):
+            raise InvalidArgumentError(
+                f"{place}.name",
+                f"{place}.name is {name[:40]!r}; it must be a name such as fit: up to 20 letters "
+                "a-z and _.",
+            )
+        if name in seen:
+            raise InvalidArgumentError(
+                place, f"{place} repeats the aspect {name!r}: keep one rating of each aspect."
+            )
+        seen.add(name)
+    return tuple([AspectRating(*one) for one in few(argument, ratings, MAX_ASPECTS)])
 
 
 # The order of the fields is their order in ``data``, which a load compares as text.
@@ -139,7 +174,10 @@ FIELDS = (
         _read_aspects,
         digest=_write_aspects,
         kept=True,
+        counter=ASPECTS,
+        numbers=_write_aspects,
         columns=("aspects",),
+        ratings=_load_aspects,
     ),
 )
 

@@ -46,13 +46,6 @@ MAX_TRADE_NAME = 70
 """Maximum photos of a comment, and maximum characters of a photo's alternative text. A list reads
 each comment with its photos' URLs and texts."""
 
-MAX_ASPECTS = 6
-"""Maximum aspects that a shop names, and maximum ratings of aspects of a comment. With more counts,
-the statistics item of a language could be larger than one write unit."""
-
-ASPECT_NAME = re.compile(r"[a-z][a-z0-9_]{0,19}")
-"""Matches the name of an aspect. Attributes of statistics items contain it."""
-
 MAX_LANGUAGE = 35
 """Maximum characters of a language tag. BCP 47 (RFC 5646, section 4.4.1) requires programs to
 accept tags of this length."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dal.model import rules
+from dal.model.comment_fields import ASPECT_NAME, MAX_ASPECTS
 from dal.model.languages import coarser
 from dal.table.errors import InvalidArgumentError
 
@@ -37,7 +38,7 @@ def labels_of(text: str) -> AspectLabels:
     for entry in text.split(","):
         first, *others = entry.split(";")
         name, equals, label = map(str.strip, first.partition("="))
-        if not rules.ASPECT_NAME.fullmatch(name) or name in names or (equals and not label):
+        if not ASPECT_NAME.fullmatch(name) or name in names or (equals and not label):
             raise InvalidArgumentError("aspects", f"{entry!r} is not a new aspect.")
         names.append(name)
         if label:
@@ -48,5 +49,5 @@ def labels_of(text: str) -> AspectLabels:
             if not label or (name, tag) in labels:
                 raise InvalidArgumentError("aspects", f"{one!r} is not a new label.")
             labels[name, tag] = label
-    rules.few("aspects", names, rules.MAX_ASPECTS)
+    rules.few("aspects", names, MAX_ASPECTS)
     return AspectLabels(names, labels)

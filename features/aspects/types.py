@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import strawberry
 
-from dal.model.rules import MAX_ASPECTS
+from dal.model.comment_fields import MAX_ASPECTS
 from features.aspects import resolvers as aspects
 from schema.costs import listed
 from schema.execution.facts import PUBLIC, facts

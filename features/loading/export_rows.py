@@ -4,7 +4,7 @@ import csv
 import glob
 import io
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 import orjson
 
 from dal.kinds.item_kind import Field, FileKind
-from dal.model import AspectRating, OrderLine, Photo
+from dal.model import OrderLine
 from dal.table.key_parts import format_instant
 from features.loading.parquet import duckdb_in_memory
 from server.errors import CommandError
@@ -60,17 +60,13 @@ class Layout:
         return b"".join(orjson.dumps(row, _plain, options) for row in rows)
 
 
-def _plain(value: object) -> object:
+def _plain(value: Any) -> object:
     if isinstance(value, OrderLine):
         price = str(value.unit_price)
         return {"product_id": value.product_id, "quantity": value.quantity, "unit_price": price}
-    if isinstance(value, Photo):
-        return {"url": value.url, "alt": value.alt}
-    if isinstance(value, AspectRating):
-        return {"name": value.name, "rating": value.rating}
     if isinstance(value, datetime):
         return format_instant(value)
-    raise TypeError
+    return {one.name: getattr(value, one.name) for one in fields(value)}
 
 
 def _records(rows: Iterable[Iterable[str]]) -> bytes:

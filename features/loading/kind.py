@@ -201,8 +201,8 @@ def _comment_cells(one: Any) -> Iterable[object]:
     """
     if isinstance(one, LoadedComment):
         one = one.over(None, one.comment.created_at)
-    cells = {column: getattr(one, field.name) for column, field in _BY_COLUMN.items()}
-    cells |= {"photos": one.photos or None, "aspects": one.aspects or None}
+    values = ((column, getattr(one, field.name)) for column, field in _BY_COLUMN.items())
+    cells = {column: None if value == () else value for column, value in values}
     cells |= {"incentive": one.incentive or None, "incentivized": one.incentivized}
     if one.reply:
         cells |= {"reply": one.reply.text, "replied_at": one.reply.created_at}
@@ -217,6 +217,14 @@ def _state_field(name: str, parse: Callable[[str, object], object], **others: An
 def _column(name: str, one: CommentField) -> Field:
     if Comment.__annotations__[one.name] is bool:
         return Field(name, parsers.boolean, required=False, parquet="BOOLEAN", kept=one.kept)
+    if one.ratings:
+        return Field(
+            name,
+            parsers.ratings(one.ratings),
+            required=False,
+            parquet='STRUCT("name" VARCHAR, rating INTEGER)[]',
+            kept=one.kept,
+        )
     return replace(_COLUMNS[name], kept=one.kept)
 
 
@@ -245,12 +253,6 @@ _COLUMNS = {
         Field("source", field_parsers.choice(CommentSource), required=False),
         Field("incentive", parsers.incentive, required=False),
         Field("incentivized", parsers.boolean, required=False, parquet="BOOLEAN"),
-        Field(
-            "aspects",
-            parsers.aspects,
-            required=False,
-            parquet='STRUCT("name" VARCHAR, rating INTEGER)[]',
-        ),
     )
 }
 

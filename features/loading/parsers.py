@@ -19,7 +19,7 @@ from dal.kinds.field_parsers import (
     refused,
     text,
 )
-from dal.model import AspectRating, OrderLine, Photo, UserType, rules
+from dal.model import OrderLine, Photo, UserType, rules
 from dal.table.errors import InvalidArgumentError
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,9}(\.0*)?")
@@ -102,7 +102,7 @@ _BETWEEN_ADDRESSES = re.compile(rf"(?<![{_SEPARATORS}])[{_SEPARATORS}]++(?=https
 """Matches the separators between two addresses in one text. A separator counts only before
 ``https://`` or ``http://``, because an address may contain the same characters."""
 
-_ASPECTS = [{"name": "fit", "rating": 5}]
+_RATINGS = [{"name": "fit", "rating": 5}]
 _LINES = [{"product_id": "42", "quantity": 1, "unit_price": "12.50 EUR"}]
 _USERS = [{"username": "ana", "type": "ADMIN"}]
 
@@ -166,25 +166,22 @@ def _is_video(entry: object) -> bool:
     return isinstance(entry, dict) and "video" in entry and "image" not in entry
 
 
-def aspects(field: str, cell: object) -> tuple[AspectRating, ...]:
-    """Return the ratings of aspects of a comment, at most six. Each aspect has one rating.
+def ratings(
+    rule: Callable[[str, Sequence[tuple[str, int]]], object],
+) -> Callable[[str, object], object]:
+    """Return a parser of a list of ratings by name, which ``rule`` checks and converts."""
 
-    The names need not be aspects of the shop, because a shop may name its aspects later.
-    """
-    ratings: dict[str, AspectRating] = {}
-    for number, entry in enumerate(_array(field, cell, _ASPECTS)):
-        place = f"{field}.{number}"
-        if not isinstance(entry, dict):
-            raise refused(place, entry, "an object with name and rating")
-        name = text(f"{place}.name", entry.get("name"))
-        if not rules.ASPECT_NAME.fullmatch(name):
-            raise refused(f"{place}.name", name, "a name such as fit: up to 20 letters a-z and _")
-        if name in ratings:
-            raise InvalidArgumentError(
-                place, f"{place} repeats the aspect {name!r}: keep one rating of each aspect."
-            )
-        ratings[name] = AspectRating(name, rating(f"{place}.rating", entry.get("rating")))
-    return tuple(rules.few(field, [*ratings.values()], rules.MAX_ASPECTS))
+    def parse(field: str, cell: object) -> object:
+        found: list[tuple[str, int]] = []
+        for number, entry in enumerate(_array(field, cell, _RATINGS)):
+            place = f"{field}.{number}"
+            if not isinstance(entry, dict):
+                raise refused(place, entry, "an object with name and rating")
+            name = text(f"{place}.name", entry.get("name"))
+            found.append((name, rating(f"{place}.rating", entry.get("rating"))))
+        return rule(field, found)
+
+    return parse
 
 
 def users(field: str, cell: object) -> dict[str, UserType]:

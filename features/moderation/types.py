@@ -10,14 +10,15 @@ import strawberry
 
 from dal import model
 from dal.model import submissions
-from dal.model.rules import MAX_ASPECTS, MAX_PHOTOS
+from dal.model.comment_fields import MAX_ASPECTS
+from dal.model.rules import MAX_PHOTOS
 from dal.model.submissions import ReviewCause
 from features.moderation import model as report_model
 from features.moderation import resolvers as moderation
 from features.moderation.model import MOST_READ, QueueKind, ReportReason, Verdict
 from features.moderation.repository import MOST_COUNTED, QUEUE_REQUESTS
 from features.moderation.resolvers import MOST_DECISIONS
-from resolvers import comments, products, users
+from resolvers import comments, products, shop_aspects, users
 from schema.comments import CHANGED_PRODUCT, AspectRating, Author, Comment, Photo, Reply
 from schema.costs import PAGE, WRITE, listed
 from schema.execution.cost import ROW_BYTES, UNIT_BYTES
@@ -139,7 +140,7 @@ class Submission(Node):
         "false, or if the shop has not stated it.",
     )
     aspects: list[model.AspectRating] = strawberry.field(
-        resolver=comments.aspects,
+        resolver=shop_aspects.of_comment,
         graphql_type=list[AspectRating],
         description="Ratings of the shop's aspects, in the shop's order. Maximum 6.",
         metadata=facts(reads=listed(2, MAX_ASPECTS)),

@@ -17,11 +17,12 @@ from resolvers.authorization import (
     may_change,
     require_viewer,
 )
-from resolvers.comments import AspectInput, _aspects, _require_known
+from resolvers.comments import _require_known
 from resolvers.context import NO_DETAILS, Context, Viewer
 from resolvers.mutations import InvalidInputError, _changed
 from resolvers.node_ids import parse_node_id, plain_id
 from resolvers.selection import plain_slice
+from resolvers.shop_aspects import AspectInput, stated
 from tests.resolvers.recording import STORES
 from tests.strategies import ORDINARY
 
@@ -36,7 +37,7 @@ class Unlisted:
 def _aspect_error(names: list[str]) -> None:
     """Raise the error of a rating of an aspect that the shop does not have."""
     with pytest.raises(InvalidInputError) as caught:
-        _aspects(names, "aspects", [AspectInput(name="cut", rating=5)])
+        stated(names, "aspects", [AspectInput(name="cut", rating=5)])
     raise caught.value.faults[0]
 
 
@@ -61,7 +62,7 @@ SENTENCES: list[tuple[Callable[[], object], type[Exception], str]] = [
         ),
     ),
     (
-        lambda: _aspects(["fit", "value"], "aspects", [AspectInput(name="fit", rating=5)] * 2),
+        lambda: stated(["fit", "value"], "aspects", [AspectInput(name="fit", rating=5)] * 2),
         InvalidArgumentError,
         "aspects.1.name repeats 'fit'. Rate each aspect only once.",
     ),

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal.counts import counter_items
-from dal.counts.counts import AspectCount, CommentStatistics, RatingCounts, StatisticsKey
+from dal.counts.counts import CommentStatistics, RatingCounts, StatisticsKey, sum_names
 from dal.dynamodb.account import opened
 from dal.dynamodb.table import Table
 from dal.table.items import Item
@@ -24,13 +24,13 @@ keys = st.builds(StatisticsKey, identifiers, st.none(), generations) | st.builds
 
 
 def _numbers(numbers: st.SearchStrategy[int]) -> st.SearchStrategy[RatingCounts]:
-    aspect = st.builds(AspectCount, st.sampled_from(["fit", "n_s", "x" * 20]), numbers, numbers)
-    aspects = st.lists(aspect.filter(bool), max_size=3, unique_by=lambda one: one.name)
+    names = [one for name in ("fit", "n_s", "x" * 20) for one in sum_names("a", name)]
+    sums = st.dictionaries(st.sampled_from(names), numbers.filter(bool))
     return st.builds(
         RatingCounts,
         st.tuples(*[numbers] * 5),
         st.tuples(*[numbers] * 15),
-        aspects.map(lambda several: tuple(sorted(several))),
+        sums.map(lambda several: tuple(sorted(several.items()))),
     )
 
 
@@ -40,8 +40,8 @@ changes = _numbers(st.integers(-3, 4)).filter(bool)
 
 def test_a_counter_item_has_the_attributes_that_the_access_patterns_describe() -> None:
     flagged = (0, 0, 0, 1, 7, 1, 0, 0, 0, 4, 0, 0, 0, 0, 3)
-    aspects = (AspectCount("fit", 3, 14), AspectCount("quality", 1, 2))
-    held = RatingCounts((1, 0, 0, 2, 10), flagged, aspects)
+    sums = (("a_fit_n", 3), ("a_fit_s", 14), ("a_quality_n", 1), ("a_quality_s", 2))
+    held = RatingCounts((1, 0, 0, 2, 10), flagged, sums)
     assert counter_items.encode(StatisticsKey("4/2", "pt-BR"), held) == {
         "PK": {"S": "PRODUCT#4%2F2"},
         "SK": {"S": "S#pt-BR"},
@@ -156,9 +156,9 @@ async def test_counts_of_flags_and_aspects_cost_no_further_write_capacity(table:
     They are those of all flags and of six aspects with the longest names.
     """
     most, one = (10**9,) * 5, (1, 0, 0, 0, 0)
-    names = [f"{number}".rjust(20, "x") for number in range(6)]
-    many = tuple([AspectCount(name, 5 * 10**9, 25 * 10**9) for name in names])
-    few = tuple([AspectCount(name, 1, 5) for name in names])
+    names = [sum_names("a", f"{number}".rjust(20, "x")) for number in range(6)]
+    many = tuple([one for n, s in names for one in ((n, 5 * 10**9), (s, 25 * 10**9))])
+    few = tuple([one for n, s in names for one in ((n, 1), (s, 5))])
     changes = {EN: RatingCounts(most)}, {EN: RatingCounts(most, most * 3, many)}
     further = {EN: RatingCounts(one)}, {EN: RatingCounts(one, one * 3, few)}
     for change in (*changes, *further):

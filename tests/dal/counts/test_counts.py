@@ -18,6 +18,7 @@ from dal.counts.counts import (
     RatingCounts,
     StatisticsKey,
     deltas,
+    sum_names,
     summed,
 )
 from dal.model import RATINGS, Comment
@@ -75,16 +76,15 @@ def test_the_sum_of_adds_equals_a_recount(added: list[Comment]) -> None:
             (key, r): change.having(flags).of([r]) for key, change in sums.items() for r in RATINGS
         }
         assert Counter({one: number for one, number in found.items() if number}) == wanted
-    rated = [
-        (StatisticsKey(row.product_id, row.language), one) for row in added for one in row.aspects
-    ]
-    numbers = Counter((key, one.name) for key, one in rated)
-    points = Counter(dict.fromkeys(numbers, 0))
-    for key, one in rated:
-        points[key, one.name] += one.rating
-    counted = {(key, one.name): one for key, change in sums.items() for one in change.aspects}
-    assert {place: one.count for place, one in counted.items()} == numbers
-    assert {place: one.points for place, one in counted.items()} == points
+    ratings = Counter[tuple[StatisticsKey, str]]()
+    for row in added:
+        for one in row.aspects:
+            count, total = sum_names("a", one.name)
+            key = StatisticsKey(row.product_id, row.language)
+            ratings.update({(key, count): 1, (key, total): one.rating})
+    assert {(key, *one) for key, change in sums.items() for one in change.sums} == {
+        (*place, number) for place, number in ratings.items()
+    }
 
 
 def test_a_first_and_a_last_photo_change_counts() -> None:

@@ -11,7 +11,7 @@ from dal.model import AspectRating, Money, OrderLine, Photo, UserType
 from dal.table.errors import InvalidArgumentError
 from features.loading import parsers
 from features.loading.column_mapping import date_reader
-from features.loading.kind import files_of
+from features.loading.kind import COMMENTS, files_of
 from server.errors import CommandError
 from tests.dal.kinds.test_field_parsers import NOON, Parser, named, refuses
 from tests.scans import repeats
@@ -20,6 +20,7 @@ from tests.test_linear_time import is_linear, lines_of
 LINE = {"product_id": "42", "quantity": 2, "unit_price": "12.50 EUR"}
 LINES = (OrderLine("42", 2, Money(Decimal("12.50"), "EUR")),)
 ANA = {"username": "ana", "type": "admin"}
+(ASPECTS,) = [one.parse for one in COMMENTS.fields if one.name == "aspects"]
 USERS = {"ana": UserType.ADMIN, "7": UserType.MEMBER}
 
 
@@ -59,14 +60,14 @@ VALUES: list[tuple[Parser, object, list[object]]] = [
         ],
     ),
     (
-        parsers.aspects,
+        ASPECTS,
         (AspectRating("fit", 5), AspectRating("value_2", 1)),
         [
             [{"name": "fit", "rating": 5}, {"name": "value_2", "rating": "1.0"}],
             '[{"name": "fit", "rating": 5}, {"name": "value_2", "rating": 1}]',
         ],
     ),
-    (parsers.aspects, (), [[], "[]"]),
+    (ASPECTS, (), [[], "[]"]),
     (parsers.photos, (), ["http://a.example/1.jpg", "//a.example/1.jpg", ["a"] * 11]),
     (date_reader(None, "%m/%d/%Y %H:%M"), NOON, ["11/20/2020 12:00"]),
     (date_reader(None, "%d.%m.%y %I %p"), NOON, ["20.11.20 12 PM"]),
@@ -131,12 +132,12 @@ REFUSED: list[tuple[Parser, str, list[object]]] = [
     ),
     (parsers.users, "field.0.type is None; it must be text", [[{**ANA, "type": None}]]),
     (parsers.users, "field.1 repeats the username 'ana': keep one entry", [[ANA, ANA]]),
-    (parsers.aspects, "field.1 repeats the aspect 'fit': keep one rating", [[FIT, FIT]]),
-    (parsers.aspects, "field.0.rating is", [[{**FIT, "rating": one}] for one in (0, 6, 4.5)]),
-    (parsers.aspects, "field.0.name is 'Fit'", [[{**FIT, "name": "Fit"}]]),
-    (parsers.aspects, "field.0 is 'fit'", [["fit"]]),
-    (parsers.aspects, LIST, ["fit=5", {"fit": 5}]),
-    (parsers.aspects, "7", [[{"name": f"a{number}", "rating": 5} for number in range(7)]]),
+    (ASPECTS, "field.1 repeats the aspect 'fit': keep one rating", [[FIT, FIT]]),
+    (ASPECTS, "field.0.rating is", [[{**FIT, "rating": one}] for one in (0, 6, 4.5)]),
+    (ASPECTS, "field.0.name is 'Fit'", [[{**FIT, "name": "Fit"}]]),
+    (ASPECTS, "field.0 is 'fit'", [["fit"]]),
+    (ASPECTS, LIST, ["fit=5", {"fit": 5}]),
+    (ASPECTS, "7", [[{"name": f"a{number}", "rating": 5} for number in range(7)]]),
 ]
 
 

@@ -16,7 +16,8 @@ from graphql import get_nullable_type, is_list_type, is_object_type
 
 from dal.counts.counts import MAX_LANGUAGES
 from dal.model import AspectRating, Photo, ProductDetails, Reply
-from dal.model.rules import MAX_ASPECTS, MAX_PHOTOS
+from dal.model.comment_fields import MAX_ASPECTS
+from dal.model.rules import MAX_PHOTOS
 from dal.stores import Stores
 from resolvers import json_ld
 from resolvers.context import Context
