@@ -23,7 +23,7 @@ from playwright.async_api import (
 
 from server.local_engine.engine_process import free_port
 
-expect.set_options(timeout=60_000)  # a busy machine renders slowly
+expect.set_options(timeout=120_000)  # a busy machine renders slowly
 
 MARGINALIA = Path(sys.executable).with_name("marginalia")
 SHELL = Path("/usr/bin/chromium-headless-shell")
@@ -113,7 +113,7 @@ def _await_health(process: subprocess.Popen[bytes], url: str, log: str) -> None:
 async def chromium(server: Server) -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
-            executable_path=CHROMIUM, args=ARGUMENTS, timeout=60_000
+            executable_path=CHROMIUM, args=ARGUMENTS, timeout=120_000
         )
         yield browser
         await browser.close()
@@ -128,7 +128,7 @@ class Witness:
     requests: list[str] = field(default_factory=list)
 
     async def watch(self, context: BrowserContext) -> None:
-        context.set_default_timeout(60_000)
+        context.set_default_timeout(120_000)
         # Unlike a route, this does not switch off Chromium's cache.
         context.on("request", self._note_request)
         context.on("console", lambda message: self._note(message.type, message.text))
