@@ -1,7 +1,5 @@
 """The GraphQL types of comments and their authors."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime
@@ -97,7 +95,7 @@ class Author(Node):
         ),
         metadata=facts(reads=ROW, public=True),
     )
-    comments: pagination.Page[model.Comment] | None = strawberry.field(
+    comments: "pagination.Page[model.Comment] | None" = strawberry.field(
         resolver=users.author_comments,
         graphql_type=Annotated["AuthorCommentConnection", strawberry.lazy(__name__)] | None,
         description="The author's published comments on all products, sorted by date.",
@@ -239,7 +237,7 @@ class Comment(Node):
         "is counted at once, and other votes within seconds.",
         metadata=_HELPFUL_COUNTS[-1].metadata,
     )
-    viewer_found_helpful: Awaitable[bool] | bool | None = strawberry.field(
+    viewer_found_helpful: "Awaitable[bool] | bool | None" = strawberry.field(
         resolver=votes.viewer_found_helpful,
         graphql_type=bool | None,
         description="Whether the signed-in user has marked the comment as helpful; null if no "

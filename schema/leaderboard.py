@@ -1,7 +1,5 @@
 """The GraphQL types of the leaderboard."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import strawberry

@@ -1,7 +1,5 @@
 """The GraphQL types of orders."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, ClassVar

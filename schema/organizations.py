@@ -1,7 +1,5 @@
 """The GraphQL types of organisations and their users."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 import strawberry
@@ -51,7 +49,7 @@ class OrganizationUser(Node):
         "staff; null for others.",
     )
     type: model.UserType = strawberry.field(description="The user's rights in the organisation.")
-    tickets: pagination.Page[model.Ticket] | None = strawberry.field(
+    tickets: "pagination.Page[model.Ticket] | None" = strawberry.field(
         resolver=tickets.tickets,
         graphql_type=TicketConnection | None,
         description="The user's tickets in the organisation, sorted by date. Only for that "
@@ -78,7 +76,7 @@ class Organization(Node):
     subscription_plan: str = strawberry.field(
         description="Subscription plan, as free text. Maximum 200 characters."
     )
-    users: pagination.Page[model.OrganizationUser] | None = strawberry.field(
+    users: "pagination.Page[model.OrganizationUser] | None" = strawberry.field(
         resolver=organizations.users,
         graphql_type=OrganizationUserConnection | None,
         description="Users of the organisation, sorted by user name.",
@@ -91,7 +89,7 @@ class Organization(Node):
         "no such user.",
         metadata=facts(reads=TWO_KEYS),
     )
-    tickets: pagination.Page[model.Ticket] | None = strawberry.field(
+    tickets: "pagination.Page[model.Ticket] | None" = strawberry.field(
         resolver=tickets.tickets_of_organization,
         graphql_type=TicketConnection | None,
         description="Tickets of all present and former users of the organisation, sorted by "

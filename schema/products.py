@@ -1,7 +1,5 @@
 """The GraphQL types of products."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, ClassVar
 
@@ -100,7 +98,7 @@ class Product(Node):
         description="Manufacturer's part number; null if the shop has set none.",
         metadata=_DETAIL,
     )
-    comments: pagination.Page[model.Comment] | None = strawberry.field(
+    comments: "pagination.Page[model.Comment] | None" = strawberry.field(
         resolver=products.comments,
         graphql_type=CommentConnection | None,
         description="Published comments on the product, filtered and sorted. A cursor stays "

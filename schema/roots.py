@@ -1,7 +1,5 @@
 """The root types: every query and mutation, each with its resolver."""
 
-from __future__ import annotations
-
 from math import ceil
 from typing import Any, ClassVar
 
@@ -90,7 +88,7 @@ class Query:
         "id returns a product, even if the server has no data about it: see `isKnown`.",
         metadata=facts(public=True, sized="productIds"),
     )
-    product_search: pagination.Page[model.Product] | None = strawberry.field(
+    product_search: "pagination.Page[model.Product] | None" = strawberry.field(
         resolver=product_resolvers.product_search,
         graphql_type=ProductConnection | None,
         description="Products with titles in which the text begins at a word, sorted by title "
@@ -108,9 +106,9 @@ class Query:
     )
     aspects: list[Aspect] = ASPECTS
     invitation: OpenedLink | None = INVITATION
-    due_invitations: pagination.Page[Any] = DUE_INVITATIONS
-    moderation_queue: pagination.Page[Any] = QUEUE
-    blocked_users: pagination.Page[Any] | None = BLOCKED_USERS
+    due_invitations: "pagination.Page[Any]" = DUE_INVITATIONS
+    moderation_queue: "pagination.Page[Any]" = QUEUE
+    blocked_users: "pagination.Page[Any] | None" = BLOCKED_USERS
     author: model.Author | None = strawberry.field(
         resolver=users.author,
         graphql_type=Author | None,
@@ -118,7 +116,7 @@ class Query:
         "without comments: see `isKnown`.",
         metadata=PUBLIC,
     )
-    leaderboard: pagination.Page[model.ProductRank] | None = strawberry.field(
+    leaderboard: "pagination.Page[model.ProductRank] | None" = strawberry.field(
         resolver=leaderboard.leaderboard,
         graphql_type=LeaderboardConnection | None,
         description="Products sorted by their number of comments rated 5, highest number first. "
@@ -147,7 +145,7 @@ class Query:
         description="Look up an order by order id. Visible to its user and staff; null for others.",
         metadata=facts(reads=ROW),
     )
-    open_orders: pagination.Page[model.Order] | None = strawberry.field(
+    open_orders: "pagination.Page[model.Order] | None" = strawberry.field(
         resolver=orders.open_orders,
         graphql_type=OrderConnection | None,
         description="All users' orders with the status PLACED, sorted by date. Only for staff.",
@@ -167,7 +165,7 @@ class Query:
         "and the organisation's admins; null for others.",
         metadata=facts(reads=TWO_KEYS),
     )
-    open_tickets: pagination.Page[model.Ticket] | None = strawberry.field(
+    open_tickets: "pagination.Page[model.Ticket] | None" = strawberry.field(
         resolver=tickets.open_tickets,
         graphql_type=TicketConnection | None,
         description="Open tickets of all users, sorted by date. Only for staff.",

@@ -1,7 +1,5 @@
 """The GraphQL types of comment counts."""
 
-from __future__ import annotations
-
 import strawberry
 
 from dal.counts.counts import MAX_LANGUAGES

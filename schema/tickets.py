@@ -1,7 +1,5 @@
 """The GraphQL types of tickets."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, ClassVar
 

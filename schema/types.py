@@ -5,8 +5,6 @@ annotated with the Python type that the resolver returns; ``graphql_type`` is th
 see.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

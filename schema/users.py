@@ -1,7 +1,5 @@
 """The GraphQL types of users and their profiles."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar
 
 import strawberry
@@ -62,19 +60,19 @@ class User(Node):
         description="The user's profile; null if the user has none.",
         metadata=facts(reads=KEY),
     )
-    orders: pagination.Page[model.Order] | None = strawberry.field(
+    orders: "pagination.Page[model.Order] | None" = strawberry.field(
         resolver=orders.orders,
         graphql_type=OrderConnection | None,
         description="The user's orders, sorted by date.",
         metadata=facts(reads=FRESH_PAGE),
     )
-    comments: pagination.Page[model.Comment] | None = strawberry.field(
+    comments: "pagination.Page[model.Comment] | None" = strawberry.field(
         resolver=users.author_comments,
         graphql_type=AuthorCommentConnection | None,
         description="The user's published comments on all products, sorted by date.",
         metadata=facts(reads=PAGE),
     )
-    organizations: pagination.Page[model.OrganizationUser] | None = strawberry.field(
+    organizations: "pagination.Page[model.OrganizationUser] | None" = strawberry.field(
         resolver=organizations.organizations_of,
         graphql_type=Annotated[
             "OrganizationUserConnection", strawberry.lazy("schema.organizations")
@@ -84,7 +82,7 @@ class User(Node):
         "name. A new membership may be missing for a moment.",
         metadata=facts(reads=PAGE),
     )
-    tickets: pagination.Page[model.Ticket] | None = strawberry.field(
+    tickets: "pagination.Page[model.Ticket] | None" = strawberry.field(
         resolver=tickets.tickets_of_user,
         graphql_type=Annotated["TicketConnection", strawberry.lazy("schema.tickets")] | None,
         description="The user's tickets, sorted by date. The list includes only the tickets in "
@@ -93,7 +91,7 @@ class User(Node):
         # The list of the user's organisations, and a page of tickets from each of the first.
         metadata=facts(reads=Reads(1 + TICKET_ORGANIZATIONS, 0.5, paged=True)),
     )
-    submissions: pagination.Page[Any] | None = SUBMISSIONS
+    submissions: "pagination.Page[Any] | None" = SUBMISSIONS
 
 
 @strawberry.type(description="Result of `updateProfile`.")

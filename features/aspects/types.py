@@ -1,7 +1,5 @@
 """The GraphQL type of aspects."""
 
-from __future__ import annotations
-
 import strawberry
 
 from dal.model.comment_fields import MAX_ASPECTS

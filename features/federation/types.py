@@ -3,8 +3,6 @@
 https://www.apollographql.com/docs/graphos/schema-design/federated-schemas/reference/subgraph-spec
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Union
 

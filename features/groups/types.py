@@ -1,7 +1,5 @@
 """The GraphQL type of groups of products."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import strawberry
@@ -42,7 +40,7 @@ class ProductGroup(Node):
         description="Products of the group, sorted by `productId`.",
         metadata=facts(reads=listed(USUAL_MEMBERS, MAX_MEMBERS)),
     )
-    comments: pagination.Page[model.Comment] | None = strawberry.field(
+    comments: "pagination.Page[model.Comment] | None" = strawberry.field(
         resolver=product_resolvers.comments,
         graphql_type=CommentConnection | None,
         description="Published comments on all products of the group in one list, filtered and "

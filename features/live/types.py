@@ -1,7 +1,5 @@
 """The GraphQL types of live comments."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import strawberry
@@ -43,7 +41,7 @@ class CommentEvent:
         description="Event cursor, which is not the cursor of a row. To resume after this event, "
         "pass it as `after` to `commentEvents`."
     )
-    comment_edge: pagination.Edge[model.Comment] | None = strawberry.field(
+    comment_edge: "pagination.Edge[model.Comment] | None" = strawberry.field(
         graphql_type=Edge[Comment] | None,
         description="The comment after the change, with its cursor in the list. Set for ADDED "
         "and CHANGED; otherwise null.",
@@ -63,7 +61,7 @@ class CommentEvent:
 class Subscription:
     """Binds each subscription to its resolver."""
 
-    comment_events: AsyncIterator[changes.CommentEvent] = strawberry.subscription(
+    comment_events: "AsyncIterator[changes.CommentEvent]" = strawberry.subscription(
         resolver=resolvers.comment_events,
         graphql_type=CommentEvent | None,
         description="Changes of a product's list of comments, such as a new comment. The "

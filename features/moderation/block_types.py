@@ -1,7 +1,5 @@
 """The GraphQL types of blocked users."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The GraphQL types of submissions, which are unpublished comments, and of moderation."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from math import ceil
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """The GraphQL types of photo uploads: forms that browsers send to the shop's bucket."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import strawberry

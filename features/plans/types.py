@@ -1,7 +1,5 @@
 """The GraphQL types of a page's plan: what the server read, and which indexes it considered."""
 
-from __future__ import annotations
-
 import strawberry
 
 from dal.query.plan import MAX_SEGMENTS

@@ -1,7 +1,5 @@
 """The GraphQL types of helpful votes, and of a product's comments with the most votes."""
 
-from __future__ import annotations
-
 import strawberry
 
 from dal import model
