@@ -2,7 +2,15 @@
 
 import asyncio
 from asyncio import Lock, sleep
-from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterable, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Hashable,
+    Iterable,
+    Sequence,
+)
 from contextlib import asynccontextmanager
 from time import monotonic
 from typing import Any, Generic, TypeVar
@@ -175,3 +183,19 @@ class Pace:
                 consumed = account.rcu if self._reads else account.wcu
                 self._due += (consumed - reserved) / self._units
                 self._expected = consumed or reserved
+
+
+def once(make: Callable[[], Awaitable[Result]]) -> Callable[[], Awaitable[Result]]:
+    """Return a function whose first call awaits ``make``. All calls return the same object.
+
+    If ``make`` raises an error, the next call tries again.
+    """
+    making, made = asyncio.Lock(), list[Result]()
+
+    async def made_once() -> Result:
+        async with making:
+            if not made:
+                made.append(await make())
+        return made[0]
+
+    return made_once

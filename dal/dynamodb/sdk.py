@@ -5,19 +5,26 @@ No other module imports the SDK. For DynamoDB, botocore's own retries are off, b
 """
 
 import os
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from inspect import iscoroutine
 from typing import Any
 from urllib.parse import urlsplit
 
-import aioboto3
 from botocore.config import Config
+from botocore.credentials import EnvProvider
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, NoRegionError
 from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.httpsession import get_cert_path
-from botocore.utils import get_environ_proxies
+from botocore.session import Session
+from botocore.utils import (
+    get_environ_proxies,
+    is_valid_endpoint_url,
+    is_valid_ipv6_endpoint_url,
+    validate_region_name,
+)
 
-from dal.dynamodb.botocore_door import VerifiedSession
+from dal.dynamodb.concurrency import once
 from dal.dynamodb.connection_pool import CONNECT_SECONDS
 from dal.dynamodb.errors import StoreUnavailableError
 from dal.dynamodb.gate import CONNECTIONS
@@ -41,23 +48,29 @@ _MISSING = {403, 404}
 class AwsSdk:
     """Implements ``Sdk`` for one AWS service."""
 
-    def __init__(self, client: Any, session: Any, credentials: Any, responses: Responses) -> None:
+    def __init__(
+        self,
+        endpoint_url: str,
+        session: Session,
+        credentials: Any,
+        responses: Responses,
+        client: Callable[[], Awaitable[Any]],
+    ) -> None:
         self._client = client
         self._credentials = credentials
-        self.endpoint_url: str = client.meta.endpoint_url
-        self.region: str = client.meta.region_name
+        self.endpoint_url = endpoint_url
+        self.region: str = session.get_config_variable("region")
         self.responses = responses
-        proxies = client.meta.config.proxies
-        if proxies is None:
-            proxies = get_environ_proxies(self.endpoint_url)
-        self.required = credentials is None or urlsplit(self.endpoint_url).scheme in proxies
+        proxies = get_environ_proxies(endpoint_url)
+        self.required = credentials is None or urlsplit(endpoint_url).scheme in proxies
         bundle = session.get_config_variable("ca_bundle") or os.environ.get("REQUESTS_CA_BUNDLE")
         self.certificates: str | None = get_cert_path(bundle or True)
 
     async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Send an operation; raises DalError."""
+        client = await self._client()
         try:
-            response: dict[str, Any] = await getattr(self._client, operation)(**arguments)
+            response: dict[str, Any] = await getattr(client, operation)(**arguments)
         except ClientError as error:
             raise dal_error(error.response) from error
         except (BotoConnectionError, HTTPClientError) as error:
@@ -71,7 +84,9 @@ class AwsSdk:
 
         Raises DalError if they have expired and cannot be refreshed.
         """
-        found = await self._credentials.get_frozen_credentials()
+        found = self._credentials.get_frozen_credentials()
+        if iscoroutine(found):
+            found = await found
         return Credentials(found.access_key, found.secret_key, found.token)
 
 
@@ -79,9 +94,9 @@ class AwsSdk:
 async def open_sdk(
     service: str, endpoint_url: str | None, *, embedded: bool, **settings: Any
 ) -> AsyncIterator[AwsSdk]:
-    """Open the SDK's client of an AWS service.
+    """Open the SDK for an AWS service.
 
-    If ``embedded`` is true, the client has fixed settings. Otherwise it has this machine's AWS
+    If ``embedded`` is true, the SDK has fixed settings. Otherwise it has this machine's AWS
     settings. Raises StoreRefusedError if these settings do not work.
     """
     config = Config(
@@ -92,36 +107,79 @@ async def open_sdk(
         **({"proxies": {}} if embedded else {}),
         **settings,
     )
-    if embedded:
-        # Read no AWS profile and no settings file of this machine, because invalid settings must
-        # not affect the embedded engine.
-        nothing: tuple[Any, ...] = (None, [], os.devnull, None)
-        botocore = VerifiedSession(
-            {"profile": (None, [], None, None), "config_file": nothing, "credentials_file": nothing}
-        )
-        session = aioboto3.Session(
-            botocore_session=botocore,
-            region_name=EMBEDDED_REGION,
-            aws_access_key_id=EMBEDDED_CREDENTIALS.access_key,
-            aws_secret_access_key=EMBEDDED_CREDENTIALS.secret_key,
-        )
-    else:
-        botocore = VerifiedSession()
-        session = aioboto3.Session(botocore_session=botocore)
-    client = session.client(service, endpoint_url=endpoint_url, config=config)
+    # Amazon and the embedded engine report the consumed capacity of every operation.
+    responses = Responses(has_capacity=embedded or endpoint_url is None)
     async with AsyncExitStack() as stack:
-        try:
-            opened = await stack.enter_async_context(client)
-            credentials = await session.get_credentials()
-        except NoRegionError:
-            raise StoreRefusedError(_NO_REGION) from None
-        except (BotoCoreError, ValueError) as error:
-            raise unusable(error) from error
-        name = opened.meta.service_model.service_id.hyphenize()
-        # Amazon and the embedded engine report the consumed capacity of every operation.
-        responses = Responses(has_capacity=embedded or endpoint_url is None)
-        opened.meta.events.register(f"before-parse.{name}", responses.check_sdk_response)
-        yield AwsSdk(opened, botocore, credentials, responses)
+
+        @once
+        async def client() -> Any:
+            # Import and client take 0.2 s and 25 MB, and few servers send operations through it.
+            import aioboto3  # noqa: PLC0415
+
+            with _refused():
+                aws = aioboto3.Session(botocore_session=asynchronous or _session(embedded=embedded))
+                opening = aws.client(service, endpoint_url=endpoint_url, config=config)
+                opened = await stack.enter_async_context(opening)
+            name = opened.meta.service_model.service_id.hyphenize()
+            opened.meta.events.register(f"before-parse.{name}", responses.check_sdk_response)
+            return opened
+
+        with _refused():
+            # botocore prefers credentials in environment variables to all others. To read them, it
+            # needs no HTTP client, whose import would take 0.1 s and 10 MB.
+            session, asynchronous = Session(), None
+            credentials = None if embedded else EnvProvider().load()
+            if credentials is None:
+                session = asynchronous = _session(embedded=embedded)
+                credentials = await session.get_credentials()
+            _check(session, endpoint_url)
+            url = endpoint_url or (await client()).meta.endpoint_url
+            sdk = AwsSdk(url, session, credentials, responses, client)
+        yield sdk
+
+
+def _check(session: Session, endpoint_url: str | None) -> None:
+    """Raise the errors for which the client could not be opened.
+
+    The client itself is opened later, or never.
+    """
+    session.get_scoped_config()  # raises an error if the profile does not exist
+    region = session.get_config_variable("region")
+    if region is None:
+        raise NoRegionError
+    validate_region_name(region)
+    if endpoint_url is not None and not (
+        is_valid_endpoint_url(endpoint_url) or is_valid_ipv6_endpoint_url(endpoint_url)
+    ):
+        raise ValueError(f"Invalid endpoint: {endpoint_url}")
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
+    """Raise the errors of invalid AWS settings as StoreRefusedError."""
+    try:
+        yield
+    except NoRegionError:
+        raise StoreRefusedError(_NO_REGION) from None
+    except (BotoCoreError, ValueError) as error:
+        raise unusable(error) from error
+
+
+def _session(*, embedded: bool) -> Any:
+    """Return a session that sends requests: with fixed settings, or with this machine's."""
+    from dal.dynamodb.botocore_door import VerifiedSession  # noqa: PLC0415 - imports aiohttp
+
+    if not embedded:
+        return VerifiedSession()
+    # Read no AWS profile and no settings file of this machine, because invalid settings must not
+    # affect the embedded engine.
+    nothing: tuple[Any, ...] = (None, [], os.devnull, None)
+    session = VerifiedSession(
+        {"profile": (None, [], None, None), "config_file": nothing, "credentials_file": nothing}
+    )
+    session.set_config_variable("region", EMBEDDED_REGION)
+    session.set_credentials(EMBEDDED_CREDENTIALS.access_key, EMBEDDED_CREDENTIALS.secret_key)
+    return session
 
 
 class S3:
@@ -206,12 +264,10 @@ async def open_s3(bucket: str) -> AsyncIterator[S3]:
         signature_version="s3v4",
         s3={"addressing_style": "virtual"},
     )
-    session = aioboto3.Session(botocore_session=VerifiedSession())
+    import aioboto3  # noqa: PLC0415 - as in open_sdk
+
     async with AsyncExitStack() as stack:
-        try:
+        with _refused():
+            session = aioboto3.Session(botocore_session=_session(embedded=False))
             client = await stack.enter_async_context(session.client("s3", config=config))
-        except NoRegionError:
-            raise StoreRefusedError(_NO_REGION) from None
-        except (BotoCoreError, ValueError) as error:
-            raise unusable(error) from error
         yield S3(client, bucket)

@@ -95,7 +95,7 @@ async def connect(address: TableAddress) -> AsyncIterator["Table"]:
 
 
 def _open_sdk(endpoint_url: str | None, *, embedded: bool) -> AbstractAsyncContextManager[Sdk]:
-    from dal.dynamodb.sdk import open_sdk  # noqa: PLC0415 - takes a third of the start time
+    from dal.dynamodb.sdk import open_sdk  # noqa: PLC0415 - takes a tenth of the start time
 
     return open_sdk("dynamodb", endpoint_url, embedded=embedded)
 

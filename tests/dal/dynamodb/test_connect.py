@@ -75,6 +75,40 @@ async def test_missing_credentials_are_reported(
             await table.get(KEY)
 
 
+WRONG = {
+    "AWS_DEFAULT_REGION": ("eu_west_1", "eu_west_1"),
+    "AWS_PROFILE": ("nobody", "nobody"),
+    "AWS_SECRET_ACCESS_KEY": ("", "AWS_SECRET_ACCESS_KEY"),
+    "AWS_CONFIG_FILE": (__file__, "test_connect"),
+}
+
+
+@pytest.mark.usefixtures("no_settings")
+@pytest.mark.parametrize("endpoint_url", [None, "http://127.0.0.1:9"])
+@pytest.mark.parametrize(("name", "value", "reason"), [(n, *w) for n, w in WRONG.items()])
+async def test_wrong_settings_are_refused_before_the_first_operation(
+    monkeypatch: pytest.MonkeyPatch, endpoint_url: str | None, name: str, value: str, reason: str
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("AWS_CA_BUNDLE", "/nowhere")
+    monkeypatch.setenv(name, value)
+    with pytest.raises(StoreRefusedError, match=reason):
+        async with connect(TableAddress(endpoint_url=endpoint_url)):
+            pass
+
+
+@pytest.mark.parametrize("url", ["nonsense", "127.0.0.1:8000", "http://", "http://a b/c"])
+async def test_an_invalid_endpoint_is_refused_before_the_first_operation(
+    monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    with pytest.raises(StoreRefusedError):
+        async with connect(TableAddress("any", url)):
+            pass
+
+
 @pytest.mark.parametrize("url", ["nonsense", "127.0.0.1:8000", "http://"])
 async def test_an_invalid_endpoint_is_refused(url: str) -> None:
     with pytest.raises(StoreRefusedError):

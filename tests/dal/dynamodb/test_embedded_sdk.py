@@ -1,4 +1,4 @@
-"""The embedded engine needs no SDK for pages, and a scan of it survives deletions."""
+"""Pages do not need the SDK, and a scan of the embedded engine survives deletions."""
 
 import subprocess
 import sys
@@ -20,14 +20,15 @@ from dal.table.index import QueryRequest
 
 retries.DEADLINE = gate.MAINTENANCE_SECONDS = 300  # the import may take long on a busy machine
 
-async def start(name, url):
-    async with connect(TableAddress(name, url, embedded=True)) as table:
+async def start(name, url, unwanted):
+    embedded = unwanted == "botocore"
+    async with connect(TableAddress(name, url, embedded)) as table:
         assert not await create_table(table)
         assert len((await table.query(QueryRequest(ALL, "PRODUCT#42"))).items) == 20
-    async with connect(TableAddress(name + "-new", url, embedded=True)) as table:
+    async with connect(TableAddress(f"{name}-{unwanted}", url, embedded)) as table:
         assert await create_table(table)
         await table.put_many([{"PK": {"S": "a"}, "SK": {"S": "a"}}])
-        assert not {"aioboto3", "botocore"} & sys.modules.keys()
+        assert not {"aioboto3", unwanted} & sys.modules.keys()
         await table.scan(0, 1, None)
         assert "aioboto3" in sys.modules
 
@@ -35,13 +36,17 @@ asyncio.run(start(*sys.argv[1:]))
 """
 
 
+@pytest.mark.parametrize("unwanted", ["botocore", "aiohttp"], ids=["embedded", "by URL"])
 async def test_the_start_the_load_of_the_demo_and_a_page_do_not_import_the_sdk(
-    table: Table,
+    table: Table, monkeypatch: pytest.MonkeyPatch, unwanted: str
 ) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
     await table.put_many(ROWS)
     url = table.service.endpoint_url
     done = subprocess.run(  # noqa: ASYNC221 - it is waited for, and nothing else runs
-        [sys.executable, "-c", _STARTS, table.name, url],
+        [sys.executable, "-c", _STARTS, table.name, url, unwanted],
         capture_output=True,
         text=True,
         check=False,
