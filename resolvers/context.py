@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -182,10 +182,19 @@ class ProductReads:
         self._stores = context.stores
         self._details: DataLoader[str, ProductDetails] = DataLoader(self._load, cache=False)
 
-    async def statistics(self, product_id: str) -> CommentStatistics | None:
-        """Return a product's statistics; None until the server has counted the comments."""
-        statistics, _ = await self._both(product_id)
-        return statistics if await self._stores.comments.counted() else None
+    async def each(
+        self, product_ids: Collection[str]
+    ) -> Sequence[tuple[CommentStatistics | None, ProductDetails]]:
+        """Return the statistics and details of products.
+
+        The statistics are None until the server has counted the comments.
+        """
+        if len(product_ids) > 1:
+            found = await asyncio.gather(*map(self._both, product_ids))
+        else:  # no tasks, because most lists have a single product
+            found = [await self._both(one) for one in product_ids]
+        counted = await self._stores.comments.counted()
+        return [(statistics if counted else None, details) for statistics, details in found]
 
     async def details(self, product_id: str) -> ProductDetails:
         """Return a product's details. They are empty if the shop has not set any."""

@@ -8,8 +8,7 @@ Google identifies products by ``gtin``, ``brand`` and ``mpn``.
 - https://developers.google.com/search/docs/appearance/structured-data/merchant-listing
 """
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -38,14 +37,13 @@ async def of_page(root: strawberry.Parent[Page[Comment]], info: Info) -> str | N
 
     Return None if the page has no comments.
     """
-    product_ids = {comment.product_id: None for comment in root.nodes}
-    products = await asyncio.gather(*(_product(info, product_id) for product_id in product_ids))
+    products = await _products(info, {comment.product_id: None for comment in root.nodes})
     return info.context.part(Built).once(root, lambda: _of_page(root, info.context.site, products))
 
 
 async def of_comment(root: strawberry.Parent[Comment], info: Info) -> str:
     """Return the JSON-LD of a comment: one Review with its Product."""
-    product = await _product(info, root.product_id)
+    (product,) = await _products(info, [root.product_id])
     return info.context.part(Built).once(
         root, lambda: _script(_review(root, info.context.site) | {"itemReviewed": product})
     )
@@ -101,12 +99,12 @@ def _review(comment: Comment, site: str | None) -> Facts:
     )
 
 
-async def _product(info: Info, product_id: str) -> Facts:
-    reads = info.context.part(ProductReads)
-    statistics, details = await asyncio.gather(
-        reads.statistics(product_id), reads.details(product_id)
-    )
-    return _facts(product_id, details, statistics, info.context.site)
+async def _products(info: Info, product_ids: Collection[str]) -> list[Facts]:
+    found = await info.context.part(ProductReads).each(product_ids)
+    return [
+        _facts(product_id, details, statistics, info.context.site)
+        for product_id, (statistics, details) in zip(product_ids, found, strict=True)
+    ]
 
 
 def _facts(

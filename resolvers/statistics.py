@@ -1,7 +1,5 @@
 """Numbers of comments by rating and language."""
 
-import asyncio
-
 import strawberry
 
 from dal.counts.counts import CommentFacets, CommentStatistics
@@ -19,9 +17,8 @@ async def statistics(
 ) -> CommentStatistics | None:
     """Return the statistics of a product or a set; None until the server has counted comments."""
     languages = None if language is None else rules.languages("language", language)
-    reads = [info.context.part(ProductReads).statistics(one) for one in product_ids(root, info)]
-    products = await asyncio.gather(*reads)
-    counted = [one for one in products if one is not None]
+    products = await info.context.part(ProductReads).each(product_ids(root, info))
+    counted = [one for one, _ in products if one is not None]
     if len(counted) < len(products):
         return None
     return CommentStatistics.together(counted).of(languages)
