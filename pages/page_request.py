@@ -101,7 +101,7 @@ class PageRequest:
     @property
     def site(self) -> str:
         """The absolute address of the site, without a slash at its end."""
-        return sessions.site_of(self.http)
+        return self.session.context.site or sessions.site_of(self.http)
 
     @property
     def here(self) -> str:
@@ -214,7 +214,9 @@ class PageRequest:
         key = (self.site, address, i18n.spoken(), asked, writes)
         one = await self.http.app.state.shared_pages.read(key, page)
         # A copy, because middleware adds headers to each response.
-        return Response(one.body, one.status_code, dict(one.headers))
+        own = Response(one.body, one.status_code)
+        own.raw_headers = [*one.raw_headers]
+        return own
 
     def _facts(self) -> dict[str, Any]:
         """Return the variables that all templates use: addresses, the user, and messages."""
@@ -288,6 +290,12 @@ def endpoint(
     long, clients other than browsers get JSON.
     """
 
+    async def anonymous(http: Request) -> PageRequest:
+        return PageRequest(http, view, Session(await view.context(None)), demo, by_link)
+
+    async def refused(http: Request, fault: PageFault, **facts: Any) -> Response:
+        return fault_page(await anonymous(http), fault, **facts)
+
     async def answer(http: Request) -> Response:
         query = http.scope["query_string"]
         address = len(http.scope["raw_path"]) + (len(query) + 1 if query else 0)
@@ -297,24 +305,25 @@ def endpoint(
                 414, f"The address is longer than {MAX_PAGE_ADDRESS:,} bytes: shorten it."
             )
         with i18n.speaking(sessions.language(http)):
-            session = Session(await view.context(None))
-            request = anonymous = PageRequest(http, view, session, demo, by_link)
             if too_long:  # the page must not repeat the address in its links
                 message = gettext(
                     "This link is too long; the maximum is %(most)s bytes. Start again from the "
                     "home page.",
                     most=formats.number(MAX_PAGE_ADDRESS),
                 )
-                return fault_page(request, PageFault(414, message), here="/", spoken_languages=[])
+                fault = PageFault(414, message)
+                return await refused(http, fault, here="/", spoken_languages=[])
             try:
-                if not by_link:
+                if by_link:
+                    request = await anonymous(http)
+                else:
                     session = await sessions.open_session(view, http)
-                    request = replace(anonymous, session=session)
+                    request = PageRequest(http, view, session, demo)
                 return await handler(request)
             except InvalidTokenError as error:
-                return fault_page(anonymous, PageFault(401, flaw_message(error.flaw)))
+                return await refused(http, PageFault(401, flaw_message(error.flaw)))
             except KeysUnavailableError:
-                return fault_page(anonymous, PageFault(503, gettext(KEYS_AWAY)))
+                return await refused(http, PageFault(503, gettext(KEYS_AWAY)))
             except PageFault as fault:
                 return fault_page(request, fault)
 

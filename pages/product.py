@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -109,28 +110,34 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     filters = Filters.of(request.http.query_params)
     part = ListPart.of(request.http.query_params)
     variables = {"productId": product_id, **filters.variables()}
-    drawing = asyncio.create_task(_draw_trend(request, product_id, filters.languages or None))
+    # Without a store, ask nothing, because creating the error would take a thirtieth of the page's
+    # time.
+    drawing = request.http.app.state.may_have_trends() and asyncio.create_task(
+        _draw_trend(request, product_id, filters.languages or None)
+    )
     try:
         result = await request.run(
             "product",
             **variables,
             **part.variables(filters.size),
             together=filters.together,
-            summary=filters == Filters(size=filters.size) and not part.chosen,
+            summary=not (filters.query(size=SIZE) or part.chosen),
             signedIn=request.session.username is not None,
             knownOnly=request.session.context.known_products_only,
         )
-        # The timeout begins only here, because the first page of a server also compiles documents,
-        # which takes longer than the timeout.
-        drawn, _ = await asyncio.wait([drawing], timeout=TREND_TIMEOUT)
+        if drawing:
+            # The timeout begins only here, because the first page of a server also compiles
+            # documents, which takes longer than the timeout.
+            await asyncio.wait([drawing], timeout=TREND_TIMEOUT)
     except PageFault as fault:
         if filters.words and fault.code == "QUERY_TOO_COSTLY":
             every = product_path(product_id) + replace(filters, words="").query()
             raise PageFault(400, gettext(TOO_RARE), listed=every) from None
         raise
     finally:
-        drawing.cancel()
-    trend = drawing.result() if drawn else None
+        if drawing:
+            drawing.cancel()
+    trend = drawing.result() if drawing and drawing.done() else None
     product = result.data["product"]
     path = product_path(product_id)
     if filters.together and product["group"] is None:  # the product has left its group
@@ -143,7 +150,8 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     known = fill_statistics(product, filters.ratings, filters.languages)
     fill_statistics(shown, filters.ratings, filters.languages)
     statistics, facets = product["statistics"], shown["statistics"]["facets"]
-    filters = filters.spelt(one["language"] for one in facets["languages"] if one["selected"])
+    if filters.languages:
+        filters = filters.spelt(one["language"] for one in facets["languages"] if one["selected"])
     if part.chosen and not comments:
         message = gettext("There are no more comments here. Go back to the first page.")
         raise PageFault(404, message, leaves_list=True)
@@ -155,20 +163,20 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     # With known_products_only, the server refuses comments on a product without details. So the
     # product's page shows a message instead of the form.
     details = ("title", "pictureUrl", "url", "group", "gtin", "brand", "mpn")
-    listed = any(product.get(name) for name in details)
-    closed = request.session.context.known_products_only and not listed
+    closed = request.session.context.known_products_only and not any(map(product.get, details))
     events = connection["eventCursor"]
-    words = ORDERS[filters.order]
-    playground = Choice(
+    plan = connection.get("plan")
+    playground = plan and Choice(
         product_id, replace(filters, together=False, size=SIZE), filters.size, after=part.after
     )
+    choices = _choices(filters, i18n.spoken())
     name = product_name(product)
     return request.render(
         "product.html",
         status,
         product=product,
         name=name,
-        title=_title(name, filters, statistics, older=bool(part.chosen)),
+        title=_title(name, choices, statistics, older=bool(part.chosen)),
         summary=_summary(name, statistics),
         known=known,
         counted=total is not None,
@@ -176,43 +184,16 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         blank=known and not shown["statistics"]["total"] and not comments,
         facets=facets,
         filters=filters,
-        # For each filter that is on or off: its name, its texts, and whether it is on.
-        switches=[
-            (name, *map(gettext, (one.heading, one.label, one.uncounted)), name in filters.on)
-            for name, one in SWITCHES.items()
-        ],
-        chosen=filters.chosen,
-        # For each order: its name, the address of the list in this order, and whether it is
-        # selected.
-        orders=[
-            (
-                gettext(words.name),
-                path + filters.query(order=order),
-                order == filters.order,
-            )
-            for order, words in ORDERS.items()
-        ],
-        # For the product's list and for its group's list: the name, the address, and whether it is
-        # the group's list. Empty without a group.
-        variants=[
-            (gettext(one), path + replace(filters, together=together).query(), together)
-            for one, together in ((THIS_VARIANT, False), (ALL_VARIANTS, True))
-            if product["group"]
-        ],
+        **choices,
+        heading=choices["further_heading"] if part.chosen else gettext("Comments"),
         # For each number of comments on a page: the number, the address of the list with this
         # number, and whether it is selected.
         sizes=[
             (size, path + filters.query(part.chosen, size=size), size == filters.size)
             for size in SIZES
         ],
-        heading=gettext(words.further_heading) if part.chosen else gettext("Comments"),
-        onward=gettext(words.onward),
-        back=gettext(words.back),
         path=path,
         canonical=path + filters.essential.query(part.chosen),
-        all_of_it=path
-        + Filters(order=filters.order, together=filters.together, size=filters.size).query(),
-        removals=[(words, path + rest.query()) for words, rest in _removals(filters)],
         wider=[]
         if comments
         else [(words, n, path + rest.query()) for words, n, rest in _wider(filters, facets)],
@@ -225,13 +206,52 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         else None,
         trend=trend,
         linked=connection["jsonLd"],
-        account=plan_account(connection.get("plan"), result, playground.address),
+        account=playground and plan_account(plan, result, playground.address),
         form=form and form.shown(request, [one["language"] for one in facets["languages"]]),
         highlights=list(highlights(product)),
         draft=form and _draft(request),
         closed=gettext(UNLISTED) if closed else None,
         buyers_only=gettext(BUYERS_ONLY) if request.session.context.buyers_only else None,
     )
+
+
+@lru_cache(maxsize=128)
+def _choices(filters: Filters, tag: str) -> dict[str, Any]:
+    """Return the variables of the template that depend only on the filters and the language.
+
+    They are cached, because most visitors open a list without filters. ``tag``, the language, is a
+    part of the key. The queries are those of addresses of the list.
+    """
+    del tag
+    order = ORDERS[filters.order]
+    return {
+        "title_words": [*_filter_words(filters)],
+        "chosen": filters.chosen,
+        # For each filter that is on or off: its name, its texts, and whether it is on.
+        "switches": [
+            (name, *map(gettext, (one.heading, one.label, one.uncounted)), name in filters.on)
+            for name, one in SWITCHES.items()
+        ],
+        # For each order: its name, the query of the list in this order, and whether it is selected.
+        "orders": [
+            (gettext(one.name), filters.query(order=name), name == filters.order)
+            for name, one in ORDERS.items()
+        ],
+        # For the product's list and for its group's list: the name, the query, and whether it is
+        # the group's list.
+        "variants": [
+            (gettext(one), replace(filters, together=together).query(), together)
+            for one, together in ((THIS_VARIANT, False), (ALL_VARIANTS, True))
+        ],
+        "further_heading": gettext(order.further_heading),
+        "further": gettext(order.further),
+        "onward": gettext(order.onward),
+        "back": gettext(order.back),
+        "all_of_it": Filters(
+            order=filters.order, together=filters.together, size=filters.size
+        ).query(),
+        "removals": [(words, rest.query()) for words, rest in _removals(filters)],
+    }
 
 
 def _draft(request: PageRequest) -> dict[str, Any]:
@@ -271,14 +291,12 @@ def _summary(name: str, statistics: dict[str, Any]) -> str:
     )
 
 
-def _title(name: str, filters: Filters, statistics: dict[str, Any], *, older: bool) -> str:
+def _title(name: str, choices: dict[str, Any], statistics: dict[str, Any], *, older: bool) -> str:
     """Return the page's title: the product's name, then the filters or the mean rating.
 
     The title has the mean rating only on the first page of the newest comments without filters.
     """
-    parts = list(_filter_words(filters))
-    if older:
-        parts.append(gettext(ORDERS[filters.order].further))
+    parts = [*choices["title_words"], *([choices["further"]] if older else [])]
     if parts or not statistics["total"]:
         return ", ".join([name, *parts])
     rating = ngettext(
@@ -376,11 +394,8 @@ async def _draw_trend(
 ) -> dict[str, Any] | None:
     """Return the drawing of a product's trend: a line of mean ratings in front of bars of counts.
 
-    Return None if the store fails, or if there are too few comments. Without a store, ask nothing,
-    because creating the error would take a thirtieth of the page's time.
+    Return None if the store fails, or if there are too few comments.
     """
-    if not request.http.app.state.may_have_trends():
-        return None
     try:
         result = await request.run("product.trend", productId=product_id, language=languages)
     except PageFault:

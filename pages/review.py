@@ -129,10 +129,10 @@ def _page(
         pending=[one | {"address": address(one)} for one in others if not _written(one)],
         written=[
             {
-                "product": one["product"],
                 # Without the user name, the card has no link to the author's page, which lists only
                 # published comments.
-                "comment": one["comment"] or one["submission"] | {"username": ""},
+                "comment": (one["comment"] or one["submission"] | {"username": ""})
+                | {"product": one["product"]},
                 "address": address(one) if one["submission"] else None,
             }
             for one in others
