@@ -1,6 +1,6 @@
 """Errors of writes to the shop's items. A message states what is wrong, and often what to do."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from dal.table.errors import DalError
 
@@ -26,21 +26,11 @@ class NotBoughtError(DalError):
         )
 
 
-class GrantRevokedError(DalError):
-    """A visitor without an account used a link that the shop has revoked."""
+class GrantError(DalError):
+    """A visitor without an account used a grant that does not permit the write any more."""
 
-    def __init__(self) -> None:
-        super().__init__("The shop has revoked this link.")
-
-
-class GrantUsedError(DalError):
-    """A visitor without an account used a link that has already written its comment."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "You have already commented on this product with this link. You can edit the comment "
-            "until it is published."
-        )
+    code: ClassVar[str]
+    """The name of the error's ``UserErrorCode``."""
 
 
 class IdempotencyKeyReusedError(DalError):

@@ -69,10 +69,6 @@ _MESSAGES: Mapping[str, str] = {
     "ALREADY_COMMENTED": gettext_noop(
         "You have already written a comment on this product. You can edit or delete it."
     ),
-    "INVITATION_USED": gettext_noop(
-        "You have already written a comment on this product with this link. You can no longer "
-        "change it."
-    ),
     "CONFLICT": gettext_noop("This comment was changed in the meantime. Check it and try again."),
 }
 """The message for a user error that is not about a field of the form, by the error's code. Other

@@ -16,7 +16,6 @@ _STATUSES = {
     "THROTTLED": 503,
     "UNAVAILABLE": 503,
     "INTERNAL": 500,
-    "INVITATION_REVOKED": 410,
 }
 """The HTTP status of a page for an error code of the API. Other codes have the status 400."""
 
@@ -42,9 +41,6 @@ _CODES = {
     ),
     "UNAUTHENTICATED": gettext_noop("Please sign in."),
     "FORBIDDEN": gettext_noop("You do not have permission for this. If you need it, ask the shop."),
-    "INVITATION_REVOKED": gettext_noop(
-        "The shop has withdrawn this link, or the order was cancelled."
-    ),
     "THROTTLED": gettext_noop("We are very busy right now. Please try again in a moment."),
     "UNAVAILABLE": gettext_noop("Comments are temporarily unavailable. Please try again later."),
 }

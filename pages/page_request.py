@@ -1,6 +1,6 @@
 """A request for a page: its session, its form, the documents that it runs, and its response."""
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
@@ -169,9 +169,9 @@ class PageRequest:
             raise PageFault(400, message) from None
         return {name: value.replace("\r\n", "\n") for name, value in pairs}
 
-    async def opened_by_link(self, given: Mapping[str, str]) -> "PageRequest":
-        """Return the request with the session of the link in ``given``: see ``open_link``."""
-        return replace(self, session=await sessions.open_link(self.view, self.http, given))
+    async def opened_by_link(self, jwt: str) -> "PageRequest":
+        """Return the request with the session of a link: see ``open_link``."""
+        return replace(self, session=await sessions.open_link(self.view, self.http, jwt))
 
     def to(self, path: str) -> Response:
         """Return a redirect to a path of this site, which the browser then requests by GET."""

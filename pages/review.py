@@ -4,7 +4,6 @@ The link contains a JWT. ``PageRequest.by_link`` keeps the JWT from others: the 
 sets no cookies, and forbids caches, search engines and the header Referer.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from starlette.responses import Response
@@ -24,7 +23,12 @@ _REPLACES = gettext_noop(
 )
 """The message if the link was used meanwhile, and its comment is not published yet."""
 
-Fields = Mapping[str, str]
+_USED = gettext_noop(
+    "You have already written a comment on this product with this link. You can no longer change "
+    "it."
+)
+
+_REVOKED = gettext_noop("The shop has withdrawn this link, or the order was cancelled.")
 
 
 async def show(request: PageRequest) -> Response:
@@ -33,7 +37,8 @@ async def show(request: PageRequest) -> Response:
     The product is the one in the address, or the first product without a comment.
     """
     given = request.http.query_params
-    request = await request.opened_by_link(given)
+    jwt = given.get("invitation", "")
+    request = await request.opened_by_link(jwt)
     invitation = await _invitation(request)
     chosen = _entry(invitation, given.get("product"))
     # A published comment has no form.
@@ -42,7 +47,7 @@ async def show(request: PageRequest) -> Response:
     form = CommentForm()
     if chosen and chosen["submission"]:
         form = CommentForm.of(chosen["submission"])
-    return _page(request, given, invitation, chosen, form)
+    return _page(request, jwt, invitation, chosen, form)
 
 
 async def write(request: PageRequest) -> Response:
@@ -51,7 +56,8 @@ async def write(request: PageRequest) -> Response:
     On errors, show the form again.
     """
     fields = await request.form()
-    request = await request.opened_by_link(fields)
+    jwt = fields.get("grant", "")
+    request = await request.opened_by_link(jwt)
     form, comment_id = CommentForm.typed(fields), fields.get("comment")
     if comment_id:
         result = await request.run("comment.update", input=form.input() | {"id": comment_id})
@@ -63,19 +69,25 @@ async def write(request: PageRequest) -> Response:
         (payload,) = result.data.values()
         names = ("added", "sent") if not comment_id else ("changed", "resent")
         notice = names[payload["submission"] is not None]
-        return request.to(_address(request, fields, notice=notice))
+        return request.to(_address(request, jwt, notice=notice))
     invitation = await _invitation(request)
     chosen = _entry(invitation, fields.get("product"))
     if chosen is None:
         raise PageFault(400, gettext(sessions.NO_LINK))
     messages = form.messages(errors)
-    if chosen["submission"] and any(one["code"] == "INVITATION_USED" for one in errors):
-        messages = {"": gettext(_REPLACES)}
-    return _page(request, fields, invitation, chosen, form.with_errors(messages), status=422)
+    if any(one["code"] == "INVITATION_USED" for one in errors):
+        used = _REPLACES if chosen["submission"] else _USED
+        messages = {"": gettext(used)}
+    return _page(request, jwt, invitation, chosen, form.with_errors(messages), status=422)
 
 
 async def _invitation(request: PageRequest) -> dict[str, Any]:
-    invitation: dict[str, Any] = (await request.run("review")).data["invitation"]
+    try:
+        invitation: dict[str, Any] = (await request.run("review")).data["invitation"]
+    except PageFault as fault:
+        if fault.code == "INVITATION_REVOKED":
+            raise PageFault(410, gettext(_REVOKED), code=fault.code) from None
+        raise
     return invitation
 
 
@@ -89,15 +101,15 @@ def _written(entry: dict[str, Any]) -> bool:
     return bool(entry["comment"] or entry["submission"])
 
 
-def _address(request: PageRequest, given: Fields, **parameters: str) -> str:
+def _address(request: PageRequest, jwt: str, **parameters: str) -> str:
     """Return the address of the link's page, in the language that the visitor has chosen."""
     lang = request.http.query_params.get("lang")
-    return with_query(PATH, invitation=given["invitation"].strip(), **parameters, lang=lang)
+    return with_query(PATH, invitation=jwt.strip(), **parameters, lang=lang)
 
 
 def _page(
     request: PageRequest,
-    given: Fields,
+    jwt: str,
     invitation: dict[str, Any],
     chosen: dict[str, Any] | None,
     form: CommentForm,
@@ -107,7 +119,7 @@ def _page(
     assert grant is not None  # noqa: S101 - ``open_link`` has checked it
 
     def address(entry: dict[str, Any]) -> str:
-        return _address(request, given, product=entry["product"]["productId"])
+        return _address(request, jwt, product=entry["product"]["productId"])
 
     others = [one for one in invitation["entries"] if one is not chosen]
     submission = chosen and chosen["submission"]
@@ -122,7 +134,7 @@ def _page(
         action=request.root + with_query(PATH, lang=request.http.query_params.get("lang")),
         hidden=chosen
         and {
-            "invitation": given["invitation"].strip(),
+            "grant": jwt.strip(),
             "product": chosen["product"]["productId"],
             "comment": submission["id"] if submission else "",
         },

@@ -10,7 +10,6 @@ import hashlib
 import hmac
 import re
 from base64 import urlsafe_b64decode
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
@@ -132,16 +131,13 @@ async def open_session(view: GraphQLView, request: Request) -> Session:
         return Session(await context(None), ended=error.flaw)
 
 
-async def open_link(view: GraphQLView, request: Request, given: Mapping[str, str]) -> Session:
+async def open_link(view: GraphQLView, request: Request, jwt: str) -> Session:
     """Return the session of a visitor who has opened a link that permits comments.
 
-    ``given`` are the parameters of the address or the fields of a form. Raise PageFault if their
-    ``invitation`` is not the JWT of a link. The JWT of a user is not one.
+    Raise PageFault if ``jwt`` is not the JWT of a link. The JWT of a user is not one.
     """
     try:
-        context = await view.context(
-            f"Bearer {given.get('invitation', '').strip()}", site=site_of(request)
-        )
+        context = await view.context(f"Bearer {jwt.strip()}", site=site_of(request))
     except InvalidTokenError as error:
         if error.flaw is TokenFlaw.EXPIRED:
             raise PageFault(410, gettext(LINK_EXPIRED)) from None

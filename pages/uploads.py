@@ -12,12 +12,12 @@ from pages.sessions import require_own
 async def create(request: PageRequest) -> Response:
     """Return an upload form for each media type in the field ``types``.
 
-    The visitor is signed in, or the field ``invitation`` has the JWT of a link. If there are too
+    The visitor is signed in, or the field ``grant`` has the JWT of a link. If there are too
     many types, or one is not the type of a photo, the list of forms is empty.
     """
     fields = await request.form()
-    if "invitation" in fields:
-        request = await request.opened_by_link(fields)
+    if "grant" in fields:
+        request = await request.opened_by_link(fields["grant"])
     else:
         require_own(request.session, fields)
     given = {"contentTypes": fields.get("types", "").split(",")}

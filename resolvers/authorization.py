@@ -6,12 +6,14 @@ missing: reads return null, and mutations return NOT_FOUND. So a client cannot f
 object exists.
 """
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from dal.errors import NotFoundError
 from dal.model import Comment, OrderStatus, OrganizationUser, UserType
 from dal.model.standings import Permission
-from resolvers.context import Context, RequestCache, Viewer
+from dal.writes.comments import Hold, Stored, Written
+from resolvers.context import Context, Grant, RequestCache, Viewer
 
 MERCHANT = "merchant"
 
@@ -57,27 +59,33 @@ def require_viewer(context: Context) -> Viewer:
     return context.viewer
 
 
-def require_author(context: Context) -> Viewer:
-    """Return the author of what the request writes: the grant's author, or the viewer.
+@dataclass(frozen=True, slots=True)
+class AccountGrant:
+    """The ``Grant`` of a user: comments on all products."""
+
+    author: Viewer
+
+    async def permission(self, context: Context, product_id: str | None = None) -> Permission:
+        """Return what the user may write about a product."""
+        permission = await context.stores.standings.permission(self.author.user_id, product_id)
+        may_write(permission)
+        return permission
+
+    async def add(self, context: Context, comment: Comment, key: str | None, hold: Hold) -> Written:
+        """Store a comment, once for each idempotency key."""
+        return await context.stores.comments.add(comment, key, dated=False, hold=hold)
+
+    def may_change(self, written: Stored) -> None:
+        """Raise an error unless the user may edit a comment."""
+        may_change(self.author, written)
+
+
+def require_grant(context: Context) -> Grant:
+    """Return the right to write comments: the grant in the request's JWT, or the viewer's.
 
     Raise UnauthenticatedError if the request has no JWT.
     """
-    return require_viewer(context) if context.grant is None else context.grant.author
-
-
-async def author_permission(context: Context, product_id: str | None = None) -> Permission:
-    """Return what the request's author may write about a product.
-
-    Raise ForbiddenError while the author's data is being erased, and the errors of
-    ``Grant.permission``.
-    """
-    if context.grant is None:
-        username = require_viewer(context).user_id
-        permission = await context.stores.standings.permission(username, product_id)
-    else:
-        permission = await context.grant.permission(context, product_id)
-    may_write(permission)
-    return permission
+    return context.grant or AccountGrant(require_viewer(context))
 
 
 def is_staff(viewer: Viewer) -> bool:

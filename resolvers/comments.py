@@ -2,7 +2,7 @@
 
 import logging
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -17,14 +17,13 @@ from dal.table.errors import InvalidArgumentError
 from dal.writes.comments import Stored, Written
 from resolvers import shop_aspects
 from resolvers.authorization import (
-    author_permission,
     is_moderator,
     may_change,
-    require_author,
+    require_grant,
     require_merchant,
     require_viewer,
 )
-from resolvers.context import NO_DETAILS, CommentReads, Context, ProductReads, Viewer
+from resolvers.context import NO_DETAILS, CommentReads, Context, Grant, ProductReads
 from resolvers.mutations import (
     NullIsDefault,
     Rule,
@@ -247,7 +246,7 @@ def helpful_count(root: strawberry.Parent[Comment]) -> int:
 
 @reported(CommentPayload, reads_standing=True)
 async def add_comment(info: Info, input: Input[AddCommentInput]) -> CommentPayload:  # noqa: A002 - Relay's name
-    """Store a new comment of the viewer, or of a grant's author.
+    """Store a new comment of the grant's author.
 
     If the viewer has received the product, or a product of its group, the comment has
     ``verifiedPurchase``. The server's ``Publication`` decides whether the comment waits for a
@@ -255,15 +254,16 @@ async def add_comment(info: Info, input: Input[AddCommentInput]) -> CommentPaylo
     and the viewer has received none of these products.
     """
     context = info.context
-    viewer, grant = require_author(context), context.grant
+    grant = require_grant(context)
+    viewer = grant.author
     stated = checked(input, _NEW | _shop_rules(context))
     if context.known_products_only:
         await _require_known(context, stated["product_id"])
     key = stated.pop("idempotency_key", None)
-    permission = await author_permission(context, stated["product_id"])
+    permission = await grant.permission(context, stated["product_id"])
     if context.buyers_only and not permission.bought:
         raise NotBoughtError
-    await _publish(context, viewer, stated)
+    await _publish(context, grant, stated)
     new = Comment(
         comment_id=secrets.token_hex(16),
         username=viewer.user_id,
@@ -274,13 +274,11 @@ async def add_comment(info: Info, input: Input[AddCommentInput]) -> CommentPaylo
     )
     added = context.publication.added
     hold = partial(added, permission, moderator=is_moderator(viewer))
-    if grant is not None:
-        return CommentPayload(await grant.add(context, new, hold))
-    return CommentPayload(await context.stores.comments.add(new, key, dated=False, hold=hold))
+    return CommentPayload(await grant.add(context, new, key, hold))
 
 
 async def _publish(
-    context: Context, author: Viewer, stated: dict[str, Any], edited_id: str | None = None
+    context: Context, grant: Grant, stated: dict[str, Any], edited_id: str | None = None
 ) -> None:
     """Copy the author's uploaded photos, and put the copies' URLs into ``stated``.
 
@@ -295,16 +293,8 @@ async def _publish(
         # Check the author's permission before the photos are copied, because copies for a refused
         # edit would remain in the bucket. ``rewrite`` writes nothing, because the callback returns
         # None.
-        check = _change_check(context)
-        await context.stores.comments.rewrite(edited_id, lambda _, one: check(one))
-    stated["photos"] = await files.published(author.user_id, photos)
-
-
-def _change_check(context: Context) -> Callable[[Stored], None]:
-    """Return a function that raises an error unless the request may change a comment."""
-    if context.grant is not None:
-        return context.grant.may_change
-    return partial(may_change, require_viewer(context))
+        await context.stores.comments.rewrite(edited_id, lambda _, one: grant.may_change(one))
+    stated["photos"] = await files.published(grant.author.user_id, photos)
 
 
 def _shop_rules(context: Context) -> dict[str, Rule]:
@@ -325,27 +315,23 @@ async def _require_known(context: Context, product_id: str) -> None:
 
 @reported(CommentPayload, reads_standing=True)
 async def update_comment(info: Info, input: Input[UpdateCommentInput]) -> CommentPayload:  # noqa: A002
-    """Edit a comment: the viewer's own, or any comment if the viewer is a moderator.
-
-    With a grant, edit a comment that the grant permits.
-    """
+    """Edit a comment: the author's own, or any comment if the author is a moderator."""
     context = info.context
-    viewer = require_author(context)
+    grant = require_grant(context)
+    viewer = grant.author
     clearable = {"title", "text", "photos", "aspects"}
     changes = changed(input, _CHANGES | _shop_rules(context), clearable)
-    permission = await author_permission(context)
+    permission = await grant.permission(context)
     edited = context.publication.edited
     comment_id = changes.pop("id")
-    await _publish(context, viewer, changes, comment_id)
+    await _publish(context, grant, changes, comment_id)
 
     def edit(old: Stored, new: Stored) -> Stored:
         if "aspects" in changes:
             new = shop_aspects.with_hidden(context, old, new)
         return edited(permission, old, new, moderator=is_moderator(viewer))
 
-    written = await context.stores.comments.update(
-        comment_id, changes, _change_check(context), edit
-    )
+    written = await context.stores.comments.update(comment_id, changes, grant.may_change, edit)
     return CommentPayload(written)
 
 

@@ -47,9 +47,10 @@ class Viewer:
 
 
 class Grant(Protocol):
-    """The right to write certain comments without an account, from the claims of a verified JWT.
+    """The right to write comments.
 
-    A request with a grant has no viewer, so its reads return what an anonymous visitor sees.
+    Each user has one for all products. A JWT without an account may grant certain comments. Its
+    request has no viewer, so its reads return what an anonymous visitor sees.
     """
 
     @property
@@ -60,16 +61,18 @@ class Grant(Protocol):
     async def permission(self, context: "Context", product_id: str | None = None) -> Permission:
         """Return what the author may write about a product.
 
-        Raise GrantRevokedError if the grant is no longer valid, and InvalidArgumentError if the
-        grant does not include the product.
+        Raise ForbiddenError while the author's data is being erased, GrantError if the grant is no
+        longer valid, and InvalidArgumentError if the grant does not include the product.
         """
         ...
 
-    async def add(self, context: "Context", comment: Comment, hold: Hold) -> Written:
-        """Store the grant's only comment on a product, and return it.
+    async def add(
+        self, context: "Context", comment: Comment, key: str | None, hold: Hold
+    ) -> Written:
+        """Store a comment, and return it.
 
-        If the comment is already stored with the same contents, return the stored comment. Raise
-        GrantUsedError if it has other contents or was deleted.
+        ``key`` is the client's idempotency key. Raise GrantError if the grant permits one comment
+        on a product, and the stored one has other contents or was deleted.
         """
         ...
 
@@ -275,7 +278,7 @@ class Context:
     publication: Publication = field(default_factory=Publication)
     """Decides whether new and edited comments are published."""
     grant: Grant | None = None
-    """The grant in the request's JWT. A request has a viewer, a grant, or neither."""
+    """The grant of a JWT without an account. A request has a viewer, a grant, or neither."""
     parts: dict[Callable[..., Any], Any] = field(default_factory=dict)
     """The objects that ``part`` has created."""
     services: Mapping[type[Any], Any] = field(default_factory=dict)

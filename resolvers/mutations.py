@@ -4,7 +4,6 @@ import hashlib
 import secrets
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
-from enum import Enum
 from functools import lru_cache, partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
@@ -16,8 +15,7 @@ from dal.dynamodb.account import writing
 from dal.dynamodb.errors import AlreadyExistsError, ConflictError
 from dal.errors import (
     AlreadyCommentedError,
-    GrantRevokedError,
-    GrantUsedError,
+    GrantError,
     IdempotencyKeyReusedError,
     NotBoughtError,
     NotFoundError,
@@ -46,50 +44,6 @@ INPUT = "input"
 """The name of the argument of every mutation."""
 
 
-@strawberry.enum(description="Codes of errors in a mutation's input.")
-class UserErrorCode(Enum):
-    """Codes of user errors. Programs evaluate the codes; people read the messages."""
-
-    BAD_ARGUMENT = strawberry.enum_value(
-        "BAD_ARGUMENT", description="A field of the input is invalid. `field` names it."
-    )
-    NOT_FOUND = strawberry.enum_value(
-        "NOT_FOUND", description="The object does not exist or is not visible to the user."
-    )
-    ALREADY_EXISTS = strawberry.enum_value(
-        "ALREADY_EXISTS",
-        description="The object already exists: the name is taken, or the "
-        "user already belongs to the organisation.",
-    )
-    ALREADY_COMMENTED = strawberry.enum_value(
-        "ALREADY_COMMENTED",
-        description="The shop allows a user only one comment on each product, and the user has "
-        "one. `existingId` is its global `id`.",
-    )
-    IDEMPOTENCY_KEY_REUSED = strawberry.enum_value(
-        "IDEMPOTENCY_KEY_REUSED",
-        description="The idempotency key was used with a different input. Use a new key.",
-    )
-    NOT_BOUGHT = strawberry.enum_value(
-        "NOT_BOUGHT",
-        description="The shop accepts comments only from buyers, and the user has not "
-        "received the product or one of its variants.",
-    )
-    INVITATION_REVOKED = strawberry.enum_value(
-        "INVITATION_REVOKED",
-        description="The shop has revoked the link of this request, or the order was cancelled.",
-    )
-    INVITATION_USED = strawberry.enum_value(
-        "INVITATION_USED",
-        description="The link of this request was already used for a comment on the product. "
-        "`updateComment` can edit the comment until it is published.",
-    )
-    CONFLICT = strawberry.enum_value(
-        "CONFLICT",
-        description="Other requests have changed the object. Reload the object and try again.",
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class UserError:
     """An error in a mutation's input.
@@ -99,7 +53,8 @@ class UserError:
     """
 
     message: str
-    code: UserErrorCode
+    code: str
+    """The name of a ``UserErrorCode``."""
     field: list[str] | None = None
     existing_id: str | None = None
     """With ALREADY_COMMENTED, the global id of the comment or submission that the user already has
@@ -114,24 +69,25 @@ class InvalidInputError(Exception):
         self.faults = faults
 
 
-CODES: dict[type[DalError], UserErrorCode] = {
-    InvalidArgumentError: UserErrorCode.BAD_ARGUMENT,
-    NotFoundError: UserErrorCode.NOT_FOUND,
-    AlreadyExistsError: UserErrorCode.ALREADY_EXISTS,
-    AlreadyCommentedError: UserErrorCode.ALREADY_COMMENTED,
-    NotBoughtError: UserErrorCode.NOT_BOUGHT,
-    IdempotencyKeyReusedError: UserErrorCode.IDEMPOTENCY_KEY_REUSED,
-    GrantRevokedError: UserErrorCode.INVITATION_REVOKED,
-    GrantUsedError: UserErrorCode.INVITATION_USED,
-    ConflictError: UserErrorCode.CONFLICT,
+CODES: dict[type[DalError], str] = {
+    InvalidArgumentError: "BAD_ARGUMENT",
+    NotFoundError: "NOT_FOUND",
+    AlreadyExistsError: "ALREADY_EXISTS",
+    AlreadyCommentedError: "ALREADY_COMMENTED",
+    NotBoughtError: "NOT_BOUGHT",
+    IdempotencyKeyReusedError: "IDEMPOTENCY_KEY_REUSED",
+    ConflictError: "CONFLICT",
 }
-"""Maps the errors that become user errors to their codes. The user can correct these errors."""
+"""The codes of user errors. A GrantError has its own code."""
+
+_REPORTED: tuple[type[DalError], ...] = (*CODES, GrantError)
+"""The errors that become user errors. The user can correct them."""
 
 
 def reported(
     payload: Callable[..., Payload], *, reads_standing: bool = False
 ) -> Callable[[Mutation[Arguments, Payload]], Mutation[Arguments, Payload]]:
-    """Decorate a mutation, so that the errors in ``CODES`` become user errors in its payload.
+    """Decorate a mutation, so that the errors in ``_REPORTED`` become user errors.
 
     The limit of the operation's reads applies to the reads of the payload's fields, and not to the
     mutation itself, which would otherwise end after a part of its writes.
@@ -155,7 +111,7 @@ def reported(
                     return await mutation(info, *args, **kwargs)
             except InvalidInputError as invalid:
                 return payload(user_errors=[_user_error(one) for one in invalid.faults])
-            except tuple(CODES) as error:
+            except _REPORTED as error:
                 return payload(user_errors=[_user_error(error)])
             finally:
                 # Forget cached reads, so that the payload's fields include the mutation's writes.
@@ -270,4 +226,5 @@ def _user_error(error: DalError) -> UserError:
     if isinstance(error, AlreadyCommentedError):
         # The type in the global id is Comment or Submission.
         existing = global_id(type(error.there).__name__, error.there.comment_id)
-    return UserError(str(error), CODES[type(error)], blamed, existing)
+    code = error.code if isinstance(error, GrantError) else CODES[type(error)]
+    return UserError(str(error), code, blamed, existing)

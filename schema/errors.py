@@ -13,7 +13,7 @@ from dal.dynamodb.errors import (
     StoreUnavailableError,
     ThrottledError,
 )
-from dal.errors import GrantRevokedError, NotFoundError
+from dal.errors import NotFoundError
 from dal.query.errors import InvalidCursorError, NoIndexError, TooManySegmentsError
 from dal.table.errors import InvalidArgumentError
 from features.analytics.errors import (
@@ -23,6 +23,7 @@ from features.analytics.errors import (
     AnalyticsMissingError,
     AnalyticsUnavailableError,
 )
+from features.invitations.errors import LinkRevokedError
 from resolvers.authorization import ForbiddenError, UnauthenticatedError
 from resolvers.context import NotAvailableError
 from schema.execution.errors import KnownError
@@ -90,6 +91,44 @@ show_enum(
     },
 )
 
+
+class UserErrorCode(StrEnum):
+    """The values of ``UserError.code``. Programs evaluate the codes; people read the messages."""
+
+    BAD_ARGUMENT = "BAD_ARGUMENT"
+    NOT_FOUND = "NOT_FOUND"
+    ALREADY_EXISTS = "ALREADY_EXISTS"
+    ALREADY_COMMENTED = "ALREADY_COMMENTED"
+    IDEMPOTENCY_KEY_REUSED = "IDEMPOTENCY_KEY_REUSED"
+    NOT_BOUGHT = "NOT_BOUGHT"
+    INVITATION_REVOKED = "INVITATION_REVOKED"
+    INVITATION_USED = "INVITATION_USED"
+    CONFLICT = "CONFLICT"
+
+
+show_enum(
+    UserErrorCode,
+    "Codes of errors in a mutation's input.",
+    {
+        UserErrorCode.BAD_ARGUMENT: "A field of the input is invalid. `field` names it.",
+        UserErrorCode.NOT_FOUND: "The object does not exist or is not visible to the user.",
+        UserErrorCode.ALREADY_EXISTS: "The object already exists: the name is taken, or the "
+        "user already belongs to the organisation.",
+        UserErrorCode.ALREADY_COMMENTED: "The shop allows a user only one comment on each "
+        "product, and the user has one. `existingId` is its global `id`.",
+        UserErrorCode.IDEMPOTENCY_KEY_REUSED: "The idempotency key was used with a different "
+        "input. Use a new key.",
+        UserErrorCode.NOT_BOUGHT: "The shop accepts comments only from buyers, and the user has "
+        "not received the product or one of its variants.",
+        UserErrorCode.INVITATION_REVOKED: "The shop has revoked the link of this request, or the "
+        "order was cancelled.",
+        UserErrorCode.INVITATION_USED: "The link of this request was already used for a comment "
+        "on the product. `updateComment` can edit the comment until it is published.",
+        UserErrorCode.CONFLICT: "Other requests have changed the object. Reload the object and "
+        "try again.",
+    },
+)
+
 UNAVAILABLE = (
     "The data is temporarily unavailable: try again in a moment. Repeat a write with the same "
     "idempotency key, because the first write may have been saved."
@@ -106,7 +145,7 @@ KNOWN_ERRORS = {
     TooManySegmentsError: KnownError(ErrorCode.QUERY_TOO_COSTLY),
     QueryTooCostlyError: KnownError(ErrorCode.QUERY_TOO_COSTLY),
     NotFoundError: KnownError(ErrorCode.NOT_FOUND),
-    GrantRevokedError: KnownError(ErrorCode.INVITATION_REVOKED),
+    LinkRevokedError: KnownError(ErrorCode.INVITATION_REVOKED),
     UnauthenticatedError: KnownError(ErrorCode.UNAUTHENTICATED),
     ForbiddenError: KnownError(ErrorCode.FORBIDDEN),
     ThrottledError: KnownError(ErrorCode.THROTTLED),

@@ -20,7 +20,6 @@ from strawberry.types.scalar import ScalarDefinition
 
 from dal.query.statistics import ExecutionStatistics
 from resolvers import node_ids
-from resolvers.mutations import UserErrorCode
 from resolvers.orders import CurrencyCode
 from resolvers.selection import DateOrder
 from schema.execution.facts import EXPLAINED, PUBLIC, REQUESTED, by_class, facts
@@ -220,9 +219,10 @@ class UserError:
     message: str = strawberry.field(
         description="Message in English that the client may show to the user."
     )
-    code: UserErrorCode = strawberry.field(
+    code: str = strawberry.field(
+        graphql_type=Annotated["UserErrorCode", strawberry.lazy("schema.errors")],
         description="Code of the error, for programs. New versions may change a message, but "
-        "not a code."
+        "not a code.",
     )
     existing_id: strawberry.ID | None = strawberry.field(
         description="Global `id` of the comment or submission that the user already has on the "

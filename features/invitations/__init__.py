@@ -6,7 +6,7 @@ Items: ``USER#<username>`` / ``INVITATION#<order>``, an invitation with its prod
 of the delivery, of the last link, and of a revocation.
 
 Composition: ``dal.stores`` (repository), ``dal.composition`` (kind of items, access patterns),
-``schema.roots`` (``invitation``, ``dueInvitations``, mutations), ``server.services`` (reads the
-scope of JWTs, signs links, fills the list of due invitations), ``server.settings``
-(``--invitations``), ``server.cli.main`` (``invite``).
+``schema.roots`` (``invitation``, ``dueInvitations``, mutations), ``schema.errors`` (the code of a
+revoked link), ``server.services`` (reads the scope of JWTs, signs links, fills the list of due
+invitations), ``server.settings`` (``--invitations``), ``server.cli.main`` (``invite``).
 """

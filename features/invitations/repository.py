@@ -12,7 +12,7 @@ from dal.entities.erasure_mark import erased_at, is_mark, mark_key
 from dal.entities.order import ORDER, is_order, order_key
 from dal.entities.standing import permission_in, standing_key
 from dal.entities.submission import stored
-from dal.errors import GrantRevokedError, NotFoundError
+from dal.errors import NotFoundError
 from dal.model import Comment, Order, OrderStatus
 from dal.model.standings import Permission
 from dal.query.executor import Executor
@@ -31,6 +31,7 @@ from features.invitations.entity import (
     invitation_key,
     is_invitation,
 )
+from features.invitations.errors import LinkRevokedError
 from features.invitations.model import Entry, Invitation, Link, OpenedLink
 
 QUEUE_REQUESTS = QUEUE_SHARDS
@@ -73,7 +74,7 @@ class InvitationRepository:
         """Return what a link's customer may write, by one BatchGetItem.
 
         The read is eventually consistent, so a revocation takes effect some moments later. The
-        purchase is not read, because the shop proves it by the link. Raises GrantRevokedError if
+        purchase is not read, because the shop proves it by the link. Raises LinkRevokedError if
         the shop has revoked the link, cancelled the order, or erased the customer's data after it
         made the link.
         """
@@ -85,7 +86,7 @@ class InvitationRepository:
     async def open(self, link: Link) -> OpenedLink:
         """Return a link with the comments that it has written, by one BatchGetItem.
 
-        Raises GrantRevokedError as ``permission`` does.
+        Raises LinkRevokedError as ``permission`` does.
         """
         ids = {product: comment_id_of(link, product) for product in link.products}
         items = await self._table.get_many([*_state_keys(link), *map(comment_key, ids.values())])
@@ -194,14 +195,14 @@ def _state_keys(link: Link) -> list[Item]:
 
 
 def _require_valid(link: Link, items: Iterable[Item]) -> None:
-    """Raise GrantRevokedError if one of the items ends the link."""
+    """Raise LinkRevokedError if one of the items ends the link."""
     for item in items:
         if is_invitation(item):
             invitation = invitation_in(item)
             # An item that cannot be read may be a revocation, so it ends the link.
             if invitation is None or invitation.ends(link):
-                raise GrantRevokedError
+                raise LinkRevokedError
         if is_mark(item) and link.made_at <= erased_at(item):
-            raise GrantRevokedError
+            raise LinkRevokedError
         if is_order(item) and ORDER.decode(item).status is OrderStatus.CANCELLED:
-            raise GrantRevokedError
+            raise LinkRevokedError

@@ -159,7 +159,7 @@ def products(root: strawberry.Parent[Invitation | SignedLink]) -> list[Product]:
 async def invitation(info: Info) -> OpenedLink | None:
     """Return the link of the request; None without a link.
 
-    Raise GrantRevokedError if the shop has revoked the link.
+    Raise LinkRevokedError if the shop has revoked the link.
     """
     grant = info.context.grant
     if not isinstance(grant, LinkGrant):

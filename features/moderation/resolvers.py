@@ -20,7 +20,7 @@ from resolvers.authorization import (
     can_change,
     is_moderator,
     may_write,
-    require_author,
+    require_grant,
     require_moderator,
     require_viewer,
 )
@@ -311,7 +311,7 @@ async def submissions(  # noqa: PLR0913, PLR0917 - the field's arguments
 
 def cause(root: strawberry.Parent[Submission], info: Info) -> ReviewCause | None:
     """Return why a submission waits for a moderator; None if only moderators may know."""
-    viewer = require_author(info.context)
+    viewer = require_grant(info.context).author
     return root.cause if is_moderator(viewer) or root.cause in _FOR_AUTHORS else None
 
 

@@ -8,7 +8,7 @@ import strawberry
 from dal.model import rules
 from dal.table.errors import InvalidArgumentError
 from features.photos.uploads import CONTENT_TYPES, PhotoUploads, UploadForm
-from resolvers.authorization import author_permission, require_author
+from resolvers.authorization import require_grant
 from resolvers.mutations import UserError, checked, reported
 from resolvers.selection import Info, Input
 
@@ -60,11 +60,11 @@ async def create_photo_uploads(
     input: Input[CreatePhotoUploadsInput],  # noqa: A002 - Relay's name
 ) -> PhotoUploadsPayload:
     """Return forms with which the author's browser uploads photos to the bucket."""
-    author = require_author(info.context)
-    await author_permission(info.context)
+    grant = require_grant(info.context)
+    await grant.permission(info.context)
     uploads = info.context.service(PhotoUploads)
     content_types = checked(input, _GIVEN)["content_types"]
-    return PhotoUploadsPayload(await uploads.forms(author.user_id, content_types))
+    return PhotoUploadsPayload(await uploads.forms(grant.author.user_id, content_types))
 
 
 def fields_of(root: strawberry.Parent[UploadForm]) -> list[UploadField]:

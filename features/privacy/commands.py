@@ -76,9 +76,9 @@ async def export(
     """Write all data of a user that the table contains, as one JSON object.
 
     The object contains the user's profile, comments in all states, reports, votes, orders,
-    purchases, invitations, tickets, memberships and idempotency keys. If the user is blocked, it
-    contains the block. If the user is a moderator, it contains the user's decisions and blocks of
-    other users.
+    purchases, tickets, memberships, idempotency keys and the other items that name the user. If the
+    user is blocked, it contains the block. If the user is a moderator, it contains the user's
+    decisions and blocks of other users.
 
     Servers may write meanwhile. If an item changes meanwhile, the object contains one of its
     versions.

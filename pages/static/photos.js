@@ -35,10 +35,10 @@ document.addEventListener("change", async ({ target }) => {
   if (flaw || !files.length) return;
   target.disabled = true;
   try {
-    const { form_key, invitation } = target.form.elements;
+    const { form_key, grant } = target.form.elements;
     const types = files.map((one) => one.type).join(",");
     const body = new URLSearchParams({ form_key: form_key.value, types });
-    if (invitation) body.set("invitation", invitation.value); // a visitor with a link has no session
+    if (grant) body.set("grant", grant.value); // a visitor with a link has no session
     const answer = await fetch(words.uploads, { method: "POST", body });
     if (!answer.ok) throw new Error(answer.statusText);
     const uploads = await answer.json();

@@ -15,8 +15,8 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from resolvers.context import Grant, Viewer
-from server.auth.claims import OWN_ISSUER, ClaimRules, InvalidTokenError, TokenFlaw
+from resolvers.context import Viewer
+from server.auth.claims import OWN_ISSUER, Bearer, ClaimRules, InvalidTokenError, TokenFlaw
 from server.auth.issuer import Issuer
 from server.logs import FirstValues
 
@@ -37,13 +37,13 @@ DEMO_LIFETIME = timedelta(days=7)
 CODE_SECONDS = 600
 
 _VERIFIED = 1_000
-"""Maximum number of JWTs whose users or grants are kept."""
+"""Maximum number of JWTs whose bearers are kept."""
 
 _Checked = TypeVar("_Checked")
 
 
 class Authenticator:
-    """Verifies the JWT of an Authorization header, and returns its user or its grant.
+    """Verifies the JWT of an Authorization header, and returns its bearer.
 
     ``secret`` is called for each HS256 JWT, and returns the current secret or None. ``issuer`` has
     the public keys for RS256, ES256 and EdDSA. The JWT's ``alg`` determines whether the secret or a
@@ -61,7 +61,7 @@ class Authenticator:
         self.issuer = issuer
         self.rules = rules or ClaimRules()
         self._logged = FirstValues()
-        # The user or grant depends only on the JWT's text and the key. So it is kept for later
+        # The bearer depends only on the JWT's text and the key. So it is kept for later
         # requests with the same JWT, while the current key is the one that verified it. Only the
         # expiry is checked again.
         self._bearers = lru_cache(maxsize=_VERIFIED)(self._bearer_of)
@@ -78,8 +78,8 @@ class Authenticator:
         secret = self._secret()
         return secret and sign(secret, claims)
 
-    async def bearer(self, authorization: str) -> Viewer | Grant:
-        """Return the user or the grant of an Authorization header's JWT.
+    async def bearer(self, authorization: str) -> Bearer:
+        """Return the bearer of an Authorization header's JWT.
 
         Raises InvalidTokenError if the header or the JWT is not valid. Raises KeysUnavailableError
         if the JWT's key is not in the server's key set, and the key set cannot be fetched again.
@@ -116,10 +116,8 @@ class Authenticator:
         except (jwt.PyJWTError, ArithmeticError, RecursionError, TypeError, ValueError) as error:
             raise _invalid(error) from error
 
-    def _bearer_of(
-        self, encoded: str, verification: "_Verification"
-    ) -> tuple[Viewer | Grant, float]:
-        """Return the user or grant of a JWT, and the time from which the JWT is refused."""
+    def _bearer_of(self, encoded: str, verification: "_Verification") -> tuple[Bearer, float]:
+        """Return the bearer of a JWT, and the time from which the JWT is refused."""
         claims, by_secret = _claims(encoded, verification)
         end = claims["exp"] + LEEWAY.total_seconds()
         bearer = self.rules.bearer(claims, by_secret=by_secret)

@@ -39,6 +39,9 @@ class InvalidTokenError(Exception):
         self.flaw = flaw
 
 
+Bearer: TypeAlias = Viewer | Grant
+"""What a JWT proves: an account, or a grant without one."""
+
 GrantReader: TypeAlias = Callable[[Mapping[str, Any]], Grant]
 """Returns the grant in verified claims. Raises InvalidArgumentError with the name of a malformed
 claim."""
@@ -66,7 +69,7 @@ class ClaimRules:
     grants: Mapping[str, GrantReader] = field(default_factory=dict)
     """What reads a JWT's grant, by the JWT's ``scope``."""
 
-    def bearer(self, claims: Mapping[str, Any], *, by_secret: bool) -> Viewer | Grant:
+    def bearer(self, claims: Mapping[str, Any], *, by_secret: bool) -> Bearer:
         """Return the grant or the user of verified ``claims``.
 
         A JWT of the issuer ``OWN_ISSUER`` with a ``scope`` is a grant. It is never an account. In

@@ -87,8 +87,8 @@ async def test_scripts_send_the_links_jwt_for_uploads(
     async with phone.expect_request("**/photo-uploads") as sent:
         await phone.locator("input[type=file]").set_input_files([picture])
     posted = (await sent.value).post_data or ""
-    jwt = await phone.locator("input[name=invitation]").input_value()
-    assert f"invitation={jwt}" in posted
+    jwt = await phone.locator("input[name=grant]").input_value()
+    assert f"grant={jwt}" in posted
     await expect(phone.locator("input[type=file]")).to_be_enabled()
     witness.complaints.clear()  # the browser reports that the server refuses
 

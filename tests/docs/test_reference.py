@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from typer import main
 
-from resolvers.mutations import UserErrorCode
-from schema.errors import KNOWN_ERRORS, ErrorCode
+from schema.errors import KNOWN_ERRORS, ErrorCode, UserErrorCode
 from server.cli.variables import OTHERS as NO_OPTIONS
 from tests.docs.markdown import fences
 from tests.docs.pages import living

@@ -26,9 +26,8 @@ from features.invitations.links import claims_of
 from features.invitations.model import Invitation, Link
 from features.photos.uploads import PhotoUploads
 from pages import i18n
-from pages.comment import _MESSAGES
 from pages.page_request import NOTICES
-from pages.review import _REPLACES
+from pages.review import _REPLACES, _USED
 from server.app import create_app
 from server.auth.authenticator import sign
 from server.observability.access_log import AccessLog
@@ -100,7 +99,7 @@ async def test_a_customer_writes_a_comment_by_a_link(
     assert "Kettle" in page.text
     assert "Lena S." in page.text
     assert "A voucher" in page.text
-    assert page.fields()["invitation"] == jwt
+    assert page.fields()["grant"] == jwt
     answer = await client.post("/review", data=page.fields() | TYPED)
     assert (answer.status_code, answer.headers["location"]) == (303, review(jwt, notice="added"))
     (one,) = await stored(table, "kettle-1")
@@ -166,7 +165,7 @@ async def test_a_comment_can_be_edited_until_it_is_published(
         assert edit not in [given["href"] for _, given in page.anchors]
     late = await waiting.post("/review", data=changed | {"text": "Too late"})
     assert late.status_code == 422
-    assert _MESSAGES["INVITATION_USED"] in Parsed(late.text).text
+    assert _USED in Parsed(late.text).text
     assert "Too late" in late.text
     assert [one.title for one in await stored(table, "held-1")] == ["Changed"]
 
@@ -245,7 +244,7 @@ async def test_a_refused_form_keeps_its_text_and_its_link(
         assert answer.headers.items() >= PRIVATE.items()
         assert '<html lang="de"' in answer.text
         page = Parsed(answer.text)
-        assert (page.fields()["invitation"], page.fields()["product"]) == (jwt, "refused-2")
+        assert (page.fields()["grant"], page.fields()["product"]) == (jwt, "refused-2")
         assert page.fields()["title"] == "Typed title"
         assert wrong.get("text", "Typed text") in answer.text
         (action,) = [
@@ -274,7 +273,7 @@ async def test_an_invalid_link_has_a_page_that_says_so(
 ) -> None:
     for answer in (
         await client.get(review(jwt)),
-        await client.post("/review", data=TYPED | {"invitation": jwt, "product": "1"}),
+        await client.post("/review", data=TYPED | {"grant": jwt, "product": "1"}),
     ):
         assert answer.status_code == status
         assert answer.headers.items() >= PRIVATE.items()
@@ -292,7 +291,7 @@ async def test_a_link_that_has_ended_has_a_page_that_says_so(
     hidden = (await opened(client, review(jwt_for(order_id)))).fields()
     await table.put_many([item])
     for answer in (
-        await client.get(review(hidden["invitation"])),
+        await client.get(review(hidden["grant"])),
         await client.post("/review", data=hidden | TYPED),
     ):
         assert answer.status_code == 410
@@ -355,7 +354,7 @@ async def test_logs_and_traces_do_not_contain_the_jwt(table: Table) -> None:
     services = services_of(settings, table, authenticator, signals=signals)
     async with client_of(create_app(settings, services)) as client:
         await client.get(review(jwt))
-        sent = await client.post("/review", data=TYPED | {"invitation": jwt, "product": "logged-1"})
+        sent = await client.post("/review", data=TYPED | {"grant": jwt, "product": "logged-1"})
         await client.get(sent.headers["location"])
     lines = stream.getvalue().splitlines()
     assert [('"path":"/review"' in line, '"route":"page"' in line) for line in lines] == [
@@ -374,7 +373,7 @@ async def test_scripts_receive_forms_for_uploads_of_the_links_author(table: Tabl
     app = create_app(settings, replace(services, uploads=uploads))
     jwt, given = jwt_for("uploads-1"), {"types": "image/png"}
     folders = []
-    for visitor, fields in ((None, {"invitation": jwt}), (jwt_of("lena"), {})):
+    for visitor, fields in ((None, {"grant": jwt}), (jwt_of("lena"), {})):
         async with client_of(app, visitor) as client:
             page = await opened(client, review(jwt) if fields else "/products/uploads-1")
             (field,) = [one for _, one in page.elements if "data-uploads" in one]
@@ -382,9 +381,7 @@ async def test_scripts_receive_forms_for_uploads_of_the_links_author(table: Tabl
             answer = await client.post(str(field["data-uploads"]), data=own | given)
             (upload,) = answer.json()
             folders.append(upload["photoUrl"].rpartition("/")[0])
-            refused = await client.post(
-                str(field["data-uploads"]), data=given | {"invitation": "a.b.c"}
-            )
+            refused = await client.post(str(field["data-uploads"]), data=given | {"grant": "a.b.c"})
             assert (refused.status_code, "uploads/" in refused.text) == (400, False)
     assert folders[0] == folders[1]
 

@@ -11,8 +11,7 @@ from dal.dynamodb.table import Table
 from pages import i18n
 from pages.comment import CommentForm
 from pages.faults import fault_of
-from resolvers.mutations import UserErrorCode
-from schema.errors import KNOWN_ERRORS
+from schema.errors import KNOWN_ERRORS, UserErrorCode
 from server.auth.authenticator import Authenticator
 from server.auth.issuer import Issuer
 from tests.pages.conftest import (

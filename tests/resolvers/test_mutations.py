@@ -17,7 +17,7 @@ from dal.table.errors import InvalidArgumentError, StoreRefusedError
 from resolvers.authorization import ForbiddenError, UnauthenticatedError
 from resolvers.comments import CommentPayload, DeletePayload
 from resolvers.context import Context, RequestCache
-from resolvers.mutations import UserError, UserErrorCode, reported
+from resolvers.mutations import UserError, reported
 from resolvers.selection import Info
 from tests.resolvers.recording import STORES
 from tests.strategies import ORDINARY
@@ -46,15 +46,15 @@ async def deleting(info: Info, *, fault: Exception | None = None) -> DeletePaylo
     [
         (
             InvalidArgumentError("rating", "Too high."),
-            UserError("Too high.", UserErrorCode.BAD_ARGUMENT, ["input", "rating"]),
+            UserError("Too high.", "BAD_ARGUMENT", ["input", "rating"]),
         ),
-        (NotFoundError("It is gone."), UserError("It is gone.", UserErrorCode.NOT_FOUND)),
-        (AlreadyExistsError("There."), UserError("There.", UserErrorCode.ALREADY_EXISTS)),
+        (NotFoundError("It is gone."), UserError("It is gone.", "NOT_FOUND")),
+        (AlreadyExistsError("There."), UserError("There.", "ALREADY_EXISTS")),
         (
             IdempotencyKeyReusedError("No."),
-            UserError("No.", UserErrorCode.IDEMPOTENCY_KEY_REUSED),
+            UserError("No.", "IDEMPOTENCY_KEY_REUSED"),
         ),
-        (ConflictError("Again."), UserError("Again.", UserErrorCode.CONFLICT)),
+        (ConflictError("Again."), UserError("Again.", "CONFLICT")),
     ],
 )
 async def test_an_error_that_a_user_can_fix_is_a_user_error(

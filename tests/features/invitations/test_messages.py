@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from dal.dynamodb.table import Table
-from dal.errors import GrantRevokedError, GrantUsedError
 from dal.model import OrderStatus
 from dal.stores import Stores
 from dal.table.errors import DalError
+from features.invitations.errors import LinkRevokedError, LinkUsedError
 from features.invitations.grant import LinkGrant
 from features.invitations.links import LinkSigner, claims_of
 from features.invitations.model import link_of
@@ -85,8 +85,8 @@ def test_a_refusal_has_a_sentence(given: Callable[[], object], sentence: str) ->
 
 
 def test_links_that_have_ended_have_a_sentence() -> None:
-    assert str(GrantRevokedError()) == "The shop has revoked this link."
-    assert str(GrantUsedError()) == (
+    assert str(LinkRevokedError()) == "The shop has revoked this link."
+    assert str(LinkUsedError()) == (
         "You have already commented on this product with this link. You can edit the comment "
         "until it is published."
     )

@@ -4,17 +4,15 @@ import json
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from math import inf
+from typing import Any
 from urllib.parse import quote
 
 from graphql import GraphQLSchema, get_introspection_query
 
-from features.invitations.links import claims_of
-from features.invitations.model import Link
 from schema.build import build_schema
-from server.auth.authenticator import sign
+from tests.feature_lists import added, merged
 from tests.integration.patterns import EXAMPLES
 from tests.server.serving import SECRET
 from tools.trials import hurtful
@@ -219,18 +217,15 @@ _ENTITIES = """query ($of: [_Any!]!) { _entities(representations: $of) {
   ... on Comment { id text author { name } }
   ... on Author { id comments(first: 2) { nodes { text } } }
 } }"""
-_LINK = Link(
-    "o1",
-    "ana",
-    ("1",),
-    made_at=datetime(2026, 1, 1, tzinfo=UTC),
-    expires_at=datetime(2999, 1, 1, tzinfo=UTC),
-)
 _AUTHORIZATIONS = (
     authorization("ana"),
-    f"Authorization: Bearer {sign(SECRET, claims_of(_LINK))}",
+    *(
+        f"Authorization: Bearer {jwt_of(grant, SECRET)}"
+        for jwt_of in added("grant_jwt")
+        for grant in merged(dict[str, Any](), "WHO").values()
+    ),
 )
-"""The headers of a user and of a visitor with a link."""
+"""The headers of a user, and of visitors with a grant."""
 
 _KNOWN = [
     *(body(example.pattern.operation) for example in EXAMPLES.values()),
@@ -252,16 +247,6 @@ _KNOWN = [
         input={"id": "Q29tbWVudDox", "aspects": [{"name": "fit", "rating": 5}]},
     ),
     body(
-        "mutation($input: CreateInvitationInput!) { createInvitation(input: $input) {"
-        " links { url } userErrors { field message code } } }",
-        input={"orderId": "o1", "days": 60, "incentive": "10 % off"},
-    ),
-    body(
-        "mutation($input: RevokeInvitationInput!) { revokeInvitation(input: $input) {"
-        " dueInvitationId userErrors { field message code } } }",
-        input={"orderId": "o1", "username": "ana"},
-    ),
-    body(
         "mutation($input: CreateOrganizationInput!) { createOrganization(input: $input) {"
         " organization { id } userErrors { field message code } } }",
         input={"name": "acme", "subscriptionPlan": "free"},
@@ -270,6 +255,10 @@ _KNOWN = [
         "mutation($input: UpdateProfileInput!) { updateProfile(input: $input) {"
         " user { id } userErrors { field message code } } }",
         input={"fullName": "Ana", "email": "ana@example.org"},
+    ),
+    *(
+        body(f"mutation {{ {name}(input: {{ {given} }}) {{ userErrors {{ code }} }} }}")
+        for name, given in merged(dict[str, str](), "MUTATIONS").items()
     ),
 ]
 """Valid bodies of requests: every access pattern, introspection and writes."""
