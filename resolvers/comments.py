@@ -245,7 +245,7 @@ def helpful_count(root: strawberry.Parent[Comment]) -> int:
 
 
 @reported(CommentPayload, reads_standing=True)
-async def add_comment(info: Info, input: Input[AddCommentInput]) -> CommentPayload:  # noqa: A002 - Relay's name
+async def add_comment(info: Info, input: Input[AddCommentInput]) -> CommentPayload:
     """Store a new comment of the grant's author.
 
     If the viewer has received the product, or a product of its group, the comment has
@@ -314,7 +314,7 @@ async def _require_known(context: Context, product_id: str) -> None:
 
 
 @reported(CommentPayload, reads_standing=True)
-async def update_comment(info: Info, input: Input[UpdateCommentInput]) -> CommentPayload:  # noqa: A002
+async def update_comment(info: Info, input: Input[UpdateCommentInput]) -> CommentPayload:
     """Edit a comment: the author's own, or any comment if the author is a moderator."""
     context = info.context
     grant = require_grant(context)
@@ -336,7 +336,7 @@ async def update_comment(info: Info, input: Input[UpdateCommentInput]) -> Commen
 
 
 @reported(DeletePayload)
-async def delete_comment(info: Info, input: Input[DeleteCommentInput]) -> DeletePayload:  # noqa: A002
+async def delete_comment(info: Info, input: Input[DeleteCommentInput]) -> DeletePayload:
     """Delete a comment: the viewer's own, or any comment if the viewer is a moderator."""
     check = partial(may_change, require_viewer(info.context))
     gone = await info.context.stores.comments.delete(checked(input, _WHICH)["id"], check)
@@ -344,7 +344,7 @@ async def delete_comment(info: Info, input: Input[DeleteCommentInput]) -> Delete
 
 
 @reported(ReplyPayload)
-async def reply_to_comment(info: Info, input: Input[ReplyToCommentInput]) -> ReplyPayload:  # noqa: A002
+async def reply_to_comment(info: Info, input: Input[ReplyToCommentInput]) -> ReplyPayload:
     """Set the shop's reply to a published comment. For merchants."""
     viewer = require_viewer(info.context)
     require_merchant(viewer, "reply to comments")
@@ -356,7 +356,7 @@ async def reply_to_comment(info: Info, input: Input[ReplyToCommentInput]) -> Rep
 
 
 @reported(ReplyPayload)
-async def remove_reply(info: Info, input: Input[RemoveReplyInput]) -> ReplyPayload:  # noqa: A002
+async def remove_reply(info: Info, input: Input[RemoveReplyInput]) -> ReplyPayload:
     """Remove the shop's reply from a published comment. For merchants."""
     viewer = require_viewer(info.context)
     require_merchant(viewer, "remove replies")

@@ -1,16 +1,23 @@
 """The products with the most comments rated 5."""
 
-from typing import Annotated
+from typing import Annotated, Unpack
 
 import strawberry
 
 from dal.model import ProductRank, rules
 from dal.query.cursors import CursorKind
 from dal.query.pagination import Page
-from resolvers.selection import After, Before, First, Info, Last, selects, slice_of
+from resolvers.selection import (
+    Info,
+    PageArguments,
+    selects,
+    slice_of,
+    with_arguments,
+)
 from schema.execution.facts import Effect, argument_fact
 
 
+@with_arguments
 async def leaderboard(
     info: Info,
     language: Annotated[
@@ -22,13 +29,10 @@ async def leaderboard(
             metadata=argument_fact(Effect.PARTITIONS),
         ),
     ] = None,
-    first: First = None,
-    after: After = None,
-    last: Last = None,
-    before: Before = None,
+    **given: Unpack[PageArguments],
 ) -> Page[ProductRank]:
     """Return a page of the leaderboard: the products with the most comments rated 5."""
-    cut = slice_of(info, first, after, last, before, kind=CursorKind.COUNT)
+    cut = slice_of(info, **given, kind=CursorKind.COUNT)
     ranked = selects(info, "nodes", "rank") or selects(info, "edges", "node", "rank")
     tag = None if language is None else rules.language("language", language)
     return await info.context.stores.leaderboard.page(tag, cut, ranked=ranked)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Annotated, NewType
+from typing import Annotated, NewType, Unpack
 
 import strawberry
 
@@ -21,18 +21,12 @@ from resolvers.authorization import (
 from resolvers.mutations import Rule, UserError, checked, checked_each, new_id, reported
 from resolvers.node_ids import own_id_of, plain_account, plain_id
 from resolvers.selection import (
-    After,
-    Before,
-    CreatedBefore,
-    CreatedFrom,
-    DateOrder,
-    First,
+    DatedArguments,
     Info,
     Input,
-    Last,
-    OrderBy,
     Statuses,
-    slice_of,
+    dated_slice,
+    with_arguments,
 )
 
 CurrencyCode = NewType("CurrencyCode", str)
@@ -115,46 +109,31 @@ async def load(info: Info, order_id: str) -> Order | None:
     return found if found is not None and sees_own(viewer, found.username) else None
 
 
-async def orders(  # noqa: PLR0913, PLR0917 - the field's arguments
+@with_arguments
+async def orders(
     root: strawberry.Parent[User],
     info: Info,
     status: Statuses[OrderStatus] = None,
-    created_from: CreatedFrom = None,
-    created_before: CreatedBefore = None,
-    order_by: OrderBy = DateOrder.NEWEST,
-    first: First = None,
-    after: After = None,
-    last: Last = None,
-    before: Before = None,
+    **given: Unpack[DatedArguments],
 ) -> Page[Order]:
     """Return a page of the user's orders."""
     statuses = None if status is None else frozenset(status)
-    period = rules.period(created_from, created_before)
-    cut = slice_of(info, first, after, last, before, order_by=order_by)
+    period, cut = dated_slice(info, **given)
     return await info.context.stores.orders.page(
         OrderSelection(root.username, statuses, *period), cut
     )
 
 
-async def open_orders(
-    info: Info,
-    created_from: CreatedFrom = None,
-    created_before: CreatedBefore = None,
-    order_by: OrderBy = DateOrder.NEWEST,
-    first: First = None,
-    after: After = None,
-    last: Last = None,
-    before: Before = None,
-) -> Page[Order]:
+@with_arguments
+async def open_orders(info: Info, **given: Unpack[DatedArguments]) -> Page[Order]:
     """Return a page of all users' open orders. For staff."""
     require_staff(require_viewer(info.context), "see everyone's orders")
-    period = rules.period(created_from, created_before)
-    cut = slice_of(info, first, after, last, before, order_by=order_by)
+    period, cut = dated_slice(info, **given)
     return await info.context.stores.orders.open_page(cut, *period)
 
 
 @reported(OrderPayload)
-async def place_order(info: Info, input: Input[PlaceOrderInput]) -> OrderPayload:  # noqa: A002
+async def place_order(info: Info, input: Input[PlaceOrderInput]) -> OrderPayload:
     """Store a new order of a user, with prices from the shop's server. For staff."""
     require_staff(
         require_viewer(info.context),
@@ -174,7 +153,7 @@ async def place_order(info: Info, input: Input[PlaceOrderInput]) -> OrderPayload
 
 
 @reported(OrderPayload)
-async def set_order_status(info: Info, input: Input[SetOrderStatusInput]) -> OrderPayload:  # noqa: A002
+async def set_order_status(info: Info, input: Input[SetOrderStatusInput]) -> OrderPayload:
     """Change an order's status, if the new status may follow the present status.
 
     Staff may change every order. Other users may only cancel their own orders.

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Unpack
 
 import strawberry
 
@@ -25,15 +25,13 @@ from resolvers.context import PrefetchedPages, RequestCache
 from resolvers.mutations import NullIsDefault, Rule, UserError, checked, checked_each, reported
 from resolvers.node_ids import node_id, plain_account, plain_id
 from resolvers.selection import (
-    After,
-    Before,
-    First,
     Info,
     Input,
-    Last,
+    PageArguments,
     Username,
     first_slice,
     slice_of,
+    with_arguments,
 )
 
 MAX_FIRST_USERS = 90
@@ -204,30 +202,22 @@ async def organization_of(
     )
 
 
+@with_arguments
 async def users(
-    root: strawberry.Parent[Organization],
-    info: Info,
-    first: First = None,
-    after: After = None,
-    last: Last = None,
-    before: Before = None,
+    root: strawberry.Parent[Organization], info: Info, **given: Unpack[PageArguments]
 ) -> Page[OrganizationUser]:
     """Return a page of an organisation's users, sorted by user name."""
-    cut = slice_of(info, first, after, last, before, kind=CursorKind.NAME)
+    cut = slice_of(info, **given, kind=CursorKind.NAME)
     page = info.context.part(PrefetchedPages).take(root, cut)
     return page or await info.context.stores.organizations.users(root.name, cut)
 
 
+@with_arguments
 async def organizations_of(
-    root: strawberry.Parent[User],
-    info: Info,
-    first: First = None,
-    after: After = None,
-    last: Last = None,
-    before: Before = None,
+    root: strawberry.Parent[User], info: Info, **given: Unpack[PageArguments]
 ) -> Page[OrganizationUser]:
     """Return a page of a user's memberships, sorted by the organisation's name."""
-    cut = slice_of(info, first, after, last, before, kind=CursorKind.NAME)
+    cut = slice_of(info, **given, kind=CursorKind.NAME)
     return await info.context.stores.organizations.of_user(root.username, cut)
 
 
@@ -252,8 +242,7 @@ async def user(
 
 @reported(OrganizationPayload)
 async def create_organization(
-    info: Info,
-    input: Input[CreateOrganizationInput],  # noqa: A002 - Relay's name
+    info: Info, input: Input[CreateOrganizationInput]
 ) -> OrganizationPayload:
     """Store a new organisation."""
     viewer = require_viewer(info.context)
@@ -269,8 +258,7 @@ async def create_organization(
 
 @reported(OrganizationUserPayload)
 async def add_organization_user(
-    info: Info,
-    input: Input[AddOrganizationUserInput],  # noqa: A002
+    info: Info, input: Input[AddOrganizationUserInput]
 ) -> OrganizationUserPayload:
     """Store a new user of an organisation."""
     viewer = require_viewer(info.context)
@@ -284,8 +272,7 @@ async def add_organization_user(
 
 @reported(RemovedUserPayload)
 async def remove_organization_user(
-    info: Info,
-    input: Input[RemoveOrganizationUserInput],  # noqa: A002
+    info: Info, input: Input[RemoveOrganizationUserInput]
 ) -> RemovedUserPayload:
     """Remove a user from an organisation.
 
@@ -305,8 +292,7 @@ async def remove_organization_user(
 
 @reported(UserTypePayload)
 async def set_organization_user_type(
-    info: Info,
-    input: Input[SetOrganizationUserTypeInput],  # noqa: A002
+    info: Info, input: Input[SetOrganizationUserTypeInput]
 ) -> UserTypePayload:
     """Make a user of an organisation an admin or a member."""
     viewer = require_viewer(info.context)
@@ -320,8 +306,7 @@ async def set_organization_user_type(
 
 @reported(OrganizationPayload)
 async def set_subscription_plan(
-    info: Info,
-    input: Input[SetSubscriptionPlanInput],  # noqa: A002
+    info: Info, input: Input[SetSubscriptionPlanInput]
 ) -> OrganizationPayload:
     """Change the subscription plan of an organisation. For staff."""
     require_staff(require_viewer(info.context), "change a subscription plan")

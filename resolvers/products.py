@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Annotated, TypeAlias
+from typing import Annotated, TypeAlias, Unpack
 
 import strawberry
 
@@ -39,11 +39,13 @@ from resolvers.selection import (
     Input,
     Languages,
     Last,
+    PageArguments,
     ProductId,
     Ratings,
     VerifiedOnly,
     selects,
     slice_of,
+    with_arguments,
 )
 from schema.execution.facts import Sorting, argument_fact
 
@@ -66,6 +68,7 @@ def products(
     return [Product(plain_id(f"productIds.{number}", one)) for number, one in named]
 
 
+@with_arguments
 async def product_search(
     info: Info,
     title: Annotated[
@@ -75,13 +78,10 @@ async def product_search(
             "characters."
         ),
     ],
-    first: First = None,
-    after: After = None,
-    last: Last = None,
-    before: Before = None,
+    **given: Unpack[PageArguments],
 ) -> Page[Product]:
     """Return a page of the products with titles in which ``title`` begins at a word."""
-    cut = slice_of(info, first, after, last, before, kind=CursorKind.TEXT)
+    cut = slice_of(info, **given, kind=CursorKind.TEXT)
     text = rules.stated_title("title", title)
     return await info.context.stores.products.search(text, cut)
 
@@ -256,7 +256,7 @@ def _gtin(argument: str, value: str) -> str:
 
 
 @reported(ProductPayload)
-async def update_product(info: Info, input: Input[UpdateProductInput]) -> ProductPayload:  # noqa: A002
+async def update_product(info: Info, input: Input[UpdateProductInput]) -> ProductPayload:
     """Set details of a product, such as its title. For staff."""
     require_staff(require_viewer(info.context), "change products")
     changes = changed(

@@ -6,11 +6,12 @@ example, the first 20 rows after a cursor. Results that depend only on the docum
 document do not compute these results again.
 """
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias, TypedDict, TypeVar, get_args
 
 import strawberry
 from graphql import (
@@ -24,6 +25,7 @@ from graphql import (
 )
 
 from dal.catalogue import Order
+from dal.model import rules
 from dal.model.titles import is_folded
 from dal.query.cursors import NOT_OF_THIS_LIST, CursorKind, decode_cursor
 from dal.query.errors import InvalidCursorError
@@ -46,6 +48,8 @@ _PARTITIONS = argument_fact(Effect.PARTITIONS)
 _FURTHER = argument_fact(Effect.FURTHER)
 
 T = TypeVar("T")
+
+Resolver = TypeVar("Resolver", bound=Callable[..., Any])
 
 First: TypeAlias = Annotated[
     int | None,
@@ -187,6 +191,43 @@ OrderBy: TypeAlias = Annotated[
 ]
 
 
+class PageArguments(TypedDict, total=False):
+    """Relay's arguments of a list. https://relay.dev/graphql/connections.htm#sec-Arguments."""
+
+    first: First
+    after: After
+    last: Last
+    before: Before
+
+
+class DatedArguments(TypedDict, total=False):
+    """The arguments of a list that is sorted by date."""
+
+    created_from: CreatedFrom
+    created_before: CreatedBefore
+    order_by: OrderBy
+    first: First
+    after: After
+    last: Last
+    before: Before
+
+
+def with_arguments(resolver: Resolver) -> Resolver:
+    """Declare each of the arguments that a resolver takes as ``**given``.
+
+    Strawberry makes a field's arguments from the parameters of ``__signature__``.
+    """
+    signature = inspect.signature(resolver)
+    *named, rest = signature.parameters.values()
+    (arguments,) = get_args(rest.annotation)
+    for name, of in arguments.__annotations__.items():
+        default = DateOrder.NEWEST if name == "order_by" else None
+        further = inspect.Parameter(name, rest.KEYWORD_ONLY, default=default, annotation=of)
+        named.append(further)
+    resolver.__signature__ = signature.replace(parameters=named)  # type: ignore[attr-defined]
+    return resolver
+
+
 def selects(info: Info, *path: str) -> bool:
     """Return whether the request may select the field at ``path`` below the current field.
 
@@ -219,8 +260,8 @@ class ObservedPages:
 
 def slice_of(
     info: Info,
-    first: int | None,
-    after: str | None,
+    first: int | None = None,
+    after: str | None = None,
     last: int | None = None,
     before: str | None = None,
     *,
@@ -249,6 +290,19 @@ def slice_of(
         plan_by=plan_by,
         **memo[key],
     )
+
+
+def dated_slice(
+    info: Info,
+    created_from: datetime | None = None,
+    created_before: datetime | None = None,
+    **page: Any,
+) -> tuple[tuple[datetime | None, datetime | None], Slice]:
+    """Return the period and the slice that the arguments of a list by date request.
+
+    Raises InvalidArgumentError for an invalid period, and the errors of ``slice_of``.
+    """
+    return rules.period(created_from, created_before), slice_of(info, **page)
 
 
 def first_slice(info: Info, field: str, *, kind: CursorKind = CursorKind.INSTANT) -> Slice | None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Unpack
 
 import strawberry
 
@@ -23,18 +23,12 @@ from resolvers.context import PrefetchedPages
 from resolvers.mutations import Rule, UserError, checked, new_id, reported
 from resolvers.node_ids import own_id_of, plain_id
 from resolvers.selection import (
-    After,
-    Before,
-    CreatedBefore,
-    CreatedFrom,
-    DateOrder,
-    First,
+    DatedArguments,
     Info,
     Input,
-    Last,
-    OrderBy,
     Statuses,
-    slice_of,
+    dated_slice,
+    with_arguments,
 )
 
 TICKET_ORGANIZATIONS = 20
@@ -104,99 +98,65 @@ async def load(info: Info, ticket_id: str) -> Ticket | None:
     return found if await sees_tickets(info.context, *of) else None
 
 
-def _filters(
-    status: list[TicketStatus] | None,
-    created_from: datetime | None,
-    created_before: datetime | None,
-) -> tuple[frozenset[TicketStatus] | None, datetime | None, datetime | None]:
-    """Return the filters of a selection: the statuses, and the start and end of the period."""
-    statuses = None if status is None else frozenset(status)
-    return statuses, *rules.period(created_from, created_before)
-
-
-async def tickets(  # noqa: PLR0913, PLR0917 - the field's arguments
+@with_arguments
+async def tickets(
     root: strawberry.Parent[OrganizationUser],
     info: Info,
     status: Statuses[TicketStatus] = None,
-    created_from: CreatedFrom = None,
-    created_before: CreatedBefore = None,
-    order_by: OrderBy = DateOrder.NEWEST,
-    first: First = None,
-    after: After = None,
-    last: Last = None,
-    before: Before = None,
+    **given: Unpack[DatedArguments],
 ) -> Page[Ticket]:
     """Return a page of a user's tickets in one organisation."""
     await require_tickets(info.context, root.organization, root.username)
     whole = TicketSelection(root.organization, root.username)
-    filters = _filters(status, created_from, created_before)
-    selection = TicketSelection(root.organization, root.username, *filters)
-    cut = slice_of(info, first, after, last, before, order_by=order_by)
+    statuses = None if status is None else frozenset(status)
+    period, cut = dated_slice(info, **given)
+    selection = TicketSelection(root.organization, root.username, statuses, *period)
     page = info.context.part(PrefetchedPages).take(root, cut) if selection == whole else None
     return page or await info.context.stores.tickets.page(selection, cut)
 
 
-async def tickets_of_organization(  # noqa: PLR0913, PLR0917 - the field's arguments
+@with_arguments
+async def tickets_of_organization(
     root: strawberry.Parent[Organization],
     info: Info,
     status: Statuses[TicketStatus] = None,
-    created_from: CreatedFrom = None,
-    created_before: CreatedBefore = None,
-    order_by: OrderBy = DateOrder.NEWEST,
-    first: First = None,
-    after: After = None,
-    last: Last = None,
-    before: Before = None,
+    **given: Unpack[DatedArguments],
 ) -> Page[Ticket]:
     """Return a page of the tickets of all users of an organisation."""
     await require_all_tickets(info.context, root.name)
-    filters = _filters(status, created_from, created_before)
-    cut = slice_of(info, first, after, last, before, order_by=order_by)
-    selection = TicketSelection(root.name, None, *filters)
+    statuses = None if status is None else frozenset(status)
+    period, cut = dated_slice(info, **given)
+    selection = TicketSelection(root.name, None, statuses, *period)
     return await info.context.stores.tickets.page(selection, cut)
 
 
-async def tickets_of_user(  # noqa: PLR0913, PLR0917 - the field's arguments
+@with_arguments
+async def tickets_of_user(
     root: strawberry.Parent[User],
     info: Info,
     status: Statuses[TicketStatus] = None,
-    created_from: CreatedFrom = None,
-    created_before: CreatedBefore = None,
-    order_by: OrderBy = DateOrder.NEWEST,
-    first: First = None,
-    after: After = None,
-    last: Last = None,
-    before: Before = None,
+    **given: Unpack[DatedArguments],
 ) -> Page[Ticket]:
     """Return a page of a user's tickets in the user's first 20 organisations."""
     stores = info.context.stores
-    filters = _filters(status, created_from, created_before)
-    cut = slice_of(info, first, after, last, before, order_by=order_by)
+    statuses = None if status is None else frozenset(status)
+    period, cut = dated_slice(info, **given)
     of_user = await stores.organizations.of_user(root.username, Slice(TICKET_ORGANIZATIONS))
     names = frozenset(one.organization for one in of_user.nodes)
-    selection = TicketSelection(names, root.username, *filters)
+    selection = TicketSelection(names, root.username, statuses, *period)
     return await stores.tickets.page(selection, cut)
 
 
-async def open_tickets(
-    info: Info,
-    created_from: CreatedFrom = None,
-    created_before: CreatedBefore = None,
-    order_by: OrderBy = DateOrder.NEWEST,
-    first: First = None,
-    after: After = None,
-    last: Last = None,
-    before: Before = None,
-) -> Page[Ticket]:
+@with_arguments
+async def open_tickets(info: Info, **given: Unpack[DatedArguments]) -> Page[Ticket]:
     """Return a page of all users' open tickets. For staff."""
     require_staff(require_viewer(info.context), "see everyone's tickets")
-    period = rules.period(created_from, created_before)
-    cut = slice_of(info, first, after, last, before, order_by=order_by)
+    period, cut = dated_slice(info, **given)
     return await info.context.stores.tickets.open_page(cut, *period)
 
 
 @reported(TicketPayload)
-async def create_ticket(info: Info, input: Input[CreateTicketInput]) -> TicketPayload:  # noqa: A002 - Relay's name
+async def create_ticket(info: Info, input: Input[CreateTicketInput]) -> TicketPayload:
     """Store a new ticket of the viewer."""
     viewer = require_viewer(info.context)
     stated = checked(input, _NEW)
@@ -215,7 +175,7 @@ async def create_ticket(info: Info, input: Input[CreateTicketInput]) -> TicketPa
 
 
 @reported(TicketPayload)
-async def close_ticket(info: Info, input: Input[CloseTicketInput]) -> TicketPayload:  # noqa: A002
+async def close_ticket(info: Info, input: Input[CloseTicketInput]) -> TicketPayload:
     """Close a ticket, if the viewer may see it."""
     require_viewer(info.context)
     found = await load(info, checked(input, {"id": own_id_of("Ticket")})["id"])

@@ -1,7 +1,7 @@
 """Users and their profiles, and authors, which show the public data of users."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Unpack
 
 import strawberry
 
@@ -13,18 +13,12 @@ from resolvers.context import RequestCache
 from resolvers.mutations import UserError, changed, reported
 from resolvers.node_ids import plain_id
 from resolvers.selection import (
-    After,
-    Before,
-    CreatedBefore,
-    CreatedFrom,
-    DateOrder,
-    First,
+    DatedArguments,
     Info,
     Input,
-    Last,
-    OrderBy,
     Username,
-    slice_of,
+    dated_slice,
+    with_arguments,
 )
 
 
@@ -142,20 +136,12 @@ async def user_is_known(root: strawberry.Parent[User], info: Info) -> bool:
     return stored or await _newest(info, root.username) is not None
 
 
-async def author_comments(  # noqa: PLR0913, PLR0917 - the field's arguments
-    root: strawberry.Parent[Author | User],
-    info: Info,
-    created_from: CreatedFrom = None,
-    created_before: CreatedBefore = None,
-    order_by: OrderBy = DateOrder.NEWEST,
-    first: First = None,
-    after: After = None,
-    last: Last = None,
-    before: Before = None,
+@with_arguments
+async def author_comments(
+    root: strawberry.Parent[Author | User], info: Info, **given: Unpack[DatedArguments]
 ) -> Page[Comment]:
     """Return a page of the author's comments."""
-    period = rules.period(created_from, created_before)
-    cut = slice_of(info, first, after, last, before, order_by=order_by)
+    period, cut = dated_slice(info, **given)
     selection = AuthorSelection(root.username, *period)
     return await info.context.stores.comments.page_of_author(selection, cut)
 
@@ -166,7 +152,7 @@ async def profile(root: strawberry.Parent[User], info: Info) -> Profile | None:
 
 
 @reported(ProfilePayload)
-async def update_profile(info: Info, input: Input[UpdateProfileInput]) -> ProfilePayload:  # noqa: A002
+async def update_profile(info: Info, input: Input[UpdateProfileInput]) -> ProfilePayload:
     """Change fields of the viewer's own profile."""
     viewer = require_viewer(info.context)
     rules_of = {"full_name": rules.title, "email": _email}

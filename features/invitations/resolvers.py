@@ -4,6 +4,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Unpack
 
 import strawberry
 
@@ -18,15 +19,13 @@ from resolvers.authorization import require_staff, require_viewer
 from resolvers.mutations import NullIsDefault, Rule, UserError, checked, reported
 from resolvers.node_ids import plain_account, plain_id
 from resolvers.selection import (
-    After,
-    Before,
     CreatedBefore,
     CreatedFrom,
-    First,
     Info,
     Input,
-    Last,
+    PageArguments,
     slice_of,
+    with_arguments,
 )
 
 _audit = logging.getLogger("audit")
@@ -97,8 +96,7 @@ class RevokeInvitationPayload:
 
 @reported(CreateInvitationPayload)
 async def create_invitation(
-    info: Info,
-    input: Input[CreateInvitationInput],  # noqa: A002 - Relay's name
+    info: Info, input: Input[CreateInvitationInput]
 ) -> CreateInvitationPayload:
     """Make links for an order, and remove the order from the due invitations. For staff."""
     viewer = require_viewer(info.context)
@@ -114,8 +112,7 @@ async def create_invitation(
 
 @reported(RevokeInvitationPayload)
 async def revoke_invitation(
-    info: Info,
-    input: Input[RevokeInvitationInput],  # noqa: A002 - Relay's name
+    info: Info, input: Input[RevokeInvitationInput]
 ) -> RevokeInvitationPayload:
     """End all links of an order. For staff."""
     viewer = require_viewer(info.context)
@@ -126,19 +123,17 @@ async def revoke_invitation(
     return RevokeInvitationPayload(_due_id(revoked.order_id))
 
 
+@with_arguments
 async def due_invitations(
     info: Info,
     created_from: CreatedFrom = None,
     created_before: CreatedBefore = None,
-    first: First = None,
-    after: After = None,
-    last: Last = None,
-    before: Before = None,
+    **given: Unpack[PageArguments],
 ) -> Page[Invitation]:
     """Return a page of the delivered orders whose customers wait for a link. For staff."""
     require_staff(require_viewer(info.context), "see everyone's orders")
     period = rules.period(created_from, created_before)
-    cut = slice_of(info, first, after, last, before)
+    cut = slice_of(info, **given)
     return await info.context.stores.invitations.due(cut, *period)
 
 

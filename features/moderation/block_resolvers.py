@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Unpack
 
 import strawberry
 
@@ -12,7 +13,13 @@ from dal.query.pagination import Page
 from resolvers.authorization import require_moderator, require_viewer
 from resolvers.mutations import Rule, UserError, checked, reported
 from resolvers.node_ids import plain_account
-from resolvers.selection import After, Before, First, Info, Input, Last, slice_of
+from resolvers.selection import (
+    Info,
+    Input,
+    PageArguments,
+    slice_of,
+    with_arguments,
+)
 
 _WHO: Mapping[str, Rule] = {"username": plain_account}
 _BLOCK = {**_WHO, "reason": rules.stated_title}
@@ -67,7 +74,7 @@ def block_id(root: strawberry.Parent[Block]) -> strawberry.ID:
 
 
 @reported(BlockPayload)
-async def block_user(info: Info, input: Input[BlockUserInput]) -> BlockPayload:  # noqa: A002 - Relay's name
+async def block_user(info: Info, input: Input[BlockUserInput]) -> BlockPayload:
     """Block a user. For moderators.
 
     The user's new and edited comments then wait for a moderator, and the user cannot vote.
@@ -80,7 +87,7 @@ async def block_user(info: Info, input: Input[BlockUserInput]) -> BlockPayload: 
 
 
 @reported(UnblockPayload)
-async def unblock_user(info: Info, input: Input[UnblockUserInput]) -> UnblockPayload:  # noqa: A002
+async def unblock_user(info: Info, input: Input[UnblockUserInput]) -> UnblockPayload:
     """End the block of a user. For moderators."""
     require_moderator(require_viewer(info.context), "unblock users")
     username = checked(input, _WHO)["username"]
@@ -88,13 +95,8 @@ async def unblock_user(info: Info, input: Input[UnblockUserInput]) -> UnblockPay
     return UnblockPayload(username)
 
 
-async def blocked_users(
-    info: Info,
-    first: First = None,
-    after: After = None,
-    last: Last = None,
-    before: Before = None,
-) -> Page[Block]:
+@with_arguments
+async def blocked_users(info: Info, **given: Unpack[PageArguments]) -> Page[Block]:
     """Return a page of the blocked users. For moderators."""
     require_moderator(require_viewer(info.context), "see who is blocked")
-    return await info.context.stores.blocks.page(slice_of(info, first, after, last, before))
+    return await info.context.stores.blocks.page(slice_of(info, **given))

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Annotated, Protocol
+from typing import Annotated, Protocol, Unpack
 
 import strawberry
 
@@ -36,18 +36,14 @@ from resolvers.mutations import (
 )
 from resolvers.node_ids import own_id_of
 from resolvers.selection import (
-    After,
-    Before,
-    CreatedBefore,
-    CreatedFrom,
-    DateOrder,
-    First,
+    DatedArguments,
     Info,
     Input,
-    Last,
-    OrderBy,
+    PageArguments,
+    dated_slice,
     selects,
     slice_of,
+    with_arguments,
 )
 from schema.execution.facts import Effect, argument_fact
 
@@ -196,7 +192,7 @@ class ReportPayload:
 
 
 @reported(DecisionPayload)
-async def approve_comment(info: Info, input: Input[ApproveCommentInput]) -> DecisionPayload:  # noqa: A002
+async def approve_comment(info: Info, input: Input[ApproveCommentInput]) -> DecisionPayload:
     """Publish a submission, or keep a published comment and close its reports. For moderators."""
     viewer = require_viewer(info.context)
     require_moderator(viewer, "approve comments")
@@ -206,7 +202,7 @@ async def approve_comment(info: Info, input: Input[ApproveCommentInput]) -> Deci
 
 
 @reported(DecisionPayload)
-async def reject_comment(info: Info, input: Input[RejectCommentInput]) -> DecisionPayload:  # noqa: A002
+async def reject_comment(info: Info, input: Input[RejectCommentInput]) -> DecisionPayload:
     """Reject a submission or a published comment. For moderators."""
     viewer = require_viewer(info.context)
     require_moderator(viewer, "reject comments")
@@ -218,7 +214,7 @@ async def reject_comment(info: Info, input: Input[RejectCommentInput]) -> Decisi
 
 
 @reported(DecisionsPayload)
-async def decide_comments(info: Info, input: Input[DecideCommentsInput]) -> DecisionsPayload:  # noqa: A002
+async def decide_comments(info: Info, input: Input[DecideCommentsInput]) -> DecisionsPayload:
     """Approve and reject several comments, as ``approve_comment`` and ``reject_comment`` do.
 
     For moderators. Each decision succeeds or fails separately. The decisions run in parallel, so
@@ -289,22 +285,14 @@ async def submission(info: Info, comment_id: str) -> Submission | None:
     )
 
 
-async def submissions(  # noqa: PLR0913, PLR0917 - the field's arguments
-    root: strawberry.Parent[User],
-    info: Info,
-    created_from: CreatedFrom = None,
-    created_before: CreatedBefore = None,
-    order_by: OrderBy = DateOrder.NEWEST,
-    first: First = None,
-    after: After = None,
-    last: Last = None,
-    before: Before = None,
+@with_arguments
+async def submissions(
+    root: strawberry.Parent[User], info: Info, **given: Unpack[DatedArguments]
 ) -> Page[Submission] | None:
     """Return a page of a user's submissions; None unless the viewer is the user or a moderator."""
     if not can_change(require_viewer(info.context), root.username):
         return None
-    period = rules.period(created_from, created_before)
-    cut = slice_of(info, first, after, last, before, order_by=order_by)
+    period, cut = dated_slice(info, **given)
     selection = SubmissionSelection(root.username, *period)
     return await info.context.stores.moderation.page(selection, cut)
 
@@ -315,6 +303,7 @@ def cause(root: strawberry.Parent[Submission], info: Info) -> ReviewCause | None
     return root.cause if is_moderator(viewer) or root.cause in _FOR_AUTHORS else None
 
 
+@with_arguments
 async def queue(
     info: Info,
     kind: Annotated[
@@ -323,17 +312,14 @@ async def queue(
             description="Queue to return. Default PENDING.", metadata=argument_fact(Effect.LOOKS_UP)
         ),
     ] = QueueKind.PENDING,
-    first: First = None,
-    after: After = None,
-    last: Last = None,
-    before: Before = None,
+    **given: Unpack[PageArguments],
 ) -> Page[QueueEntry]:
     """Return a page of a queue. For moderators.
 
     The rows of the whole queue are counted only if the request selects ``totalCount``.
     """
     require_moderator(require_viewer(info.context), "see what waits for review")
-    cut = slice_of(info, first, after, last, before)
+    cut = slice_of(info, **given)
     stores = info.context.stores
     kind = kind or QueueKind.PENDING
     store = stores.reports if kind is QueueKind.REPORTED else stores.moderation
@@ -353,7 +339,7 @@ async def reports(root: strawberry.Parent[QueueEntry], info: Info) -> CommentRep
 
 
 @reported(ReportPayload, reads_standing=True)
-async def report_comment(info: Info, input: Input[ReportCommentInput]) -> ReportPayload:  # noqa: A002
+async def report_comment(info: Info, input: Input[ReportCommentInput]) -> ReportPayload:
     """Report a published comment. A user's second report of the same comment is not stored."""
     viewer = require_viewer(info.context)
     given = checked(input, _REPORTED)

@@ -56,8 +56,7 @@ _GIVEN = {"content_types": _content_types}
 
 @reported(PhotoUploadsPayload, reads_standing=True)
 async def create_photo_uploads(
-    info: Info,
-    input: Input[CreatePhotoUploadsInput],  # noqa: A002 - Relay's name
+    info: Info, input: Input[CreatePhotoUploadsInput]
 ) -> PhotoUploadsPayload:
     """Return forms with which the author's browser uploads photos to the bucket."""
     grant = require_grant(info.context)

@@ -97,13 +97,13 @@ class VotePayload:
 
 
 @reported(VotePayload, reads_standing=True)
-async def mark_helpful(info: Info, input: Input[MarkHelpfulInput]) -> VotePayload:  # noqa: A002
+async def mark_helpful(info: Info, input: Input[MarkHelpfulInput]) -> VotePayload:
     """Store the viewer's vote for a published comment. A second vote changes nothing."""
     return await _set_vote(info, input, helpful=True)
 
 
 @reported(VotePayload, reads_standing=True)
-async def unmark_helpful(info: Info, input: Input[UnmarkHelpfulInput]) -> VotePayload:  # noqa: A002
+async def unmark_helpful(info: Info, input: Input[UnmarkHelpfulInput]) -> VotePayload:
     """Delete the viewer's vote for a published comment."""
     return await _set_vote(info, input, helpful=False)
 
