@@ -25,20 +25,43 @@ from server.http.graphql import HASH_PREFIX
 _PLAN = re.compile(r"\n( +)plan \{.*?\n\1\}", re.DOTALL)
 
 
-_FRAGMENT = re.compile(r"(?m)^fragment (\w+)")
+_FRAGMENT = re.compile(r"(?ms)^fragment (\w+) .*?^}\n")
+
+_FIELD = re.compile(r"(?m)^  (\w+)")
 
 
-def _documents(directory: Path) -> tuple[dict[str, str], dict[str, str]]:
+def _fragments(directory: Path) -> dict[str, str]:
+    """Return the shared fragments by name, each before those that it spreads.
+
+    The card of a submission has the fields of a comment's card.
+    """
+    texts = [path.read_text("utf-8") for path in sorted(directory.glob("*.fragment.graphql"))]
+    found = {one[1]: one[0] for text in texts for one in _FRAGMENT.finditer(text)}
+    return found | {
+        name.replace("Comment", "Submission"): text.replace("Comment", "Submission")
+        for name, text in found.items()
+        if " on Comment {" in text
+    }
+
+
+def _documents(
+    directory: Path, fragments: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, str]]:
     """Return the documents by name, and the same documents without the field ``plan``.
 
     A document is the operation in a file, followed by the shared fragments that it spreads.
     """
-    found = {path.stem: path.read_text("utf-8") for path in sorted(directory.glob("*.graphql"))}
-    texts = [found.pop(name) for name in list(found) if name.endswith(".fragment")]
-    shared = {name: text for text in texts for name in _FRAGMENT.findall(text)}
+    found = {
+        path.stem: path.read_text("utf-8")
+        for path in sorted(directory.glob("*.graphql"))
+        if not path.stem.endswith(".fragment")
+    }
 
     def whole(text: str) -> str:
-        return "\n".join([text, *(shared[name] for name in shared if f"...{name}\n" in text)])
+        for name, fragment in fragments.items():
+            if f"...{name}\n" in text:
+                text += f"\n{fragment}"
+        return text
 
     return (
         {name: whole(text) for name, text in found.items()},
@@ -54,7 +77,14 @@ PLAIN: Mapping[str, str]
 """The same documents without the field ``plan``. Servers without ``--explain`` run these documents,
 because their schema lacks the field."""
 
-DOCUMENTS, PLAIN = _documents(TEMPLATES)
+_SHARED = _fragments(TEMPLATES)
+
+DOCUMENTS, PLAIN = _documents(TEMPLATES, _SHARED)
+
+CARD: Mapping[str, None] = dict.fromkeys(
+    [field for name in ("CommentShown", "CommentRead") for field in _FIELD.findall(_SHARED[name])]
+)
+"""The fields of a comment's card, without values."""
 
 
 def id_of(name: str) -> str:
@@ -143,7 +173,7 @@ def fill_statistics(
         none_of = {"count": 0, "parent": None, "selected": True}
         chosen = [{"language": one, **none_of} for one in languages]
         facets = none | {"ratings": by_rating, "languages": chosen}
-        lists = {"histogram": by_rating, "languages": [], "aspects": []}
+        lists = {"histogram": by_rating, "languages": []}
         product["statistics"] = none | lists | {"facets": facets}
         product.pop("chosen", None)
     return counted

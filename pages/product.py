@@ -39,7 +39,7 @@ from pages.formats import day, decimal, language, minute, number, product_name
 from pages.i18n import gettext, gettext_noop, ngettext
 from pages.list_filters import SWITCHES
 from pages.list_orders import ORDERS
-from pages.page_documents import fill_statistics, graphql_address
+from pages.page_documents import CARD, fill_statistics, graphql_address
 from pages.page_request import PageRequest
 from pages.plan_panel import plan_account
 from pages.playground import Choice
@@ -261,6 +261,7 @@ def _draft(request: PageRequest) -> dict[str, Any]:
     copies the card, and shows the form's values in it until the server responds.
     """
     return {
+        **CARD,
         "commentId": "",
         "username": request.session.username or "",
         "authorName": request.session.name or "",
@@ -269,14 +270,6 @@ def _draft(request: PageRequest) -> dict[str, Any]:
         "rating": _BEST,
         "title": "-",
         "text": "-",
-        "updatedAt": None,
-        "verifiedPurchase": False,
-        "source": "SITE",
-        "incentivized": False,
-        "incentive": None,
-        "photos": [],
-        "aspects": [],
-        "reply": None,
     }
 
 

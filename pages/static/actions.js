@@ -210,7 +210,7 @@ function settle(expected, page) {
   const card = fresh && take(".comment", fresh.content);
   expected.replaceWith(card ?? notice);
   card?.append(notice);
-  const parts = ["score", "aspects", "filters", "found"];
+  const parts = [...document.querySelectorAll(".lead [id]")].map(({ id }) => id).concat("filters", "found");
   // The response has the first page of the list, with a heading and highlights.
   if (!document.querySelector("#comments .pager a.back")) {
     document.title = page.title;
