@@ -130,12 +130,26 @@ async def open_sdk(
             session, asynchronous = Session(), None
             credentials = None if embedded else EnvProvider().load()
             if credentials is None:
-                session = asynchronous = _session(embedded=embedded)
-                credentials = await session.get_credentials()
-            _check(session, endpoint_url)
-            url = endpoint_url or (await client()).meta.endpoint_url
-            sdk = AwsSdk(url, session, credentials, responses, client)
+                asynchronous = _session(embedded=embedded)
+                credentials = await asynchronous.get_credentials()
+            used = asynchronous or session
+            _check(used, endpoint_url)
+            found = endpoint_url or _amazons_endpoint(session, service, config)
+            sdk = AwsSdk(found, used, credentials, responses, client)
         yield sdk
+
+
+def _amazons_endpoint(session: Session, service: str, config: Config) -> str:
+    """Return the endpoint URL by the AWS settings.
+
+    A client of botocore finds it without a request, and without the import of aiohttp. The client
+    gets any credentials, because it would request those of a role and block the event loop.
+    """
+    access_key, secret_key, _ = EMBEDDED_CREDENTIALS
+    client = session.create_client(
+        service, config=config, aws_access_key_id=access_key, aws_secret_access_key=secret_key
+    )
+    return str(client.meta.endpoint_url)
 
 
 def _check(session: Session, endpoint_url: str | None) -> None:
