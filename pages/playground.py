@@ -244,7 +244,7 @@ async def _both(request: PageRequest, choice: Choice) -> dict[str, Any]:
     articles' plan has read.
     """
     after = choice.after or await _depth(request, choice)
-    asked = {**choice.variables(), "first": choice.size, "after": after}
+    asked = {**choice.variables(), "first": choice.size, "after": after, "shown": True}
     articles = await request.run("playground", **asked, planBy="FULL_PAGES")
     ours = await request.run("playground", **asked, planBy=BASES[choice.by])
     listed, theirs = (one.data["product"]["comments"] for one in (ours, articles))
@@ -274,9 +274,8 @@ async def _depth(request: PageRequest, choice: Choice) -> str | None:
     after, left = None, choice.before
     while left:
         first = min(left, LARGEST)
-        result = await request.run(
-            "playground.depth", **choice.variables(), first=first, after=after
-        )
+        asked = {**choice.variables(), "first": first, "after": after}
+        result = await request.run("playground", **asked, shown=False)
         end = result.data["product"]["comments"]["pageInfo"]["endCursor"]
         if end is None:
             break

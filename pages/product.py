@@ -211,6 +211,8 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         highlights=list(highlights(product)),
         draft=form and _draft(request),
         closed=gettext(UNLISTED) if closed else None,
+        # Whether other pages show the same comments.
+        repeats=filters.together or filters.words,
         buyers_only=gettext(BUYERS_ONLY) if request.session.context.buyers_only else None,
     )
 

@@ -44,7 +44,7 @@ def made(url: str) -> str:
     """Return the file's text. ``url`` is the address of a server with the demo data."""
     plans = {}
     for name, basis in _BASES.items():
-        variables = {**SHOWN.variables(), "first": SHOWN.size, "planBy": basis}
+        variables = {**SHOWN.variables(), "first": SHOWN.size, "shown": True, "planBy": basis}
         request = {"query": DOCUMENTS["playground"], "variables": variables}
         answer = httpx.post(f"{url}/graphql", json=request, timeout=60).json()
         plans[name] = answer["data"]["product"]["comments"]["plan"]

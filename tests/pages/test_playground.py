@@ -192,10 +192,11 @@ def test_a_page_of_the_playground_stays_below_the_cost_limit_of_a_request() -> N
     languages = [f"l{n}" for n in range(MAX_SEGMENTS // 4)]
     widest = {**product, "rating": [1, 2, 3, 4], "language": languages}
     requests = cost_of(DOCUMENTS["playground.languages"], **product)[0]
-    requests += cost_of(DOCUMENTS["playground"], **widest, first=20, planBy="FULL_PAGES")[0]
-    requests += cost_of(DOCUMENTS["playground"], **widest, first=20, planBy="COUNTS")[0]
+    shown = widest | {"first": 20, "shown": True}
+    requests += cost_of(DOCUMENTS["playground"], **shown, planBy="FULL_PAGES")[0]
+    requests += cost_of(DOCUMENTS["playground"], **shown, planBy="COUNTS")[0]
     walks = -(-DEEPEST // LARGEST)
-    requests += walks * cost_of(DOCUMENTS["playground.depth"], **widest, first=LARGEST)[0]
+    requests += walks * cost_of(DOCUMENTS["playground"], **widest, first=LARGEST, shown=False)[0]
     assert 4 * MAX_SEGMENTS < requests <= MAX_REQUESTS
 
 
