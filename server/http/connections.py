@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, cast
 
 from starlette.responses import Response
 from uvicorn import Config
@@ -197,6 +197,34 @@ class SendTimeout(Protocol):
     def _stop_timer(self) -> None:
         if self._send_timer is not None:
             self._send_timer.cancel()
+
+
+class ResponseTransport:
+    """A connection's transport for one response: joins the head with the first bytes of the body.
+
+    uvicorn writes the head and the body, and uvloop sends each write at once. A joined write saves
+    a system call and a packet. The head of a response without a length is not held back, because
+    the first bytes of such a body, for example a subscription's event, may come much later.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self.is_closing = transport.is_closing
+        self._head: bytes | None = None
+        """The head until it is sent; None before the first write."""
+
+    def write(self, data: bytes) -> None:
+        """Send ``data``, unless it is the head of a response whose length is known."""
+        if self._head is None and b"\r\ncontent-length: " in data:
+            self._head = data
+        else:
+            self._transport.write(self._head + data if self._head else data)
+            self._head = b""
+
+    def close(self) -> None:
+        """Send the head if it was held back, and close the connection."""
+        self.write(b"")
+        self._transport.close()
 
 
 @dataclass
@@ -425,6 +453,8 @@ class Connection(SendTimeout, HttpProtocol):
         self._release()
         extensions: Any = {LEFT: self._set_on_leaving, ENDING: self._set_on_ending}
         cycle.scope["extensions"] = extensions
+        if cycle.scope["method"] != "HEAD":  # only this response has a length and no body
+            cycle.transport = cast("Transport", ResponseTransport(self.transport))
         self.run_task(cycle, app)
         return True
 
