@@ -64,6 +64,13 @@ class Account:
     released: asyncio.Event | None = field(default=None, compare=False)
     """The next response sets the event. None if no read waits for it."""
 
+    def add(self, operation: str, response: dict[str, Any]) -> None:
+        """Add the capacity that a response reports."""
+        if operation in WRITES:
+            self.wcu += consumed(response)
+        else:
+            self.rcu += consumed(response)
+
     def check(self, further: int) -> None:
         """Raise QueryTooCostlyError if the account, with ``further`` reads, exceeds its limit."""
         limit = self.limit
@@ -127,24 +134,6 @@ def check_search() -> None:
     account = OPEN.get()
     if account is not None:
         account.check(1)
-
-
-def note_request() -> None:
-    """Count a request before it is sent."""
-    account = OPEN.get()
-    if account is not None:
-        account.requests += 1
-
-
-def note_response(operation: str, response: dict[str, Any]) -> None:
-    """Add to the current account the capacity that a response reports."""
-    account = OPEN.get()
-    if account is None:
-        return
-    if operation in WRITES:
-        account.wcu += consumed(response)
-    else:
-        account.rcu += consumed(response)
 
 
 def note_hidden(capacity: float) -> None:

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine
+from math import inf
 from typing import Any, TypeAlias
 
 from dal.dynamodb.account import WRITES
@@ -119,6 +120,13 @@ class Gate:
         task.add_done_callback(self._ended)
         return await asyncio.shield(task)
 
+    def bound(self, operation: str) -> float:
+        """Return the seconds after which a call that begins now ends by itself.
+
+        The number is infinite if the call must wait for a connection.
+        """
+        return inf if self._free.locked() else _seconds(operation)
+
     @property
     def circuit_open(self) -> bool:
         """Whether calls fail without being sent to DynamoDB, except probes."""
@@ -139,7 +147,7 @@ class Gate:
 
     async def _attempt(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         self._breaker.admit()
-        limit = ATTEMPT_SECONDS if operation in _QUICK else MAINTENANCE_SECONDS
+        limit = _seconds(operation)
         try:
             async with asyncio.timeout(limit):
                 response = await self._send(operation, arguments)
@@ -156,3 +164,8 @@ class Gate:
             raise
         self._breaker.succeeded()
         return response
+
+
+def _seconds(operation: str) -> float:
+    """Return the maximum seconds of one attempt."""
+    return ATTEMPT_SECONDS if operation in _QUICK else MAINTENANCE_SECONDS

@@ -111,13 +111,15 @@ def waits() -> bool:
 
 
 async def retry(
-    attempt: Callable[[], Coroutine[Any, Any, Response]], operation: str = "request"
+    attempt: Callable[[], Coroutine[Any, Any, Response]],
+    operation: str = "request",
+    bound: Callable[[str], float] = lambda _: math.inf,
 ) -> Response:
     """Repeat ``attempt`` until it succeeds, and return its response.
 
     After throttling, a lost response, a conflict or expired credentials, retry until the deadline.
     All other errors are raised immediately. After CircuitOpenError, retry only if the caller has no
-    deadline.
+    deadline. ``bound`` returns the seconds after which an attempt ends by itself.
 
     If no attempt succeeds, one of these errors is raised:
 
@@ -133,10 +135,14 @@ async def retry(
         raise StoreUnavailableError(_TOO_LATE)
     attempts = _Attempts(attempt, operation)
     try:
-        async with asyncio.timeout(left):
-            try:
+        try:
+            if left is None or bound(operation) < left:  # the usual case needs no timer
                 return await attempts.next()
-            except DalError as error:
+            async with asyncio.timeout(left):
+                return await attempts.next()
+        except DalError as error:
+            rest = None if left is None else max(0.0, left - attempts.seconds)
+            async with asyncio.timeout(rest):
                 return await _retry_after(
                     error,
                     attempts.next,
@@ -162,6 +168,11 @@ class _Attempts(Generic[Response]):
         self._latest: DalError | None = None
         self._lost: DalError | None = None
         """The error of the latest attempt that was sent and had no response."""
+
+    @property
+    def seconds(self) -> float:
+        """The seconds since the first attempt began."""
+        return time.monotonic() - self._began
 
     async def next(self) -> Response:
         """Make an attempt."""

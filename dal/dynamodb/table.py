@@ -20,8 +20,6 @@ from dal.dynamodb.account import (
     ROW_RCU,
     WRITES,
     WRITING,
-    note_request,
-    note_response,
 )
 from dal.dynamodb.concurrency import Pace, batched, in_parallel
 from dal.dynamodb.errors import (
@@ -196,7 +194,7 @@ class Table:
                 raise ThrottledError("DynamoDB is busy: try again in a moment.")
 
         most = len(keys) * ROW_RCU / (1 if consistent else 2)
-        await _read(most, partial(retry, get_left, "batch_get_item"))
+        await _read(most, partial(retry, get_left, "batch_get_item", self._gate.bound))
         return items
 
     async def write(self, actions: Sequence[Action]) -> None:
@@ -244,7 +242,7 @@ class Table:
                     raise
 
         try:
-            await retry(attempt, operation)
+            await retry(attempt, operation, self._gate.bound)
         except ConditionFailedError:
             if lost is not None:
                 raise lost from None
@@ -309,16 +307,16 @@ class Table:
             if left:
                 raise ThrottledError("DynamoDB is busy: try again in a moment.")
 
-        await retry(put_left, "batch_write_item")
+        await retry(put_left, "batch_write_item", self._gate.bound)
 
     def call(self, operation: str, **arguments: Any) -> Coroutine[Any, Any, dict[str, Any]]:
         """Send an operation on this table, with retries. Raises DalError."""
         attempt = partial(self.once, operation, TableName=self.name, **arguments)
         if operation in WRITES:
-            return retry(attempt, operation)
+            return retry(attempt, operation, self._gate.bound)
         rows = 1 if "Key" in arguments else arguments.get("Limit", inf)
         most = min(rows * ROW_RCU, RESPONSE_RCU) / (1 if arguments.get("ConsistentRead") else 2)
-        return _read(most, partial(retry, attempt, operation))
+        return _read(most, partial(retry, attempt, operation, self._gate.bound))
 
     @property
     def circuit_open(self) -> bool:
@@ -337,8 +335,9 @@ class Table:
             await self._gate.drain()
 
     async def _send(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        note_request()
-        instruments = STORE_INSTRUMENTS.get()
+        account, instruments = OPEN.get(), STORE_INSTRUMENTS.get()
+        if account is not None:
+            account.requests += 1
         try:
             if instruments is None:
                 response = await self.service.call(operation, arguments)
@@ -352,7 +351,8 @@ class Table:
             raise
         if operation in WRITES:
             self.writes += 1
-        note_response(operation, response)
+        if account is not None:
+            account.add(operation, response)
         return response
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from dal.dynamodb.account import note_response, opened
+from dal.dynamodb.account import OPEN, opened
 from dal.dynamodb.concurrency import KeyedLocks, Pace, batched, in_parallel
 from dal.dynamodb.errors import ConflictError, ThrottledError
 from dal.dynamodb.table import Table
@@ -165,6 +165,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
+def count(operation: str, response: dict[str, object]) -> None:
+    """Add the capacity of a response to the current account, if there is one."""
+    account = OPEN.get()
+    if account is not None:
+        account.add(operation, response)
+
+
 async def test_consumption_never_exceeds_the_pace_and_the_requests_in_progress(
     clock: Clock,
 ) -> None:
@@ -175,7 +182,7 @@ async def test_consumption_never_exceeds_the_pace_and_the_requests_in_progress(
         async with at_once, pace.turn():
             await asyncio.sleep(0.001 * (number % 5))
             units = each if number % 3 else 5 * each
-            note_response("transact_write_items", {"ConsumedCapacity": [{"CapacityUnits": units}]})
+            count("transact_write_items", {"ConsumedCapacity": [{"CapacityUnits": units}]})
             looks.append((clock.now, looks[-1][1] + units))
 
     await asyncio.gather(*(write(number) for number in range(24)))
@@ -196,7 +203,7 @@ async def stays_below_its_units(
         with opened() as account:
             answer = await real(operation, **arguments)
         consumed.append(account.wcu)
-        note_response(operation, answer)
+        count(operation, answer)
         return answer
 
     table.once = once
