@@ -76,15 +76,15 @@ class SharedReads(Generic[Result]):
 
     async def read(self, key: Hashable, read: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
         """Return the result of a read in progress for ``key``; if there is none, call ``read``."""
-        while (first := self._in_progress.get(key)) is not None:
+        mine = asyncio.get_running_loop().create_future()
+        while (first := self._in_progress.setdefault(key, mine)) is not mine:
             await asyncio.wait([first], timeout=time_left())
             if first.cancelled():
                 continue
             if first.done() and (shared := first.result()) is not None:
                 return shared[0]
-            break
+            self._in_progress[key] = mine
         done: tuple[Result] | None = None
-        mine = self._in_progress[key] = asyncio.get_running_loop().create_future()
         try:
             done = (await read(),)
         except asyncio.CancelledError:
@@ -93,8 +93,8 @@ class SharedReads(Generic[Result]):
         finally:
             if not mine.done():
                 mine.set_result(done)
-            if self._in_progress.get(key) is mine:
-                del self._in_progress[key]
+            if (latest := self._in_progress.pop(key, mine)) is not mine:
+                self._in_progress[key] = latest
         return done[0]
 
 

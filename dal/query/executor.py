@@ -335,7 +335,10 @@ class Executor:
         """
         discardable, progress.filtered = plan.discard_limit, []
         readers = [SegmentReader(self.run, plan, one, stats, progress) for one in plan.segments]
-        merged = Merge(readers, descending=plan.descending)
+        # The rows of a single segment are in order.
+        merged: Source = (
+            readers[0] if len(readers) == 1 else Merge(readers, descending=plan.descending)
+        )
         while progress.missing:
             batch = await merged.more()
             if not batch:

@@ -38,6 +38,8 @@ class Range(NamedTuple):
 
     def __and__(self, other: "Range") -> "Range":
         """Return the range of the keys that are in both ranges."""
+        if self == UNBOUNDED:
+            return other
         lows = [(one.low, one.low_open) for one in (self, other) if one.low is not None]
         highs = [(one.high, not one.high_open) for one in (self, other) if one.high is not None]
         low, low_open = max(lows, default=(None, False))
