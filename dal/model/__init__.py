@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+from operator import attrgetter
 from typing import NamedTuple
 
 from dal.table.key_parts import escape
@@ -28,10 +29,8 @@ class Product:
     details: "ProductDetails | None" = field(default=None, compare=False)
     """None if the request did not read the details."""
 
-    @property
-    def own_id(self) -> str:
-        """The object's id."""
-        return self.product_id
+    own_id = property(attrgetter("product_id"))
+    """The object's id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,10 +203,8 @@ class Order:
     name: str | None = None
     """The customer's display name when the order was placed; None if it equals the username."""
 
-    @property
-    def own_id(self) -> str:
-        """The object's id."""
-        return self.order_id
+    own_id = property(attrgetter("order_id"))
+    """The object's id."""
 
     @property
     def customer_name(self) -> str:
@@ -230,10 +227,8 @@ class User:
     """The display name. The viewer's name is from the JWT, and the name of an order's customer is
     from the order. All other users have None."""
 
-    @property
-    def own_id(self) -> str:
-        """The object's id."""
-        return self.username
+    own_id = property(attrgetter("username"))
+    """The object's id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,10 +240,8 @@ class Author:
     """The display name from the comment or ticket through which the client reached the author. None
     if the client read the author by id."""
 
-    @property
-    def own_id(self) -> str:
-        """The object's id."""
-        return self.username
+    own_id = property(attrgetter("username"))
+    """The object's id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,10 +266,8 @@ class Organization:
     name: str
     subscription_plan: str
 
-    @property
-    def own_id(self) -> str:
-        """The object's id."""
-        return self.name
+    own_id = property(attrgetter("name"))
+    """The object's id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,10 +313,8 @@ class Ticket:
     name: str | None = None
     """The author's display name when the ticket was opened; None if it equals the username."""
 
-    @property
-    def own_id(self) -> str:
-        """The object's id."""
-        return self.ticket_id
+    own_id = property(attrgetter("ticket_id"))
+    """The object's id."""
 
     @property
     def author_name(self) -> str:

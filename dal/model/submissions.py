@@ -8,6 +8,7 @@ that may import this module.
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from operator import attrgetter
 
 from dal.model import AspectRating, Comment, CommentSource, Photo, Reply
 
@@ -64,10 +65,8 @@ class Submission:
     """The moderator's reason for the rejection. The author can read it."""
     decided_at: datetime | None = None
 
-    @property
-    def own_id(self) -> str:
-        """The object's id."""
-        return self.comment_id
+    own_id = property(attrgetter("comment_id"))
+    """The object's id."""
 
     @property
     def incentivized(self) -> bool:

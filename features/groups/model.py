@@ -1,6 +1,7 @@
 """The model of groups: a group's id and the ids of its products."""
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import ClassVar
 
 
@@ -15,7 +16,5 @@ class ProductGroup:
     group_id: str
     product_ids: tuple[str, ...]
 
-    @property
-    def own_id(self) -> str:
-        """The object's id."""
-        return self.group_id
+    own_id = property(attrgetter("group_id"))
+    """The object's id."""
