@@ -3,7 +3,7 @@
 Queries and mutations have one result. A subscription has one result for each event.
 """
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping
 from contextlib import aclosing
 from copy import copy
 from dataclasses import dataclass
@@ -145,7 +145,7 @@ class ExecutableSchema(Schema):
         mark_semantic_non_null(core_schema(self))
         return f"{print_schema_definition(core_schema(self))}\n\n{super().as_str()}"
 
-    async def execute(
+    def execute(
         self,
         query: str | None,
         variable_values: dict[str, Any] | None = None,
@@ -154,7 +154,7 @@ class ExecutableSchema(Schema):
         operation_name: str | None = None,
         allowed_operation_types: Iterable[OperationType] | None = None,
         operation_extensions: dict[str, Any] | None = None,
-    ) -> ExecutionResult:
+    ) -> Coroutine[Any, Any, ExecutionResult]:
         """Execute an operation.
 
         The errors in the result are in the form that the client may see.
@@ -163,10 +163,7 @@ class ExecutableSchema(Schema):
             self, variable_values, context_value, root_value, operation_extensions
         )
         allowed = OperationType if allowed_operation_types is None else allowed_operation_types
-        result = await execution.result(query or "", operation_name, allowed)
-        if result.errors:
-            result.errors = self.client_errors(result.errors)
-        return result
+        return execution.result(query or "", operation_name, allowed)
 
     async def listen(
         self,
@@ -304,6 +301,7 @@ class _Execution:
         root_value: Any,
         extensions: Mapping[str, Any] | None,
     ) -> None:
+        self._schema = schema
         self._documents = schema.documents
         self._host = schema.host
         self._variables = variables or {}
@@ -318,10 +316,7 @@ class _Execution:
     async def result(
         self, text: str, name: str | None, allowed: Iterable[OperationType]
     ) -> ExecutionResult:
-        """Execute the request, log bugs of the server, and return the result.
-
-        The errors in the result are not yet in the form that clients may see.
-        """
+        """Execute the request, log bugs of the server, and return the result."""
         try:
             found = await self._executed(text, name, allowed)
         except GraphQLError as error:
@@ -330,9 +325,11 @@ class _Execution:
             raise
         except Exception as error:  # noqa: BLE001 - this request fails, the server continues
             found = CoreResult(None, [GraphQLError(str(error), original_error=error)])
-        if found.errors:
-            log_faults(found.errors, self._host.known_errors)
-        return OperationResult(found.data, found.errors, self._shown_cost(), self._operation)
+        errors = found.errors
+        if errors:
+            log_faults(errors, self._host.known_errors)
+            errors = self._schema.client_errors(errors)
+        return OperationResult(found.data, errors, self._shown_cost(), self._operation)
 
     async def _executed(
         self, text: str, name: str | None, allowed: Iterable[OperationType]
