@@ -129,11 +129,13 @@ class Served:
             busy_page=_busy_page,
         )
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Serve a request, or handle ASGI's lifespan messages."""
-        if scope["type"] != "lifespan":
-            await self.admission(scope, receive, send)
-            return
+        return (self._lifespan if scope["type"] == "lifespan" else self.admission)(
+            scope, receive, send
+        )
+
+    async def _lifespan(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self.live(scope, receive, send)
         await send({"type": "lifespan.shutdown.complete"})
 

@@ -61,6 +61,7 @@ def http_config(
     """
     return uvicorn.Config(
         app,
+        interface="asgi3",
         factory=workers is not None,
         workers=workers,
         lifespan="on",

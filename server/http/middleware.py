@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Any
 from urllib.parse import urlsplit
 
 from asgi_correlation_id import correlation_id
@@ -243,7 +244,8 @@ class CrossOriginMiddleware:
     """
 
     def __init__(self, app: ASGIApp, *, origins: Sequence[str], local: bool) -> None:
-        self._app = self._api = app
+        self._app = app
+        self._api: ASGIApp | None = None
         if origins or local:
             self._api = CORSMiddleware(
                 app,
@@ -258,7 +260,18 @@ class CrossOriginMiddleware:
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass the request on, or respond to a browser's preflight request."""
         path = scope.get("path", "").removeprefix(scope.get("root_path", ""))
-        return (self._api if path == _API_PATH else self._app)(scope, receive, send)
+        if self._api is None or path != _API_PATH:
+            return self._app(scope, receive, send)
+        if scope["type"] != "http" or header(scope, b"origin") is not None:
+            return self._api(scope, receive, send)
+
+        # Starlette would need four coroutines for this header.
+        def varied_send(message: Message) -> Awaitable[None]:
+            if message["type"] == "http.response.start":
+                message["headers"] = varied(message["headers"], b"Origin")
+            return send(message)
+
+        return self._app(scope, receive, varied_send)
 
 
 class DeadlineMiddleware:
@@ -297,23 +310,29 @@ class DeadlineMiddleware:
             started = True
             return send(message)
 
-        # This timeout never expires by itself. If the client disconnects, the callback lets it
-        # expire immediately, and this cancels the request.
-        presence = asyncio.timeout(None)
+        task: Any = asyncio.current_task()
+        left = False
+
+        def leave() -> None:
+            """Cancel the request, because the client has disconnected."""
+            nonlocal left
+            left = True
+            task.cancel()
+
         set_on_leaving = scope.get("extensions", {}).get(LEFT, lambda _: None)
         try:
             with deadline(end):
-                async with presence:
-                    set_on_leaving(lambda: presence.reschedule(0))
-                    try:
-                        await self._app(scope, restarting_receive, noting_send)
-                    finally:
-                        set_on_leaving(None)
+                set_on_leaving(leave)
+                try:
+                    await self._app(scope, restarting_receive, noting_send)
+                finally:
+                    set_on_leaving(None)
         except ClientDisconnect:
             return
-        except Exception as error:
-            if isinstance(error, TimeoutError) and presence.expired():
-                return
+        except asyncio.CancelledError:
+            if not left:
+                raise
+        except Exception:
             if started:
                 raise
             request_id = correlation_id.get()
@@ -339,17 +358,11 @@ def encoded(headers: Headers) -> None:
         headers[headers.index((b"etag", tag))] = (b"etag", b'%b-%b"' % (tag[:-1], coding))
 
 
-def varied(headers: Headers) -> Headers:
-    """Return ``headers`` with ``Vary: Accept-Encoding`` if other clients get the body compressed.
-
-    Caches need this value in every response of the same address.
-    """
-    size = next((value for name, value in headers if name == b"content-length"), None)
-    if size is not None and int(size) < SMALLEST:
-        return headers
+def varied(headers: Headers, by: bytes) -> Headers:
+    """Return ``headers`` with one header ``Vary``, which also contains the name ``by``."""
     given = [value for name, value in headers if name == b"vary"]
     others = [one for one in headers if one[0] != b"vary"]
-    return [*others, (b"vary", b", ".join([*given, b"Accept-Encoding"]))]
+    return [*others, (b"vary", b", ".join([*given, by]))]
 
 
 def matching(if_none_match: str | None, tag: str) -> str | None:
@@ -418,10 +431,14 @@ class CompressionMiddleware:
 
         def tagging_send(message: Message) -> Awaitable[None]:
             if message["type"] == "http.response.start":
+                headers = message["headers"]
+                size = dict(headers).get(b"content-length")
                 if compresses:
-                    encoded(message["headers"])
-                else:
-                    message["headers"] = varied(message["headers"])
+                    encoded(headers)
+                elif size is None or int(size) >= SMALLEST:
+                    # Other clients get the body compressed. Caches need this value in every
+                    # response of the same address.
+                    message["headers"] = varied(headers, b"Accept-Encoding")
             return send(message)
 
         return (self._compressed if compresses else self._app)(scope, receive, tagging_send)
