@@ -13,6 +13,7 @@ import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from dal.query.errors import InvalidCursorError
@@ -79,6 +80,8 @@ def rank_prefix(kind: CursorKind, rank: int) -> str:
     return f"{letter}{rank:0{_RANKS[letter].digits}}#"
 
 
+# Clients request the pages of a popular product again and again, and send a cursor back soon.
+@lru_cache(maxsize=2_000)
 def encode_cursor(position: str) -> str:
     """Return the cursor of a position.
 
@@ -106,6 +109,7 @@ def encode_cursor(position: str) -> str:
     return urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
+@lru_cache(maxsize=1_000)
 def decode_cursor(cursor: str, kind: CursorKind = CursorKind.INSTANT) -> str:
     """Return the position of a cursor of ``kind``.
 

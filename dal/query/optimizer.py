@@ -366,11 +366,12 @@ def _located_rows(
     if known is not None:
         rows, size = known
         return math.ceil(rows / shards), capacity_of_bytes(math.ceil(size / shards))
-    filters = filters_of(key)
-    held = statistics.cardinality(filters)
-    among = statistics.cardinality({**path.query.filters, **filters})
-    passing = located.matching(key) + (located.until is None)
-    rows = min(held, math.ceil(passing * held / max(1, among) / shards))
+    rows, passing = 0, located.matching(key) + (located.until is None)
+    if passing:
+        filters = filters_of(key)
+        held = statistics.cardinality(filters)
+        among = statistics.cardinality({**path.query.filters, **filters})
+        rows = min(held, math.ceil(passing * held / max(1, among) / shards))
     return rows, expected_capacity(rows, statistics.row_bytes)
 
 
