@@ -9,6 +9,7 @@ import socket
 import time
 from contextlib import AsyncExitStack, ExitStack, suppress
 from pathlib import Path
+from unittest import mock
 from urllib.parse import urlsplit
 
 import httpx
@@ -24,6 +25,7 @@ from server.http.connections import (
     MAX_HEADERS,
     MAX_PIPELINED,
     Connection,
+    ResponseTransport,
     max_connections,
     raise_descriptor_limit,
 )
@@ -42,6 +44,8 @@ from tests.server.serving import served
 
 HALF_A_HEAD = b"POST /page HTTP/1.1\r\nHost: x\r\nContent-Le"
 HALF_A_BODY = b"POST /page HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345"
+WITHOUT_LENGTH = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+WITH_LENGTH = b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n"
 CHUNKED = b"POST /page HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
@@ -136,6 +140,26 @@ async def test_a_slow_request_that_is_complete_in_time_is_served() -> None:
             client.writer.write(bytes([byte]))
             await asyncio.sleep(0)
         assert await client.ask(b"67890") == (200, "/page:1234567890")
+
+
+@pytest.mark.parametrize(
+    ("writes", "sent"),
+    [
+        ([WITH_LENGTH, b"one", b"two"], [WITH_LENGTH + b"one", b"two"]),
+        ([WITHOUT_LENGTH, WITH_LENGTH], [WITHOUT_LENGTH, WITH_LENGTH]),  # the second is the body
+        ([WITH_LENGTH], [WITH_LENGTH]),  # the application fails after the head
+    ],
+)
+def test_a_head_is_sent_with_its_body_unless_the_body_may_begin_much_later(
+    writes: list[bytes], sent: list[bytes]
+) -> None:
+    transport = mock.create_autospec(asyncio.Transport)
+    response = ResponseTransport(transport)
+    for data in writes:
+        response.write(data)
+    response.close()
+    assert [call.args[0] for call in transport.write.call_args_list if call.args[0]] == sent
+    assert transport.mock_calls[-1] == mock.call.close()
 
 
 async def test_requests_on_one_connection_are_answered_in_order() -> None:
