@@ -5,7 +5,6 @@ An own id is unique within its type, for example a comment id or a username.
 
 from binascii import b2a_base64
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any
 
 import strawberry
@@ -56,7 +55,6 @@ def parse_node_id(argument: str, node_id: str, *types: str) -> tuple[str, str]:
     raise InvalidArgumentError(argument, fault)
 
 
-@lru_cache(maxsize=1_000)  # the check takes seven calls, and many requests have the same ids
 def plain_id(argument: str, value: str) -> str:
     """Return ``value`` if it is valid as an own id, and is not a global id.
 

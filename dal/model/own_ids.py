@@ -6,6 +6,7 @@ where an own id belongs. So a row with such an id in the table could never be re
 
 from base64 import b64decode
 from binascii import b2a_base64
+from functools import lru_cache
 
 from dal.model import OrganizationUser, rules
 from dal.model.owners import has_account
@@ -54,6 +55,7 @@ class GlobalIdError(InvalidArgumentError):
         self.own_id = own_id
 
 
+@lru_cache(maxsize=1_000)  # the check takes six calls, and many requests have the same ids
 def own_id(argument: str, value: str) -> str:
     """Return ``value`` if it is valid as an own id.
 
