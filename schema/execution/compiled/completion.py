@@ -9,7 +9,7 @@ non-null fields, and values of an unusual class.
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import MISSING
-from functools import partial
+from functools import cached_property, partial
 from keyword import iskeyword
 from typing import Any, cast
 
@@ -25,6 +25,7 @@ from graphql import (
     is_non_null_type,
 )
 from graphql.execution import Executor
+from strawberry import Info
 from strawberry.relay import GlobalID
 from strawberry.schema.name_converter import NameConverter
 from strawberry.schema.schema_converter import GraphQLCoreConverter
@@ -78,7 +79,9 @@ def _strawberry_field(schema: GraphQLSchema, definition: GraphQLField) -> Strawb
     field = definition.extensions.get(_BACK)
     if type(field) is not StrawberryField or definition.resolve is None:
         return None
-    return None if field.extensions or schema.extensions[_BACK].exception_handlers else field
+    made = schema.extensions[_BACK]
+    usual = made.config.info_class is Info and not (field.extensions or made.exception_handlers)
+    return field if usual else None
 
 
 def by_graphql(field: Field) -> Resolve:
@@ -93,6 +96,28 @@ def by_graphql(field: Field) -> Resolve:
         return function(source, info, **arguments(executor.variable_values))
 
     return resolve
+
+
+class FieldInfo(Info[Any, Any]):
+    """Strawberry's info of a compiled field.
+
+    It creates graphql-core's info only when that is read, because most resolvers read only the
+    context.
+    """
+
+    context: Any = None
+
+    def __init__(self, executor: Executor[Any], field: Field, path: PlainPath) -> None:
+        self.context = executor.context_value
+        self._of = executor, field, path
+
+    @cached_property
+    def _raw_info(self) -> Any:  # type: ignore[override]
+        return ResolveInfo(*self._of)
+
+    @property
+    def _field(self) -> Any:  # type: ignore[override]
+        return self._of[1].definition.extensions[_BACK]
 
 
 def call_directly(schema: GraphQLSchema, compiled: Field) -> bool:
@@ -111,18 +136,13 @@ def call_directly(schema: GraphQLSchema, compiled: Field) -> bool:
     parents = (resolver.parent_parameter, resolver.root_parameter)
     objects = {parameter.name for parameter in parents if parameter is not None}
     info_name = resolver.info_parameter.name if resolver.info_parameter else None
-    info_class = schema.extensions[_BACK].config.info_class
     if not conversions:
         passed = [f"{name}=source" for name in objects]
         compiled.names = {"function": function}
         if info_name is not None:
-            compiled.names |= {
-                "info": partial(info_class, _field=field),
-                "raw": ResolveInfo,
-                "field": compiled,
-            }
-            raw = "raw{n}(executor, field{n}, (path, {key!r}, {typename!r}))"
-            passed.append(f"{info_name}=info{{n}}(_raw_info={raw})")
+            compiled.names |= {"info": FieldInfo, "field": compiled}
+            info = "info{n}(executor, field{n}, (path, {key!r}, {typename!r}))"
+            passed.append(f"{info_name}={info}")
         compiled.expression = f"function{{n}}({', '.join(passed)})"
         return True
     arguments = arguments_of(compiled.definition, compiled.nodes[0])
@@ -130,8 +150,7 @@ def call_directly(schema: GraphQLSchema, compiled: Field) -> bool:
     def resolve(executor: Executor[Any], _: Field, source: Any, path: PlainPath) -> Any:
         keywords: dict[str, Any] = dict.fromkeys(objects, source)
         if info_name is not None:
-            raw = ResolveInfo(executor, compiled, path)
-            keywords[info_name] = info_class(_raw_info=raw, _field=field)
+            keywords[info_name] = FieldInfo(executor, compiled, path)
         for name, value in arguments(executor.variable_values).items():
             keyword, convert = conversions[name]
             keywords[keyword] = value if convert is None else convert(value)
