@@ -81,6 +81,8 @@ class Filters:
         Raise PageFault for an invalid rating, day, order or size. The API checks the languages
         and the words later. If the first day is after the last day, swap the two days.
         """
+        if not given:  # most visitors
+            return cls()
         since, until = (_day(given.get(name, "")) for name in ("from", "to"))
         if since and until and since > until:
             since, until = until, since

@@ -60,8 +60,12 @@ def folded(text: str) -> str | None:
     Return None if the text is short. The text's height is estimated from its characters: East Asian
     characters have double width, and each line break adds half a line.
     """
-    size = len(text) + (0 if text.isascii() else len(_EAST_ASIAN.findall(text)))
-    ends = text.count("\n")
+    size, ends = len(text), text.count("\n")
+    # An East Asian character has three bytes. Count these characters only if there may be enough of
+    # them to fold the text.
+    if size + (len(text.encode()) - size) // 2 + ends * _FOLDS[-1][2] <= _FOLDS[-1][1]:
+        return None
+    size += 0 if text.isascii() else len(_EAST_ASIAN.findall(text))
     return next((name for name, most, line in _FOLDS if size + ends * line > most), None)
 
 
