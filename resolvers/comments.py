@@ -3,7 +3,7 @@
 import logging
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Any
@@ -26,8 +26,8 @@ from resolvers.authorization import (
 from resolvers.context import NO_DETAILS, CommentReads, Context, Grant, ProductReads
 from resolvers.mutations import (
     NullIsDefault,
+    Payload,
     Rule,
-    UserError,
     changed,
     checked,
     checked_each,
@@ -166,11 +166,10 @@ def product_of(one: Stored | None) -> Product | None:
 
 
 @dataclass(frozen=True, slots=True)
-class CommentPayload:
+class CommentPayload(Payload):
     """Result of ``addComment`` or ``updateComment``: the published comment, or the submission."""
 
     written: Written | None = None
-    user_errors: list[UserError] = field(default_factory=list)
 
     @property
     def comment_edge(self) -> Edge[Comment] | None:
@@ -194,20 +193,18 @@ class CommentPayload:
 
 
 @dataclass(frozen=True, slots=True)
-class DeletePayload:
+class DeletePayload(Payload):
     """Result of ``deleteComment``: the global id of the comment, and its product."""
 
     deleted_id: str | None = None
     product: Product | None = None
-    user_errors: list[UserError] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class ReplyPayload:
+class ReplyPayload(Payload):
     """Result of ``replyToComment`` and ``removeReply``: the changed comment."""
 
     comment: Comment | None = None
-    user_errors: list[UserError] = field(default_factory=list)
 
     @property
     def product(self) -> Product | None:

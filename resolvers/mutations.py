@@ -3,9 +3,9 @@
 import hashlib
 import secrets
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from functools import lru_cache, partial, wraps
-from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeAlias, TypeVar
 
 import orjson
 import strawberry
@@ -21,6 +21,7 @@ from dal.errors import (
     NotFoundError,
 )
 from dal.model.own_ids import global_id
+from dal.query.pagination import Edge
 from dal.table.errors import DalError, InvalidArgumentError
 from resolvers.authorization import may_write
 from resolvers.context import RequestCache
@@ -28,11 +29,13 @@ from resolvers.selection import Info
 
 Arguments = ParamSpec("Arguments")
 
-Payload = TypeVar("Payload")
+Row = TypeVar("Row")
+
+Result = TypeVar("Result", bound="Payload")
 
 Name = TypeVar("Name", str, int)
 
-Mutation: TypeAlias = Callable[Concatenate[Info, Arguments], Coroutine[Any, Any, Payload]]
+Mutation: TypeAlias = Callable[Concatenate[Info, Arguments], Coroutine[Any, Any, Result]]
 
 _camel_case = lru_cache(maxsize=None)(to_camel_case)
 
@@ -61,6 +64,25 @@ class UserError:
     on the product. With other codes, None."""
 
 
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """The base of the results of mutations."""
+
+    user_errors: list[UserError] = field(default_factory=list, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class AddedPayload(Payload, Generic[Row]):
+    """Result of a mutation: a row with its edge, which clients insert into a list."""
+
+    edge: Edge[Row] | None = None
+
+    @property
+    def row(self) -> Row | None:
+        """The row of the edge; None without an edge."""
+        return self.edge.node if self.edge else None
+
+
 class InvalidInputError(Exception):
     """The input is invalid. ``faults`` has one error for each invalid field."""
 
@@ -85,8 +107,8 @@ _REPORTED: tuple[type[DalError], ...] = (*CODES, GrantError)
 
 
 def reported(
-    payload: Callable[..., Payload], *, reads_standing: bool = False
-) -> Callable[[Mutation[Arguments, Payload]], Mutation[Arguments, Payload]]:
+    payload: type[Result], *, reads_standing: bool = False
+) -> Callable[[Mutation[Arguments, Result]], Mutation[Arguments, Result]]:
     """Decorate a mutation, so that the errors in ``_REPORTED`` become user errors.
 
     The limit of the operation's reads applies to the reads of the payload's fields, and not to the
@@ -97,11 +119,11 @@ def reported(
     ``may_write``, because it reads the viewer's standing together with other items.
     """
 
-    def decorated(mutation: Mutation[Arguments, Payload]) -> Mutation[Arguments, Payload]:
+    def decorated(mutation: Mutation[Arguments, Result]) -> Mutation[Arguments, Result]:
         @wraps(mutation)
         async def reporting(
             info: Info, *args: Arguments.args, **kwargs: Arguments.kwargs
-        ) -> Payload:
+        ) -> Result:
             context = info.context
             viewer = context.viewer
             try:

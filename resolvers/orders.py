@@ -1,7 +1,6 @@
 """Orders: a user's orders, all open orders, an order by its id, and mutations of orders."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Annotated, NewType, Unpack
@@ -9,7 +8,7 @@ from typing import Annotated, NewType, Unpack
 import strawberry
 
 from dal.model import Money, Order, OrderLine, OrderStatus, User, rules
-from dal.query.pagination import Edge, Page
+from dal.query.pagination import Page
 from dal.repositories.orders import OrderSelection
 from resolvers.authorization import (
     is_staff,
@@ -18,7 +17,7 @@ from resolvers.authorization import (
     require_viewer,
     sees_own,
 )
-from resolvers.mutations import Rule, UserError, checked, checked_each, new_id, reported
+from resolvers.mutations import AddedPayload, Rule, checked, checked_each, new_id, reported
 from resolvers.node_ids import own_id_of, plain_account, plain_id
 from resolvers.selection import (
     DatedArguments,
@@ -82,17 +81,8 @@ class SetOrderStatusInput:
     status: OrderStatus = strawberry.field(description="New status.")
 
 
-@dataclass(frozen=True, slots=True)
-class OrderPayload:
-    """Result of a mutation: the order with its edge, which clients insert into a list."""
-
-    order_edge: Edge[Order] | None = None
-    user_errors: list[UserError] = field(default_factory=list)
-
-    @property
-    def order(self) -> Order | None:
-        """The order of ``order_edge``; None without an edge."""
-        return self.order_edge.node if self.order_edge else None
+class OrderPayload(AddedPayload[Order]):
+    """Result of a mutation of orders."""
 
 
 async def order(

@@ -1,7 +1,7 @@
 """Organisations and their users: reads by name, lists of users, and mutations."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Unpack
 
 import strawberry
@@ -9,7 +9,7 @@ import strawberry
 from dal.model import Organization, OrganizationUser, Roster, Ticket, User, UserType, rules
 from dal.model.own_ids import user_names
 from dal.query.cursors import CursorKind
-from dal.query.pagination import Edge, Page
+from dal.query.pagination import Page
 from dal.table.errors import InvalidArgumentError
 from resolvers.authorization import (
     is_staff,
@@ -22,7 +22,15 @@ from resolvers.authorization import (
     sees_tickets,
 )
 from resolvers.context import PrefetchedPages, RequestCache
-from resolvers.mutations import NullIsDefault, Rule, UserError, checked, checked_each, reported
+from resolvers.mutations import (
+    AddedPayload,
+    NullIsDefault,
+    Payload,
+    Rule,
+    checked,
+    checked_each,
+    reported,
+)
 from resolvers.node_ids import node_id, plain_account, plain_id
 from resolvers.selection import (
     Info,
@@ -112,40 +120,28 @@ class SetSubscriptionPlanInput:
 
 
 @dataclass(frozen=True, slots=True)
-class OrganizationPayload:
+class OrganizationPayload(Payload):
     """Result of ``createOrganization`` or ``setSubscriptionPlan``: the stored organisation."""
 
     organization: Organization | None = None
-    user_errors: list[UserError] = field(default_factory=list)
+
+
+class OrganizationUserPayload(AddedPayload[OrganizationUser]):
+    """Result of ``addOrganizationUser``: the new user."""
 
 
 @dataclass(frozen=True, slots=True)
-class OrganizationUserPayload:
-    """Result of ``addOrganizationUser``: the new user's edge, which clients insert into a list."""
-
-    organization_user_edge: Edge[OrganizationUser] | None = None
-    user_errors: list[UserError] = field(default_factory=list)
-
-    @property
-    def organization_user(self) -> OrganizationUser | None:
-        """The user of ``organization_user_edge``; None without an edge."""
-        return self.organization_user_edge.node if self.organization_user_edge else None
-
-
-@dataclass(frozen=True, slots=True)
-class RemovedUserPayload:
+class RemovedUserPayload(Payload):
     """Result of ``removeOrganizationUser``: the global id of the removed user."""
 
     deleted_id: strawberry.ID | None = None
-    user_errors: list[UserError] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class UserTypePayload:
+class UserTypePayload(Payload):
     """Result of ``setOrganizationUserType``: the changed user."""
 
     organization_user: OrganizationUser | None = None
-    user_errors: list[UserError] = field(default_factory=list)
 
 
 async def load_user(info: Info, own_id: str) -> OrganizationUser | None:

@@ -1,6 +1,6 @@
 """Products: their comments and details."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, TypeAlias, Unpack
 
@@ -23,7 +23,7 @@ from features.plans.arguments import PlanBy
 from resolvers.authorization import require_staff, require_viewer
 from resolvers.change_log import ChangeLog
 from resolvers.context import NO_DETAILS, ProductReads
-from resolvers.mutations import UserError, changed, reported
+from resolvers.mutations import Payload, changed, reported
 from resolvers.node_ids import plain_id
 from resolvers.product_sets import ProductSet, product_ids
 from resolvers.selection import (
@@ -240,11 +240,10 @@ class UpdateProductInput:
 
 
 @dataclass(frozen=True, slots=True)
-class ProductPayload:
+class ProductPayload(Payload):
     """Result of ``updateProduct``: the product with its new details."""
 
     product: Product | None = None
-    user_errors: list[UserError] = field(default_factory=list)
 
 
 def _address(argument: str, value: str) -> str:

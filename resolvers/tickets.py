@@ -1,7 +1,6 @@
 """Tickets: lists of tickets, a ticket by its id, and mutations of tickets."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Unpack
 
@@ -9,7 +8,7 @@ import strawberry
 
 from dal.errors import NotFoundError
 from dal.model import Organization, OrganizationUser, Ticket, TicketStatus, User, rules
-from dal.query.pagination import Edge, Page, Slice
+from dal.query.pagination import Page, Slice
 from dal.repositories.tickets import TicketSelection
 from resolvers.authorization import (
     require_all_tickets,
@@ -20,7 +19,7 @@ from resolvers.authorization import (
     sees_tickets,
 )
 from resolvers.context import PrefetchedPages
-from resolvers.mutations import Rule, UserError, checked, new_id, reported
+from resolvers.mutations import AddedPayload, Rule, checked, new_id, reported
 from resolvers.node_ids import own_id_of, plain_id
 from resolvers.selection import (
     DatedArguments,
@@ -68,17 +67,8 @@ class CloseTicketInput:
     id: strawberry.ID = strawberry.field(description="Global `id` of the ticket.")
 
 
-@dataclass(frozen=True, slots=True)
-class TicketPayload:
-    """Result of a mutation: the ticket with its edge, which clients insert into a list."""
-
-    ticket_edge: Edge[Ticket] | None = None
-    user_errors: list[UserError] = field(default_factory=list)
-
-    @property
-    def ticket(self) -> Ticket | None:
-        """The ticket of ``ticket_edge``; None without an edge."""
-        return self.ticket_edge.node if self.ticket_edge else None
+class TicketPayload(AddedPayload[Ticket]):
+    """Result of a mutation of tickets."""
 
 
 async def ticket(

@@ -1,6 +1,6 @@
 """Users and their profiles, and authors, which show the public data of users."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Unpack
 
 import strawberry
@@ -10,7 +10,7 @@ from dal.query.pagination import Page
 from dal.repositories.comments import AuthorSelection
 from resolvers.authorization import require_viewer, sees_own
 from resolvers.context import RequestCache
-from resolvers.mutations import UserError, changed, reported
+from resolvers.mutations import Payload, changed, reported
 from resolvers.node_ids import plain_id
 from resolvers.selection import (
     DatedArguments,
@@ -38,11 +38,10 @@ class UpdateProfileInput:
 
 
 @dataclass(frozen=True, slots=True)
-class ProfilePayload:
+class ProfilePayload(Payload):
     """Result of ``updateProfile``: the user with the new profile."""
 
     user: User | None = None
-    user_errors: list[UserError] = field(default_factory=list)
 
 
 def _email(argument: str, value: str) -> str:

@@ -89,10 +89,13 @@ class OrderConnection(Connection[Order]):
 class PlaceOrderPayload:
     """The GraphQL type of ``resolvers.orders.OrderPayload``."""
 
-    order: Order | None = strawberry.field(description="The stored order; null on errors.")
-    order_edge: Edge[Order] | None = strawberry.field(
+    row: Order | None = strawberry.field(
+        name="order", description="The stored order; null on errors."
+    )
+    edge: Edge[Order] | None = strawberry.field(
+        name="orderEdge",
         description="The order's edge. Insert the edge into cached lists instead of reading them "
-        "again, because lists may lack the change for a moment. Null on errors."
+        "again, because lists may lack the change for a moment. Null on errors.",
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 

@@ -112,12 +112,13 @@ class CreateOrganizationPayload:
 class AddOrganizationUserPayload:
     """The GraphQL type of ``resolvers.organizations.OrganizationUserPayload``."""
 
-    organization_user: OrganizationUser | None = strawberry.field(
-        description="The new user of the organisation; null on errors."
+    row: OrganizationUser | None = strawberry.field(
+        name="organizationUser", description="The new user of the organisation; null on errors."
     )
-    organization_user_edge: Edge[OrganizationUser] | None = strawberry.field(
+    edge: Edge[OrganizationUser] | None = strawberry.field(
+        name="organizationUserEdge",
         description="The user's edge. Insert the edge into cached lists of `Organization.users`, "
-        "which are sorted by user name. Null on errors."
+        "which are sorted by user name. Null on errors.",
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 

@@ -66,10 +66,13 @@ class TicketConnection(Connection[Ticket]):
 class CreateTicketPayload:
     """The GraphQL type of ``resolvers.tickets.TicketPayload``."""
 
-    ticket: Ticket | None = strawberry.field(description="The stored ticket; null on errors.")
-    ticket_edge: Edge[Ticket] | None = strawberry.field(
+    row: Ticket | None = strawberry.field(
+        name="ticket", description="The stored ticket; null on errors."
+    )
+    edge: Edge[Ticket] | None = strawberry.field(
+        name="ticketEdge",
         description="The ticket's edge. Insert the edge into cached lists instead of reading them "
-        "again, because lists may lack the change for a moment. Null on errors."
+        "again, because lists may lack the change for a moment. Null on errors.",
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 

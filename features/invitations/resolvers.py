@@ -16,7 +16,7 @@ from features.invitations.grant import LinkGrant
 from features.invitations.links import LinkSigner, SignedLink
 from features.invitations.model import DEFAULT_DAYS, MOST_DAYS, Entry, Invitation, OpenedLink
 from resolvers.authorization import require_staff, require_viewer
-from resolvers.mutations import NullIsDefault, Rule, UserError, checked, reported
+from resolvers.mutations import NullIsDefault, Payload, Rule, checked, reported
 from resolvers.node_ids import plain_account, plain_id
 from resolvers.selection import (
     CreatedBefore,
@@ -78,20 +78,18 @@ class RevokeInvitationInput:
 
 
 @dataclass(frozen=True, slots=True)
-class CreateInvitationPayload:
+class CreateInvitationPayload(Payload):
     """Result of ``createInvitation``: links for all products of the order."""
 
     links: list[SignedLink] = field(default_factory=list)
     due_invitation_id: strawberry.ID | None = None
-    user_errors: list[UserError] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class RevokeInvitationPayload:
+class RevokeInvitationPayload(Payload):
     """Result of ``revokeInvitation``."""
 
     due_invitation_id: strawberry.ID | None = None
-    user_errors: list[UserError] = field(default_factory=list)
 
 
 @reported(CreateInvitationPayload)

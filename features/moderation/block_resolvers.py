@@ -1,7 +1,7 @@
 """Moderators block users, end blocks, and list the blocked users."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Unpack
 
 import strawberry
@@ -11,7 +11,7 @@ from dal.model.own_ids import global_id
 from dal.model.standings import Block
 from dal.query.pagination import Page
 from resolvers.authorization import require_moderator, require_viewer
-from resolvers.mutations import Rule, UserError, checked, reported
+from resolvers.mutations import Payload, Rule, checked, reported
 from resolvers.node_ids import plain_account
 from resolvers.selection import (
     Info,
@@ -44,19 +44,17 @@ class UnblockUserInput:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockPayload:
+class BlockPayload(Payload):
     """Result of ``blockUser``: the stored block."""
 
     block: Block | None = None
-    user_errors: list[UserError] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class UnblockPayload:
+class UnblockPayload(Payload):
     """Result of ``unblockUser``: the user name of the unblocked user."""
 
     username: str | None = None
-    user_errors: list[UserError] = field(default_factory=list)
 
     @property
     def unblocked_id(self) -> strawberry.ID | None:

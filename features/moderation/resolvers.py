@@ -28,6 +28,7 @@ from resolvers.comments import product_of
 from resolvers.mutations import (
     CODES,
     INPUT,
+    Payload,
     Rule,
     UserError,
     checked,
@@ -112,7 +113,7 @@ class DecideCommentsInput:
 
 
 @dataclass(frozen=True, slots=True)
-class DecisionsPayload:
+class DecisionsPayload(Payload):
     """Result of ``decideComments``: the ids of the decided comments, as in the input.
 
     ``products`` are the products of these comments, without repetitions.
@@ -122,16 +123,14 @@ class DecisionsPayload:
     queue_entry_ids: list[strawberry.ID] = field(default_factory=list)
     unpublished_ids: list[strawberry.ID] = field(default_factory=list)
     products: list[Product] = field(default_factory=list)
-    user_errors: list[UserError] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class DecisionPayload:
+class DecisionPayload(Payload):
     """Result of a decision: the published comment with its edge, or the rejected submission."""
 
     comment_edge: Edge[Comment] | None = None
     submission: Submission | None = None
-    user_errors: list[UserError] = field(default_factory=list)
 
     @property
     def comment(self) -> Comment | None:
@@ -184,11 +183,10 @@ class ReportCommentInput:
 
 
 @dataclass(frozen=True, slots=True)
-class ReportPayload:
+class ReportPayload(Payload):
     """Result of ``reportComment``: the id of the comment, as in the input."""
 
     reported_id: strawberry.ID | None = None
-    user_errors: list[UserError] = field(default_factory=list)
 
 
 @reported(DecisionPayload)

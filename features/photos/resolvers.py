@@ -9,7 +9,7 @@ from dal.model import rules
 from dal.table.errors import InvalidArgumentError
 from features.photos.uploads import CONTENT_TYPES, PhotoUploads, UploadForm
 from resolvers.authorization import require_grant
-from resolvers.mutations import UserError, checked, reported
+from resolvers.mutations import Payload, checked, reported
 from resolvers.selection import Info, Input
 
 
@@ -24,11 +24,10 @@ class CreatePhotoUploadsInput:
 
 
 @dataclass(frozen=True, slots=True)
-class PhotoUploadsPayload:
+class PhotoUploadsPayload(Payload):
     """Result of ``createPhotoUploads``: a form for each photo, in the order of the input."""
 
     uploads: list[UploadForm] = field(default_factory=list)
-    user_errors: list[UserError] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

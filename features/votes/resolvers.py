@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import strawberry
 from strawberry.dataloader import DataLoader
@@ -14,7 +14,7 @@ from dal.table.errors import DalError
 from features.votes.model import Highlights
 from resolvers.authorization import ForbiddenError, may_write, require_viewer
 from resolvers.context import Context, RequestCache
-from resolvers.mutations import UserError, checked, reported
+from resolvers.mutations import Payload, checked, reported
 from resolvers.node_ids import own_id_of
 from resolvers.selection import Info, Input
 
@@ -89,11 +89,10 @@ class UnmarkHelpfulInput(MarkHelpfulInput):
 
 
 @dataclass(frozen=True, slots=True)
-class VotePayload:
+class VotePayload(Payload):
     """Result of ``markHelpful`` or ``unmarkHelpful``: the comment with its new number of votes."""
 
     comment: Comment | None = None
-    user_errors: list[UserError] = field(default_factory=list)
 
 
 @reported(VotePayload, reads_standing=True)

@@ -60,7 +60,7 @@ async def deleting(info: Info, *, fault: Exception | None = None) -> DeletePaylo
 async def test_an_error_that_a_user_can_fix_is_a_user_error(
     fault: Exception, shown: UserError
 ) -> None:
-    assert await commenting(INFO, fault) == CommentPayload(None, [shown])
+    assert await commenting(INFO, fault) == CommentPayload(user_errors=[shown])
     assert (await commenting(INFO, fault)).comment is None
     assert await deleting(INFO, fault=fault) == DeletePayload(user_errors=[shown])
 
