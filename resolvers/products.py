@@ -1,8 +1,9 @@
 """Products: their comments and details."""
 
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated, TypeAlias, Unpack
+from typing import Annotated, Any, TypeAlias, Unpack
 
 import strawberry
 
@@ -163,34 +164,13 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     return page if since is None else replace(page, since=since)
 
 
-async def title(root: strawberry.Parent[Product], info: Info) -> str | None:
-    """Return the product's title."""
-    return (await details_of(root, info)).title or None
+def detail(name: str) -> Callable[[Product, Info], Coroutine[Any, Any, str | None]]:
+    """Return the resolver of a detail of products, such as the title."""
 
+    async def resolver(root: strawberry.Parent[Product], info: Info) -> str | None:
+        return getattr(await details_of(root, info), name) or None
 
-async def picture_url(root: strawberry.Parent[Product], info: Info) -> str | None:
-    """Return the URL of the product's picture."""
-    return (await details_of(root, info)).picture_url or None
-
-
-async def url(root: strawberry.Parent[Product], info: Info) -> str | None:
-    """Return the URL of the product in the shop."""
-    return (await details_of(root, info)).url or None
-
-
-async def gtin(root: strawberry.Parent[Product], info: Info) -> str | None:
-    """Return the product's GTIN."""
-    return (await details_of(root, info)).gtin or None
-
-
-async def brand(root: strawberry.Parent[Product], info: Info) -> str | None:
-    """Return the product's brand."""
-    return (await details_of(root, info)).brand or None
-
-
-async def mpn(root: strawberry.Parent[Product], info: Info) -> str | None:
-    """Return the manufacturer's part number of the product."""
-    return (await details_of(root, info)).mpn or None
+    return resolver
 
 
 async def is_known(root: strawberry.Parent[Product], info: Info) -> bool:

@@ -16,7 +16,7 @@ from features.moderation import resolvers as moderation
 from features.votes import resolvers as votes
 from resolvers import comments, json_ld, products, shop_aspects, users
 from resolvers.selection import CommentOrder
-from schema.costs import COUNTS, NOTHING, ONCE_A_PAGE, PAGE, ROW, WRITE, listed
+from schema.costs import COUNTS, NOTHING, ONCE_A_PAGE, PAGE, ROW, listed, mutation
 from schema.execution.facts import PUBLIC, Reads, facts
 from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
 
@@ -380,35 +380,30 @@ class RemoveReplyPayload:
 class CommentMutation:
     """Binds each mutation to its resolver."""
 
-    add_comment: comments.CommentPayload | None = strawberry.mutation(
+    add_comment: comments.CommentPayload | None = mutation(
         resolver=comments.add_comment,
         graphql_type=AddCommentPayload | None,
         description="Add a comment. Its author is the signed-in user.",
-        metadata=facts(reads=WRITE),
     )
-    update_comment: comments.CommentPayload | None = strawberry.mutation(
+    update_comment: comments.CommentPayload | None = mutation(
         resolver=comments.update_comment,
         graphql_type=UpdateCommentPayload | None,
         description="Edit a comment. Only for its author and moderators.",
-        metadata=facts(reads=WRITE),
     )
-    delete_comment: comments.DeletePayload | None = strawberry.mutation(
+    delete_comment: comments.DeletePayload | None = mutation(
         resolver=comments.delete_comment,
         graphql_type=DeleteCommentPayload | None,
         description="Delete a comment. Only for its author and moderators.",
-        metadata=facts(reads=WRITE),
     )
-    reply_to_comment: comments.ReplyPayload | None = strawberry.mutation(
+    reply_to_comment: comments.ReplyPayload | None = mutation(
         resolver=comments.reply_to_comment,
         graphql_type=ReplyToCommentPayload | None,
         description="Reply to a published comment in the name of the shop. A new reply replaces "
         "an earlier reply. Only for users with the role `merchant`.",
-        metadata=facts(reads=WRITE),
     )
-    remove_reply: comments.ReplyPayload | None = strawberry.mutation(
+    remove_reply: comments.ReplyPayload | None = mutation(
         resolver=comments.remove_reply,
         graphql_type=RemoveReplyPayload | None,
         description="Remove the shop's reply from a published comment. If the comment has no "
         "reply, nothing changes. Only for users with the role `merchant`.",
-        metadata=facts(reads=WRITE),
     )

@@ -1,7 +1,12 @@
 """The usual reads of fields. Fields name them in their facts."""
 
+from functools import partial
+from typing import Any
+
+import strawberry
+
 from resolvers.selection import DEFAULT_SIZE
-from schema.execution.facts import Reads
+from schema.execution.facts import Reads, facts
 
 PAGE, FRESH_PAGE = Reads(unit=0.5, paged=True), Reads(paged=True)
 SEARCH = Reads(unit=0.5, paged=True, most_requests=8)
@@ -18,6 +23,9 @@ OF_PRODUCT = Reads(0, together=True)
 WRITE = Reads(5, most_requests=20)
 QUESTION = Reads(0, questions=1)
 NOTHING = Reads(0)
+
+mutation: Any = partial(strawberry.mutation, metadata=facts(reads=WRITE))
+"""Declares the field of a mutation that reads and writes as few items as most mutations do."""
 
 
 def listed(count: float, most: float = 0) -> Reads:

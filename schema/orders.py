@@ -9,7 +9,7 @@ import strawberry
 from dal import model
 from dal.model.rules import MAX_LINES
 from resolvers import orders, products, users
-from schema.costs import NOTHING, WRITE, listed
+from schema.costs import NOTHING, listed, mutation
 from schema.execution.facts import facts
 from schema.products import Product
 from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
@@ -109,17 +109,15 @@ class SetOrderStatusPayload(PlaceOrderPayload):
 class OrderMutation:
     """Binds each mutation to its resolver."""
 
-    place_order: orders.OrderPayload | None = strawberry.mutation(
+    place_order: orders.OrderPayload | None = mutation(
         resolver=orders.place_order,
         graphql_type=PlaceOrderPayload | None,
         description="Place an order for a user. Only for staff, so that the shop's server, and not "
         "the customer, sets the prices.",
-        metadata=facts(reads=WRITE),
     )
-    set_order_status: orders.OrderPayload | None = strawberry.mutation(
+    set_order_status: orders.OrderPayload | None = mutation(
         resolver=orders.set_order_status,
         graphql_type=SetOrderStatusPayload | None,
         description="Change an order's status from PLACED to SHIPPED or CANCELLED, or from "
         "SHIPPED to DELIVERED. Only for staff, but users may cancel their own orders.",
-        metadata=facts(reads=WRITE),
     )

@@ -7,7 +7,7 @@ import strawberry
 from dal import model
 from dal.query import pagination
 from resolvers import organizations, tickets, users
-from schema.costs import FRESH_PAGE, TWO_KEYS, WRITE
+from schema.costs import FRESH_PAGE, TWO_KEYS, mutation
 from schema.execution.facts import Reads, facts
 from schema.tickets import TicketConnection
 from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
@@ -153,37 +153,32 @@ class SetSubscriptionPlanPayload(CreateOrganizationPayload):
 class OrganizationMutation:
     """Binds each mutation to its resolver."""
 
-    create_organization: organizations.OrganizationPayload | None = strawberry.mutation(
+    create_organization: organizations.OrganizationPayload | None = mutation(
         resolver=organizations.create_organization,
         graphql_type=CreateOrganizationPayload | None,
         description="Create an organisation. A signed-in user who is not staff becomes an admin "
         "of the organisation.",
-        metadata=facts(reads=WRITE),
     )
-    add_organization_user: organizations.OrganizationUserPayload | None = strawberry.mutation(
+    add_organization_user: organizations.OrganizationUserPayload | None = mutation(
         resolver=organizations.add_organization_user,
         graphql_type=AddOrganizationUserPayload | None,
         description="Add a user to an organisation. Only for staff and the organisation's admins.",
-        metadata=facts(reads=WRITE),
     )
-    remove_organization_user: organizations.RemovedUserPayload | None = strawberry.mutation(
+    remove_organization_user: organizations.RemovedUserPayload | None = mutation(
         resolver=organizations.remove_organization_user,
         graphql_type=RemoveOrganizationUserPayload | None,
         description="Remove a user from an organisation. The user's tickets are kept. Only for "
         "staff and the organisation's admins, and for users who remove themselves. Only staff "
         "may remove the last admin.",
-        metadata=facts(reads=WRITE),
     )
-    set_organization_user_type: organizations.UserTypePayload | None = strawberry.mutation(
+    set_organization_user_type: organizations.UserTypePayload | None = mutation(
         resolver=organizations.set_organization_user_type,
         graphql_type=SetOrganizationUserTypePayload | None,
         description="Change a user's type in an organisation to ADMIN or MEMBER. Only for staff "
         "and the organisation's admins. Only staff may make the last admin a member.",
-        metadata=facts(reads=WRITE),
     )
-    set_subscription_plan: organizations.OrganizationPayload | None = strawberry.mutation(
+    set_subscription_plan: organizations.OrganizationPayload | None = mutation(
         resolver=organizations.set_subscription_plan,
         graphql_type=SetSubscriptionPlanPayload | None,
         description="Change an organisation's subscription plan. Only for staff.",
-        metadata=facts(reads=WRITE),
     )

@@ -18,7 +18,7 @@ from features.votes import resolvers as votes
 from features.votes.model import Highlights
 from resolvers import products, statistics
 from schema.comments import Comment, CommentConnection
-from schema.costs import NEWEST, NOTHING, OF_PRODUCT, QUESTION, ROW, WRITE
+from schema.costs import NEWEST, NOTHING, OF_PRODUCT, QUESTION, ROW, mutation
 from schema.execution.facts import PUBLIC, Reads, facts
 from schema.statistics import CommentStatistics
 from schema.types import USER_ERRORS, Connection, Node, UserError, show_enum
@@ -66,35 +66,35 @@ class Product(Node):
         ),
     )
     title: str | None = strawberry.field(
-        resolver=products.title,
+        resolver=products.detail("title"),
         description="Title; null if the shop has set none.",
         metadata=_DETAIL,
     )
     picture_url: str | None = strawberry.field(
-        resolver=products.picture_url,
+        resolver=products.detail("picture_url"),
         description="HTTPS URL of the product's picture, or the picture's path on this server. "
         "Null if the shop has set none.",
         metadata=_DETAIL,
     )
     url: str | None = strawberry.field(
-        resolver=products.url,
+        resolver=products.detail("url"),
         description="HTTPS URL of the product's page in the shop, or the page's path on this "
         "server. Null if the shop has set none.",
         metadata=_DETAIL,
     )
     gtin: str | None = strawberry.field(
-        resolver=products.gtin,
+        resolver=products.detail("gtin"),
         description="Global Trade Item Number, the digits of the barcode; null if the shop has set "
         "none.",
         metadata=_DETAIL,
     )
     brand: str | None = strawberry.field(
-        resolver=products.brand,
+        resolver=products.detail("brand"),
         description="Brand; null if the shop has set none.",
         metadata=_DETAIL,
     )
     mpn: str | None = strawberry.field(
-        resolver=products.mpn,
+        resolver=products.detail("mpn"),
         description="Manufacturer's part number; null if the shop has set none.",
         metadata=_DETAIL,
     )
@@ -177,9 +177,8 @@ class UpdateProductPayload:
 class ProductMutation:
     """Binds each mutation to its resolver."""
 
-    update_product: products.ProductPayload | None = strawberry.mutation(
+    update_product: products.ProductPayload | None = mutation(
         resolver=products.update_product,
         graphql_type=UpdateProductPayload | None,
         description="Change a product's details, such as its title. Only for staff.",
-        metadata=facts(reads=WRITE),
     )

@@ -8,7 +8,7 @@ import strawberry
 from dal import model
 from resolvers import organizations, tickets, users
 from schema.comments import Author
-from schema.costs import NOTHING, TWO_KEYS, WRITE
+from schema.costs import NOTHING, TWO_KEYS, mutation
 from schema.execution.facts import facts
 from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
 
@@ -86,17 +86,15 @@ class CloseTicketPayload(CreateTicketPayload):
 class TicketMutation:
     """Binds each mutation to its resolver."""
 
-    create_ticket: tickets.TicketPayload | None = strawberry.mutation(
+    create_ticket: tickets.TicketPayload | None = mutation(
         resolver=tickets.create_ticket,
         graphql_type=CreateTicketPayload | None,
         description="Open a support ticket. Only for users of the organisation; the role `staff` "
         "is not enough.",
-        metadata=facts(reads=WRITE),
     )
-    close_ticket: tickets.TicketPayload | None = strawberry.mutation(
+    close_ticket: tickets.TicketPayload | None = mutation(
         resolver=tickets.close_ticket,
         graphql_type=CloseTicketPayload | None,
         description="Close a ticket. Only for the user who opened it, staff, and the "
         "organisation's admins.",
-        metadata=facts(reads=WRITE),
     )

@@ -10,7 +10,7 @@ from features.moderation.types import SUBMISSIONS
 from resolvers import orders, organizations, tickets, users
 from resolvers.tickets import TICKET_ORGANIZATIONS
 from schema.comments import AuthorCommentConnection
-from schema.costs import FRESH_PAGE, KEY, PAGE, ROW, WRITE
+from schema.costs import FRESH_PAGE, KEY, PAGE, ROW, mutation
 from schema.execution.facts import Reads, facts
 from schema.orders import OrderConnection
 from schema.types import USER_ERRORS, Node, UserError
@@ -108,9 +108,8 @@ class UpdateProfilePayload:
 class UserMutation:
     """Binds each mutation to its resolver."""
 
-    update_profile: users.ProfilePayload | None = strawberry.mutation(
+    update_profile: users.ProfilePayload | None = mutation(
         resolver=users.update_profile,
         graphql_type=UpdateProfilePayload | None,
         description="Change the signed-in user's profile.",
-        metadata=facts(reads=WRITE),
     )

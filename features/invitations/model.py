@@ -90,11 +90,10 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedLink:
+class OpenedLink(Link):
     """A valid link with its entries."""
 
-    link: Link
-    entries: Sequence[Entry]
+    entries: Sequence[Entry] = ()
 
 
 def link_of(claims: Mapping[str, Any]) -> Link:

@@ -1,7 +1,7 @@
 """Reads and writes invitations, and reads what was written by a link."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 
 from dal.catalogue import AccessPattern
@@ -101,7 +101,7 @@ class InvitationRepository:
                 entries.append(Entry(product_id, comment_id, comment=one))
             else:
                 entries.append(Entry(product_id, comment_id, submission=one))
-        return OpenedLink(link, entries)
+        return OpenedLink(**asdict(link), entries=entries)
 
     async def due(
         self,

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Unpack
 
 import strawberry
@@ -162,22 +161,7 @@ async def invitation(info: Info) -> OpenedLink | None:
 
 def invitation_id(root: strawberry.Parent[OpenedLink]) -> strawberry.ID:
     """Return the id of a link, for caches."""
-    return strawberry.ID(global_id("Invitation", root.link.order_id))
-
-
-def order_id(root: strawberry.Parent[OpenedLink]) -> strawberry.ID:
-    """Return the order of a link."""
-    return strawberry.ID(root.link.order_id)
-
-
-def expires_at(root: strawberry.Parent[OpenedLink]) -> datetime:
-    """Return the time at which a link expires."""
-    return root.link.expires_at
-
-
-def incentive(root: strawberry.Parent[OpenedLink]) -> str | None:
-    """Return the incentive that a link states."""
-    return root.link.incentive
+    return strawberry.ID(global_id("Invitation", root.order_id))
 
 
 def entry_id(root: strawberry.Parent[Entry]) -> strawberry.ID:

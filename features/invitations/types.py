@@ -14,7 +14,7 @@ from features.invitations.links import SignedLink
 from features.invitations.model import MOST_PRODUCTS
 from features.invitations.repository import QUEUE_REQUESTS
 from schema.comments import Comment
-from schema.costs import WRITE, listed
+from schema.costs import listed, mutation
 from schema.execution.facts import Reads, facts
 from schema.products import Product
 from schema.types import USER_ERRORS, Connection, UserError
@@ -51,14 +51,9 @@ class Invitation:
         resolver=resolvers.invitation_id,
         description="Id of the invitation, for caches. It is not an id for `node`.",
     )
-    order_id: strawberry.ID = strawberry.field(
-        resolver=resolvers.order_id, description="The shop's order id."
-    )
-    expires_at: datetime = strawberry.field(
-        resolver=resolvers.expires_at, description="Time at which the link expires."
-    )
+    order_id: strawberry.ID = strawberry.field(description="The shop's order id.")
+    expires_at: datetime = strawberry.field(description="Time at which the link expires.")
     incentive: str | None = strawberry.field(
-        resolver=resolvers.incentive,
         description="What the customer receives for a comment, in the shop's words; null if "
         "nothing. Each comment shows it.",
     )
@@ -148,20 +143,18 @@ class RevokeInvitationPayload:
 class InvitationMutation:
     """Binds each mutation to its resolver."""
 
-    create_invitation: resolvers.CreateInvitationPayload | None = strawberry.mutation(
+    create_invitation: resolvers.CreateInvitationPayload | None = mutation(
         resolver=resolvers.create_invitation,
         graphql_type=CreateInvitationPayload | None,
         description="Make links with which the customer of an order comments on its products "
         "without an account, and remove the order from `dueInvitations`. The server sends no mail. "
         "Earlier links of the order stay valid. Only for staff.",
-        metadata=facts(reads=WRITE),
     )
-    revoke_invitation: resolvers.RevokeInvitationPayload | None = strawberry.mutation(
+    revoke_invitation: resolvers.RevokeInvitationPayload | None = mutation(
         resolver=resolvers.revoke_invitation,
         graphql_type=RevokeInvitationPayload | None,
         description="End all links of an order that were made until now, and remove the order "
         "from `dueInvitations`. Comments that the links have written stay. Only for staff.",
-        metadata=facts(reads=WRITE),
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import strawberry
 
 from features.moderation import block_resolvers as blocks
-from schema.costs import PAGE, WRITE
+from schema.costs import PAGE, mutation
 from schema.execution.facts import facts
 from schema.types import USER_ERRORS, Connection, UserError
 
@@ -73,18 +73,16 @@ class UnblockUserPayload:
 class BlockMutation:
     """Binds each mutation to its resolver."""
 
-    block_user: blocks.BlockPayload | None = strawberry.mutation(
+    block_user: blocks.BlockPayload | None = mutation(
         resolver=blocks.block_user,
         graphql_type=BlockUserPayload | None,
         description="Block a user. The user's new comments and edits of titles, texts and photos "
         "then wait for a moderator. The user cannot vote. Published comments stay published. If "
         "the user is already blocked, a new reason replaces the old one. Only for moderators.",
-        metadata=facts(reads=WRITE),
     )
-    unblock_user: blocks.UnblockPayload | None = strawberry.mutation(
+    unblock_user: blocks.UnblockPayload | None = mutation(
         resolver=blocks.unblock_user,
         graphql_type=UnblockUserPayload | None,
         description="End the block of a user. Comments that already wait for a moderator stay "
         "in the queue. Only for moderators.",
-        metadata=facts(reads=WRITE),
     )

@@ -18,7 +18,7 @@ from features.moderation.repository import MOST_COUNTED, QUEUE_REQUESTS
 from features.moderation.resolvers import MOST_DECISIONS
 from resolvers import comments, products, shop_aspects, users
 from schema.comments import CHANGED_PRODUCT, AspectRating, Author, Comment, Photo, Reply
-from schema.costs import PAGE, WRITE, listed
+from schema.costs import PAGE, listed, mutation
 from schema.execution.cost import ROW_BYTES, UNIT_BYTES
 from schema.execution.facts import Reads, facts
 from schema.products import Product
@@ -362,19 +362,17 @@ class ReportCommentPayload:
 class ModerationMutation:
     """Binds each mutation to its resolver."""
 
-    approve_comment: moderation.DecisionPayload | None = strawberry.mutation(
+    approve_comment: moderation.DecisionPayload | None = mutation(
         resolver=moderation.approve_comment,
         graphql_type=ApproveCommentPayload | None,
         description="Publish a submission, or keep a published comment and close its reports. A "
         "published comment without open reports stays unchanged. Only for moderators.",
-        metadata=facts(reads=WRITE),
     )
-    reject_comment: moderation.DecisionPayload | None = strawberry.mutation(
+    reject_comment: moderation.DecisionPayload | None = mutation(
         resolver=moderation.reject_comment,
         graphql_type=RejectCommentPayload | None,
         description="Reject a submission or a published comment, which is then no longer "
         "published. The author sees the reason. Only for moderators.",
-        metadata=facts(reads=WRITE),
     )
     decide_comments: moderation.DecisionsPayload | None = strawberry.mutation(
         resolver=moderation.decide_comments,
@@ -383,12 +381,11 @@ class ModerationMutation:
         "`approveComment` or `rejectComment`. Only for moderators.",
         metadata=facts(reads=Reads(5 * MOST_DECISIONS, most_requests=20 * MOST_DECISIONS)),
     )
-    report_comment: moderation.ReportPayload | None = strawberry.mutation(
+    report_comment: moderation.ReportPayload | None = mutation(
         resolver=moderation.report_comment,
         graphql_type=ReportCommentPayload | None,
         description="Report another user's published comment to the moderators. A user's second "
         "report of the same comment changes nothing. After several reports, by default 5, the "
         "comment is hidden until a moderator decides. If a moderator has already approved this "
         "version of the comment, it stays visible.",
-        metadata=facts(reads=WRITE),
     )

@@ -6,7 +6,7 @@ import strawberry
 
 from features.photos import resolvers as photos
 from features.photos.uploads import UploadForm
-from schema.costs import WRITE, listed
+from schema.costs import listed, mutation
 from schema.execution.facts import facts
 from schema.types import USER_ERRORS, UserError
 
@@ -59,11 +59,10 @@ class CreatePhotoUploadsPayload:
 class PhotoMutation:
     """Binds each mutation to its resolver."""
 
-    create_photo_uploads: photos.PhotoUploadsPayload | None = strawberry.mutation(
+    create_photo_uploads: photos.PhotoUploadsPayload | None = mutation(
         resolver=photos.create_photo_uploads,
         graphql_type=CreatePhotoUploadsPayload | None,
         description="Get forms with which the signed-in user uploads photos to the shop's "
         "bucket. Add the photos to a comment within a day, because the bucket deletes older "
         "uploads. Fails with NOT_AVAILABLE if the server has no bucket.",
-        metadata=facts(reads=WRITE),
     )

@@ -5,8 +5,8 @@ import strawberry
 from dal import model
 from features.votes import resolvers as votes
 from schema.comments import Comment
-from schema.costs import WRITE
-from schema.execution.facts import PUBLIC, facts
+from schema.costs import mutation
+from schema.execution.facts import PUBLIC
 from schema.types import USER_ERRORS, UserError
 
 
@@ -56,17 +56,15 @@ class UnmarkHelpfulPayload:
 class VoteMutation:
     """Binds each mutation to its resolver."""
 
-    mark_helpful: votes.VotePayload | None = strawberry.mutation(
+    mark_helpful: votes.VotePayload | None = mutation(
         resolver=votes.mark_helpful,
         graphql_type=MarkHelpfulPayload | None,
         description="Mark another user's comment as helpful. The vote belongs to the signed-in "
         "user. A second vote for the same comment changes nothing. A blocked user cannot vote.",
-        metadata=facts(reads=WRITE),
     )
-    unmark_helpful: votes.VotePayload | None = strawberry.mutation(
+    unmark_helpful: votes.VotePayload | None = mutation(
         resolver=votes.unmark_helpful,
         graphql_type=UnmarkHelpfulPayload | None,
         description="Withdraw the signed-in user's helpful vote for a comment. If the user has "
         "not voted, nothing changes. A blocked user cannot withdraw a vote.",
-        metadata=facts(reads=WRITE),
     )
