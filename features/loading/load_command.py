@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -35,7 +36,7 @@ from server.progress import ProgressBar
 from server.sentences import counted
 from server.settings import Settings
 
-_LAYOUT = "Layout of the file"
+_layout = partial(typer.Option, rich_help_panel="Layout of the file")
 _NO_REJECTS = Path("/dev/null")
 
 
@@ -107,62 +108,54 @@ def load(
     write_units: WriteUnits = None,
     format_: Annotated[
         FormatName | None,
-        typer.Option(
+        _layout(
             "--format",
-            rich_help_panel=_LAYOUT,
             help="Format of the file. Default: the file's name decides.",
         ),
     ] = None,
     delimiter: Annotated[
         str | None,
-        typer.Option(
-            rich_help_panel=_LAYOUT,
+        _layout(
             help="Character between the cells of CSV, or the word tab. Default: the character that "
             "splits the header into the most columns.",
         ),
     ] = None,
     quote: Annotated[
         Literal["none"] | None,
-        typer.Option(
-            rich_help_panel=_LAYOUT,
+        _layout(
             help="none: quotes in CSV are ordinary characters. Default: they enclose cells.",
         ),
     ] = None,
     skip_lines: Annotated[
         int | None,
-        typer.Option(
+        _layout(
             min=0,
-            rich_help_panel=_LAYOUT,
             help="Number of lines before the header of CSV, or before the first row of JSONL.",
         ),
     ] = None,
     html: Annotated[
         bool | None,
-        typer.Option(
+        _layout(
             "--html/--no-html",
-            rich_help_panel=_LAYOUT,
             help="Whether texts, titles and names are HTML: then store their text without tags. "
             "Default: no.",
         ),
     ] = None,
     encoding: Annotated[
         str | None,
-        typer.Option(
-            rich_help_panel=_LAYOUT,
+        _layout(
             help="Encoding of the text, such as latin-1, cp1252 or utf-16. Default: UTF-8.",
         ),
     ] = None,
     date_unit: Annotated[
         DateUnit | None,
-        typer.Option(
-            rich_help_panel=_LAYOUT,
+        _layout(
             help="Unit of dates that are Unix times. Default: s, for the years 1971 to 2099.",
         ),
     ] = None,
     date_format: Annotated[
         str | None,
-        typer.Option(
-            rich_help_panel=_LAYOUT,
+        _layout(
             help="Format of dates, such as %m/%d/%Y. Default: ISO 8601 or Unix time.",
         ),
     ] = None,
