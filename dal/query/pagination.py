@@ -5,7 +5,7 @@ order of the list, as in the API. The rows are read in the order of the list for
 ``first``, and in reverse order for ``last``.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -104,6 +104,20 @@ class Page(Generic[Node]):
     def nodes(self) -> list[Node]:
         """The rows without cursors."""
         return [edge.node for edge in self.edges]
+
+
+async def all_rows(
+    read: Callable[[Slice], Awaitable[Page[Node]]], at_once: int
+) -> AsyncIterator[Node]:
+    """Yield all rows of a list. ``read`` returns its pages, each with ``at_once`` rows."""
+    after = None
+    while True:
+        page = await read(Slice(at_once, after=after, next_page=True))
+        for one in page.nodes:
+            yield one
+        if not page.page_info.has_next_page:
+            return
+        after = page.edges[-1].position
 
 
 class RowReader(Protocol):

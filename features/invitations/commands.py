@@ -14,7 +14,7 @@ import typer
 
 from dal.errors import NotFoundError
 from dal.model import own_ids, rules
-from dal.query.pagination import Slice
+from dal.query.pagination import all_rows
 from dal.repositories.orders import OrderRepository
 from dal.table.errors import InvalidArgumentError
 from features.invitations.links import LinkSigner, SignedLink
@@ -218,18 +218,11 @@ async def _each(listed: Sequence[Invitation]) -> AsyncIterator[Invitation]:
 async def _due(store: InvitationRepository, wait: int) -> AsyncIterator[Invitation]:
     """Yield the due invitations of orders that were delivered at least ``wait`` days ago."""
     before = datetime.now(UTC) - timedelta(days=wait)
-    after = None
-    while True:
-        cut = Slice(_ROWS_AT_ONCE, after=after, next_page=True)
-        page = await store.due(cut, delivered_before=before)
-        for one in page.nodes:
-            # The list may lag behind, so read the invitation itself.
-            now = await store.get(one.username, one.order_id)
-            if now is not None and now.is_due:
-                yield now
-        if not page.page_info.has_next_page:
-            return
-        after = page.edges[-1].position
+    async for one in all_rows(partial(store.due, delivered_before=before), _ROWS_AT_ONCE):
+        # The list may lag behind, so read the invitation itself.
+        now = await store.get(one.username, one.order_id)
+        if now is not None and now.is_due:
+            yield now
 
 
 async def _of_order(store: InvitationRepository, order_id: str) -> Invitation:

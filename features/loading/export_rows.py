@@ -43,7 +43,7 @@ class Layout:
         For other formats, return no bytes, because only CSV has a header.
         """
         names = [one.name for one in self.fields(kind)]
-        return _records([names]) if self.format == "csv" else b""
+        return csv_records([names]) if self.format == "csv" else b""
 
     def encode(self, kind: FileKind[Any], objects: Iterable[Any]) -> bytes:
         """Return objects as rows of CSV or JSONL.
@@ -55,7 +55,7 @@ class Layout:
         # last fields, which describe the state, and ``zip`` drops their cells.
         rows = (dict(zip(names, kind.cells(one), strict=False)) for one in objects)
         if self.format == "csv":
-            return _records([map(_cell, row.values()) for row in rows])
+            return csv_records([map(_cell, row.values()) for row in rows])
         options = _JSON | orjson.OPT_APPEND_NEWLINE
         return b"".join(orjson.dumps(row, _plain, options) for row in rows)
 
@@ -69,7 +69,8 @@ def _plain(value: Any) -> object:
     return {one.name: getattr(value, one.name) for one in fields(value)}
 
 
-def _records(rows: Iterable[Iterable[str]]) -> bytes:
+def csv_records(rows: Iterable[Iterable[str]]) -> bytes:
+    """Return rows as CSV."""
     text = io.StringIO(newline="")
     # All cells have quotes, so that ``CsvRows`` cannot take lines of a text for rows.
     csv.writer(text, quoting=csv.QUOTE_ALL).writerows(rows)

@@ -4,8 +4,6 @@
 - Meta: https://developers.facebook.com/documentation/ads-commerce/commerce-platform/platforms/feed-schema-csv
 """
 
-import csv
-import io
 from collections.abc import Iterable, Mapping
 from typing import Literal, TypeAlias
 
@@ -14,6 +12,7 @@ from markupsafe import escape
 
 from dal.model import CommentSource
 from dal.table.key_parts import format_instant
+from features.loading.export_rows import csv_records
 from features.loading.feed_writer import FeedFormat, Review, Shop, valid
 
 FeedName: TypeAlias = Literal["google-reviews", "meta-reviews"]
@@ -135,12 +134,6 @@ META_COLUMNS = (
 )
 
 
-def _records(*rows: Iterable[str]) -> bytes:
-    text = io.StringIO(newline="")
-    csv.writer(text, quoting=csv.QUOTE_ALL).writerows(rows)
-    return text.getvalue().encode()
-
-
 def _meta(shop: Shop, review: Review) -> bytes:
     """Return a review, with the cells of ``META_COLUMNS``."""
     one, details = review.comment, review.details
@@ -172,11 +165,11 @@ def _meta(shop: Shop, review: Review) -> bytes:
         _list([one.product_id]),
         orjson.dumps(aspects).decode() if aspects else "",
     )
-    return _records(map(valid, cells))
+    return csv_records([map(valid, cells)])
 
 
 FEEDS: Mapping[str, FeedFormat] = {
     "google-reviews": FeedFormat("xml", _google_head, _google, b"</reviews>\n</feed>\n"),
-    "meta-reviews": FeedFormat("csv", lambda _: _records(META_COLUMNS), _meta),
+    "meta-reviews": FeedFormat("csv", lambda _: csv_records([META_COLUMNS]), _meta),
 }
 """The formats of feeds by their names, the values of ``export --format``."""

@@ -6,6 +6,7 @@ needs an entry in ``dal.composition.KINDS``, with the items that its files conta
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from dal.dynamodb.table import Table
@@ -33,7 +34,7 @@ from dal.model import (
 )
 from dal.model.comment_fields import FIELDS, CommentField
 from dal.model.submissions import ReviewCause
-from dal.query.pagination import Slice
+from dal.query.pagination import all_rows
 from dal.repositories.organizations import OrganizationRepository
 from dal.repositories.users import decode_profile, encode_profile
 from dal.table.errors import InvalidArgumentError
@@ -320,15 +321,8 @@ def _roster_cells(roster: Roster) -> Iterable[object]:
 
 async def _with_users(table: Table, organization: Organization) -> Roster:
     """Return an organisation with its users."""
-    organizations, users = OrganizationRepository(table), list[OrganizationUser]()
-    after = None
-    while True:
-        cut = Slice(_USERS_AT_ONCE, after=after, next_page=True)
-        page = await organizations.users(organization.name, cut)
-        users += page.nodes
-        if not page.page_info.has_next_page:
-            return Roster(organization, users)
-        after = page.edges[-1].position
+    read = partial(OrganizationRepository(table).users, organization.name)
+    return Roster(organization, [user async for user in all_rows(read, _USERS_AT_ONCE)])
 
 
 ORGANIZATIONS = FileKind(

@@ -1,6 +1,5 @@
 """``marginalia user block``, ``unblock`` and ``blocked``: block users, and list blocked users."""
 
-from collections.abc import AsyncIterator
 from typing import Annotated
 
 import typer
@@ -8,8 +7,7 @@ from rich.table import Table as Grid
 
 from dal.dynamodb.table import Table
 from dal.model import own_ids, rules
-from dal.model.standings import Block
-from dal.query.pagination import Slice
+from dal.query.pagination import all_rows
 from dal.repositories.standings import StandingRepository
 from features.moderation.block_repository import BlockRepository
 from server.cli.console import console
@@ -56,7 +54,7 @@ async def unblock(name: Name, *, settings: Settings) -> None:
 async def blocked(*, settings: Settings) -> None:
     """List the blocked users. The latest block is first."""
     async with open_table(settings, share=True) as table:
-        found = [one async for one in _all(_blocks(table))]
+        found = [one async for one in all_rows(_blocks(table).page, _ROWS_AT_ONCE)]
     grid = Grid(title=counted(len(found), "blocked user"), title_justify="left")
     for heading in ("User", "Since (UTC)", "By", "Reason"):
         grid.add_column(heading, overflow="fold")
@@ -67,14 +65,3 @@ async def blocked(*, settings: Settings) -> None:
 
 def _blocks(table: Table) -> BlockRepository:
     return BlockRepository(table, StandingRepository(table))
-
-
-async def _all(blocks: BlockRepository) -> AsyncIterator[Block]:
-    after = None
-    while True:
-        page = await blocks.page(Slice(_ROWS_AT_ONCE, after=after, next_page=True))
-        for one in page.nodes:
-            yield one
-        if not page.page_info.has_next_page:
-            return
-        after = page.edges[-1].position
