@@ -17,9 +17,6 @@ import strawberry
 from graphql import (
     FieldNode,
     FragmentDefinitionNode,
-    FragmentSpreadNode,
-    InlineFragmentNode,
-    SelectionSetNode,
     Undefined,
     value_from_ast_untyped,
 )
@@ -36,6 +33,7 @@ from dal.table.errors import InvalidArgumentError
 from resolvers.context import Context
 from resolvers.info_door import raw_info
 from schema.execution.facts import Effect, argument_fact
+from schema.execution.selections import fields_of
 
 MAX_ROWS = 100
 """Maximum rows of a page."""
@@ -427,19 +425,6 @@ def _under(
         field
         for node in nodes
         if node.selection_set is not None
-        for field in _fields(node.selection_set, fragments)
+        for _, field in fields_of(node.selection_set.selections, fragments)
         if field.name.value == name
     ]
-
-
-def _fields(
-    selected: SelectionSetNode, fragments: dict[str, FragmentDefinitionNode]
-) -> Iterator[FieldNode]:
-    for node in selected.selections:
-        match node:
-            case FieldNode():
-                yield node
-            case InlineFragmentNode():
-                yield from _fields(node.selection_set, fragments)
-            case FragmentSpreadNode():
-                yield from _fields(fragments[node.name.value].selection_set, fragments)

@@ -4,14 +4,12 @@ A client sends each operation of a file as a document of its own, with the fragm
 operation spreads. So a file with many operations has many documents.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from graphql import (
     DocumentNode,
-    FragmentDefinitionNode,
     GraphQLError,
-    OperationDefinitionNode,
     concat_ast,
     parse,
     print_ast,
@@ -20,6 +18,7 @@ from graphql import (
 
 from features.trusted_documents.documents import message_of
 from features.trusted_documents.manifests import read_manifests
+from schema.execution.selections import fragments_of, operations_of
 from server.errors import CommandError
 
 _SUFFIXES = {".graphql", ".gql"}
@@ -38,30 +37,22 @@ def read_documents(files: Sequence[Path]) -> list[tuple[str, str]]:
 
 def _documents(parsed: dict[Path, DocumentNode]) -> Iterator[tuple[str, str]]:
     for file, document in parsed.items():
-        names = [
-            one.name.value if one.name else ""
-            for one in document.definitions
-            if isinstance(one, OperationDefinitionNode)
-        ]
+        names = [one.name.value if one.name else "" for one in operations_of(document)]
         if len(names) > len(set(names)):  # separate_operations would return only one of them
             raise CommandError(
                 f"{file} has operations with the same name, or several without a name: give each "
                 "operation its own name."
             )
-        own = {one.name.value for one in _fragments(document)}
+        own = fragments_of(document)
         others = [
             one
             for other in parsed.values()
-            for one in _fragments(other)
-            if one.name.value not in own
+            for name, one in fragments_of(other).items()
+            if name not in own
         ]
         whole = concat_ast([document, DocumentNode(definitions=tuple(others))])
         for separate in separate_operations(whole).values():
             yield str(file), print_ast(separate)
-
-
-def _fragments(document: DocumentNode) -> Iterable[FragmentDefinitionNode]:
-    return (one for one in document.definitions if isinstance(one, FragmentDefinitionNode))
 
 
 def _parsed(file: Path) -> DocumentNode:
