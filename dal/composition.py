@@ -10,7 +10,7 @@ from dal.counts.mode import Maintenance, MaintenanceMode, MaintenanceStore, Wait
 from dal.dynamodb.scan import Progress
 from dal.dynamodb.table import TableAddress
 from dal.entities.comment import is_comment
-from dal.entities.order import ORDER, is_order
+from dal.entities.order import ORDER, is_order, is_purchase
 from dal.entities.organization import (
     ORGANIZATION_USER,
     decode_organization,
@@ -63,21 +63,6 @@ CORRECTIONS: Sequence[type[Correction]] = (
 """The corrections of ``stats verify``, in the order in which they run."""
 
 
-def _keyed(partition: str, sort: str) -> Callable[[Item], bool]:
-    """Return a function that tests whether an item's PK and SK begin with these texts."""
-    return lambda key: key["PK"]["S"].startswith(partition) and key["SK"]["S"].startswith(sort)
-
-
-def _first(item: Item) -> str:
-    """Return the identifier in an item's partition key."""
-    return unescape(item["PK"]["S"].partition("#")[2])
-
-
-def _second(item: Item) -> str:
-    """Return the identifier in an item's sort key."""
-    return unescape(item["SK"]["S"].partition("#")[2])
-
-
 def _comment(item: Item) -> Any:
     one = stored(item)
     if one is None:
@@ -109,8 +94,8 @@ KINDS: Sequence[ItemKind] = (
     ItemKind(
         name="purchases",
         noun="purchase",
-        holds=_keyed("USER#", "PURCHASE#"),
-        decode=lambda item: {"product_id": _second(item)},
+        holds=is_purchase,
+        decode=lambda item: {"product_id": unescape(item["SK"]["S"].partition("#")[2])},
     ),
     invitations.KIND,
     ItemKind(holds=is_organization, decode=decode_organization, file=loading.ORGANIZATIONS),

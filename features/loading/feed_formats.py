@@ -5,7 +5,6 @@
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Literal, TypeAlias
 
 import orjson
 from markupsafe import escape
@@ -14,8 +13,6 @@ from dal.model import CommentSource
 from dal.table.key_parts import format_instant
 from features.loading.export_rows import csv_records
 from features.loading.feed_writer import FeedFormat, Review, Shop, valid
-
-FeedName: TypeAlias = Literal["google-reviews", "meta-reviews"]
 
 _GOOGLE_HEAD = (
     '<?xml version="1.0" encoding="UTF-8"?>\n'

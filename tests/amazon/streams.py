@@ -20,7 +20,6 @@ from tests.fakes import client_error
 
 KEPT_SECONDS = 24 * 3600.0
 ITERATOR_SECONDS = 15 * 60.0
-DESCRIBES_PER_SECOND = 10.0
 _PAGE = 100
 _MOST = 1_000
 _HASHES = 1 << 32

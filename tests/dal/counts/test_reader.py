@@ -201,7 +201,6 @@ async def test_each_item_is_decoded_once(table: Table, monkeypatch: pytest.Monke
 
 
 QUERY = Selection("42", frozenset({1, 2}), frozenset({"en"})).query()
-QUERY_KEY = frozenset({("product", "42")})
 
 
 def keys_of(query: Query) -> list[EqualityKey]:

@@ -25,7 +25,6 @@ OPEN = """{ invitation { id orderId expiresAt incentive entries {
   id product { productId } comment { text } submission { id text state cause } } } }"""
 
 SCHEMA = build_schema()
-NOW = datetime(2026, 11, 1, tzinfo=UTC)
 
 
 def link(*products: str, order: str = "o1", username: str = "ann", **changes: Any) -> Link:

@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from itertools import chain
 from typing import Any
 
@@ -39,7 +38,6 @@ from tests.schema.conftest import ANN, MODERATOR, STAFF, Run
 from tests.strategies import comment
 
 SCHEMA = build_schema(explain=True)
-NOW = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 def cost_of(text: str, **variables: object) -> tuple[float, float]:
