@@ -75,22 +75,6 @@ def _owned(
     return make
 
 
-def _keyed(
-    model: Callable[..., Thing], key: str
-) -> Callable[[Mapping[str, Any]], tuple[str, Thing]]:
-    """Return a function that makes a pair from the values of a row.
-
-    The pair contains the value of the field ``key``, and a ``model`` with the other values, for
-    example a username and a Profile.
-    """
-
-    def make(values: Mapping[str, Any]) -> tuple[str, Thing]:
-        fields = {**values}
-        return fields.pop(key), model(**fields)
-
-    return make
-
-
 def _overwriting(table: Table, encode: Callable[[Thing], Sequence[Item]]) -> Put[Thing]:
     """Return a function that writes the items of objects over the stored items.
 
@@ -364,6 +348,11 @@ TICKETS = FileKind(
 )
 
 
+def _profile(values: Mapping[str, Any]) -> tuple[str, Profile]:
+    fields = {**values}
+    return fields.pop("username"), Profile(**fields)
+
+
 PROFILES: FileKind[tuple[str, Profile]] = FileKind(
     name="profiles",
     fields=(
@@ -371,7 +360,7 @@ PROFILES: FileKind[tuple[str, Profile]] = FileKind(
         Field("full_name", field_parsers.title, required=False),
         Field("email", parsers.email, required=False),
     ),
-    make=_keyed(Profile, "username"),
+    make=_profile,
     cells=lambda pair: (pair[0], pair[1].full_name, pair[1].email),
     identity=lambda pair: pair[0],
     put=lambda stores: _overwriting(stores.table, lambda pair: [encode_profile(*pair)]),
