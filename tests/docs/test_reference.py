@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from typer import main
 
+from dal.errors import GrantError
+from resolvers.mutations import CODES
 from schema.errors import KNOWN_ERRORS, ErrorCode, UserErrorCode
 from server.cli.variables import OTHERS as NO_OPTIONS
 from tests.docs.markdown import fences
@@ -108,6 +110,7 @@ def test_every_code_has_a_cause_and_a_next_step() -> None:
     used = (known | literal) - _NO_CODES | both
     assert errors == used == {code.value for code in ErrorCode}
     assert user_errors == {code.name for code in UserErrorCode}
+    assert user_errors >= {*CODES.values(), *(one.code for one in GrantError.__subclasses__())}
 
 
 @pytest.mark.parametrize("page", living())
