@@ -30,35 +30,22 @@ _FRAGMENT = re.compile(r"(?ms)^fragment (\w+) .*?^}\n")
 _FIELD = re.compile(r"(?m)^  (\w+)")
 
 
-def _fragments(directory: Path) -> dict[str, str]:
-    """Return the shared fragments by name, each before those that it spreads.
+def _documents(directory: Path) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """Return the documents by name, the same documents without the field ``plan``, and fragments.
 
-    The card of a submission has the fields of a comment's card.
+    A document is the operation in a file, followed by the shared fragments that it spreads. Each
+    fragment is before those that it spreads. The card of a submission has the fields of a comment's
+    card.
     """
-    texts = [path.read_text("utf-8") for path in sorted(directory.glob("*.fragment.graphql"))]
-    found = {one[1]: one[0] for text in texts for one in _FRAGMENT.finditer(text)}
-    return found | {
-        name.replace("Comment", "Submission"): text.replace("Comment", "Submission")
-        for name, text in found.items()
-        if " on Comment {" in text
-    }
-
-
-def _documents(
-    directory: Path, fragments: Mapping[str, str]
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the documents by name, and the same documents without the field ``plan``.
-
-    A document is the operation in a file, followed by the shared fragments that it spreads.
-    """
-    found = {
-        path.stem: path.read_text("utf-8")
-        for path in sorted(directory.glob("*.graphql"))
-        if not path.stem.endswith(".fragment")
-    }
+    found = {path.stem: path.read_text("utf-8") for path in sorted(directory.glob("*.graphql"))}
+    texts = [found.pop(name) for name in list(found) if name.endswith(".fragment")]
+    shared = {one[1]: one[0] for text in texts for one in _FRAGMENT.finditer(text)}
+    for name in ("CommentShown", "CommentRead"):
+        text = shared[name].replace("Comment", "Submission")
+        shared[name.replace("Comment", "Submission")] = text
 
     def whole(text: str) -> str:
-        for name, fragment in fragments.items():
+        for name, fragment in shared.items():
             if f"...{name}\n" in text:
                 text += f"\n{fragment}"
         return text
@@ -66,6 +53,7 @@ def _documents(
     return (
         {name: whole(text) for name, text in found.items()},
         {name: whole(_PLAN.sub("", text)) for name, text in found.items()},
+        shared,
     )
 
 
@@ -77,12 +65,10 @@ PLAIN: Mapping[str, str]
 """The same documents without the field ``plan``. Servers without ``--explain`` run these documents,
 because their schema lacks the field."""
 
-_SHARED = _fragments(TEMPLATES)
-
-DOCUMENTS, PLAIN = _documents(TEMPLATES, _SHARED)
+DOCUMENTS, PLAIN, _SHARED = _documents(TEMPLATES)
 
 CARD: Mapping[str, None] = dict.fromkeys(
-    [field for name in ("CommentShown", "CommentRead") for field in _FIELD.findall(_SHARED[name])]
+    _FIELD.findall(_SHARED["CommentShown"] + _SHARED["CommentRead"])
 )
 """The fields of a comment's card, without values."""
 

@@ -94,16 +94,11 @@ def of_comment(root: strawberry.Parent[Any], info: Info) -> list[AspectRating]:
 
 @dataclass(frozen=True, slots=True)
 class AspectCount:
-    """The number of ratings of one aspect, and their sum."""
+    """The number of ratings of one aspect, and their mean; None without ratings."""
 
     name: str
     count: int
-    points: int
-
-    @property
-    def average(self) -> float | None:
-        """The mean rating; None without ratings."""
-        return self.points / self.count if self.count else None
+    average: float | None
 
 
 def of_statistics(root: strawberry.Parent[CommentStatistics], info: Info) -> list[AspectCount]:
@@ -111,8 +106,8 @@ def of_statistics(root: strawberry.Parent[CommentStatistics], info: Info) -> lis
 
     The statistics may also have counts of aspects that the shop has renamed or removed.
     """
-    sums = dict(root.overall.sums)
-    return [
-        AspectCount(name, *[sums.get(one, 0) for one in sum_names(ASPECTS, name)])
-        for name in names_of(info.context)
-    ]
+    sums, counts = dict(root.overall.sums), list[AspectCount]()
+    for name in names_of(info.context):
+        count, total = [sums.get(one, 0) for one in sum_names(ASPECTS, name)]
+        counts.append(AspectCount(name, count, total / count if count else None))
+    return counts

@@ -109,6 +109,9 @@ def test_every_field_is_declared_and_a_submission_has_it() -> None:
     hints = get_type_hints(Submission)
     for name in Comment._fields:
         assert hints[name] == get_type_hints(Comment)[name], f"Submission: {name}"
+    counters = [field.counter for field in FIELDS if field.counter]
+    assert {*"".join(counters)} == {*counters}, "the names of sums begin with one letter"
+    assert len({*counters}) == len(counters)
     unstored = {field.name for field in FIELDS if not field.stored}
     assert unstored == {"comment_id", "product_id", "created_at", "rating", "language"}
 

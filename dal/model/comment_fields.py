@@ -8,7 +8,7 @@ the values that a load keeps, the filters of lists and of live lists, and the co
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from dal.model import RATINGS, AspectRating, Comment, CommentSource, Photo, Reply
 from dal.model.rules import MAX_PHOTOS, few
@@ -24,6 +24,9 @@ ASPECTS = "a"
 
 ASPECT_NAME = re.compile(r"[a-z][a-z0-9_]{0,19}")
 """Matches the name of an aspect. Attributes of statistics items contain it."""
+
+Rated: TypeAlias = Callable[[str, Sequence[tuple[str, int]]], object]
+"""A function of an argument's name, and of names with ratings."""
 
 REQUIRED = object()
 """The default of a field without a default."""
@@ -57,7 +60,7 @@ class CommentField:
     """Converts the value to numbers by name, which statistics count and sum. None without them."""
     columns: tuple[str, ...] = ()
     """The columns of files with the value."""
-    ratings: Callable[[str, Sequence[tuple[str, int]]], object] | None = None
+    ratings: Rated | None = None
     """Checks a file's ratings by name, and converts them to the value. None for other values."""
 
     @property

@@ -53,6 +53,7 @@ from features.loading.loaded import (
 )
 
 _INSTANT = "TIMESTAMPTZ"
+_RATINGS = 'STRUCT("name" VARCHAR, rating INTEGER)[]'
 _USERS_AT_ONCE = 1_000
 
 
@@ -203,13 +204,8 @@ def _column(name: str, one: CommentField) -> Field:
     if Comment.__annotations__[one.name] is bool:
         return Field(name, parsers.boolean, required=False, parquet="BOOLEAN", kept=one.kept)
     if one.ratings:
-        return Field(
-            name,
-            parsers.ratings(one.ratings),
-            required=False,
-            parquet='STRUCT("name" VARCHAR, rating INTEGER)[]',
-            kept=one.kept,
-        )
+        parse = parsers.ratings(one.ratings)
+        return Field(name, parse, required=False, parquet=_RATINGS, kept=one.kept)
     return replace(_COLUMNS[name], kept=one.kept)
 
 

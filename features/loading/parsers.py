@@ -20,6 +20,7 @@ from dal.kinds.field_parsers import (
     text,
 )
 from dal.model import OrderLine, Photo, UserType, rules
+from dal.model.comment_fields import Rated
 from dal.table.errors import InvalidArgumentError
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,9}(\.0*)?")
@@ -166,9 +167,7 @@ def _is_video(entry: object) -> bool:
     return isinstance(entry, dict) and "video" in entry and "image" not in entry
 
 
-def ratings(
-    rule: Callable[[str, Sequence[tuple[str, int]]], object],
-) -> Callable[[str, object], object]:
+def ratings(rule: Rated) -> Callable[[str, object], object]:
     """Return a parser of a list of ratings by name, which ``rule`` checks and converts."""
 
     def parse(field: str, cell: object) -> object:
