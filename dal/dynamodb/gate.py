@@ -33,6 +33,9 @@ MAINTENANCE_SECONDS = 5.0
 """Maximum seconds of one attempt at any other call, such as a Scan or CreateTable. Such a call may
 transfer megabytes or change a whole table, and usually no client's request waits for it."""
 
+_WATCH_EVERY = 0.05
+"""Seconds between two checks of the calls in progress."""
+
 _QUICK = {"query", "get_item", "batch_get_item", *WRITES} - {"batch_write_item"}
 
 FAILURES = 8
@@ -104,6 +107,9 @@ class Gate:
         self._free = asyncio.Semaphore(CONNECTIONS)
         self._breaker = CircuitBreaker()
         self._under_way: set[asyncio.Task[Any]] = set()
+        self._due: dict[asyncio.Timeout, float] = {}
+        """The attempts in progress, each with the time at which ``_watch`` ends it."""
+        self._watching = False
 
     async def call(self, operation: str, **arguments: Any) -> dict[str, Any]:
         """Send one call and return its response. Raises DalError.
@@ -125,7 +131,7 @@ class Gate:
 
         The number is infinite if the call must wait for a connection.
         """
-        return inf if self._free.locked() else _seconds(operation)
+        return inf if self._free.locked() else _seconds(operation) + _WATCH_EVERY
 
     @property
     def circuit_open(self) -> bool:
@@ -136,6 +142,20 @@ class Gate:
         """Wait for the responses to the writes that were sent."""
         if self._under_way:
             await asyncio.wait(self._under_way)
+
+    def _watch(self) -> None:
+        """End the attempts that take too long, and look again if others are in progress.
+
+        One timer for all attempts is enough. A timer for each attempt would let the event loop poll
+        once more for each response.
+        """
+        loop = asyncio.get_running_loop()
+        for timeout, due in self._due.items():
+            if due <= loop.time() and timeout.when() is None:
+                timeout.reschedule(due)
+        self._watching = bool(self._due)
+        if self._watching:
+            loop.call_later(_WATCH_EVERY, self._watch)
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._under_way.discard(task)
@@ -149,8 +169,14 @@ class Gate:
         self._breaker.admit()
         limit = _seconds(operation)
         try:
-            async with asyncio.timeout(limit):
-                response = await self._send(operation, arguments)
+            async with asyncio.timeout(None) as timeout:
+                self._due[timeout] = asyncio.get_running_loop().time() + limit
+                if not self._watching:
+                    self._watch()
+                try:
+                    response = await self._send(operation, arguments)
+                finally:
+                    del self._due[timeout]
         except TimeoutError:
             self._breaker.failed()
             raise StoreUnavailableError(
