@@ -285,6 +285,9 @@ class Connection(SendTimeout, HttpProtocol):
         """Whether the client has disconnected."""
         self._ended = False
         """Whether the server has stopped parsing. The client may still read its last response."""
+        self._idle_since = 0.0
+        """The time of the last response."""
+        self._idle_timer: TimerHandle | None = None
         self._on_leaving: Callable[[], None] | None = None
         """Cancels the running request when the client disconnects."""
 
@@ -317,6 +320,8 @@ class Connection(SendTimeout, HttpProtocol):
         if self.cycle is not None:
             # Free the memory now, because the request may stay in the queue for some seconds.
             self.cycle.body = bytearray()
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
         self._arrived()
         self._release()
         self._shared.expectant.pop(self, None)
@@ -487,13 +492,37 @@ class Connection(SendTimeout, HttpProtocol):
         self.on_response_complete()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request. If this request's body is incomplete, close the connection."""
+        """Wait for the next request. If this request's body is incomplete, close the connection.
+
+        This method replaces uvicorn's, which would start a timer now and cancel it at the next
+        request. Each end of a timer lets uvloop poll once more.
+        """
         self._on_ending = None
         self._shared.expectant[self] = None
+        self.server_state.total_requests += 1
         if self.cycle.response_complete and self.cycle.more_body:
             self.end(b"")
-        else:
-            super().on_response_complete()
+        elif not self.transport.is_closing():
+            self.flow.resume_reading()
+            if self.pipeline:
+                self.start_task(*self.pipeline.pop())
+                return
+            self._idle_since = self.loop.time()
+            if self._idle_timer is None:
+                self._watch_idleness(self.timeout_keep_alive)
+
+    def _watch_idleness(self, seconds: float) -> None:
+        self._idle_timer = self.loop.call_later(seconds, self._end_idleness)
+
+    def _end_idleness(self) -> None:
+        """Close the connection if it was idle for ``timeout_keep_alive`` seconds."""
+        self._idle_timer = None
+        if self in self._shared.expectant and not self._partial:
+            left = self._idle_since + self.timeout_keep_alive - self.loop.time()
+            if left > 0:
+                self._watch_idleness(left)
+            else:
+                self.transport.close()
 
     def shutdown(self) -> None:
         """Close the connection after its running request, or in a second if it has no request."""
@@ -526,7 +555,6 @@ class Connection(SendTimeout, HttpProtocol):
             self.transport.abort()
             return
         del self._shared.expectant[self]
-        self.unset_keepalive()
         self.transport.write(answer if self._partial else b"")
         self._arrived()
         self._release()

@@ -24,7 +24,6 @@ class HttpProtocol(HttpToolsProtocol):
     """uvicorn's HTTP protocol. A subclass defines ``start_task``, which uvicorn calls."""
 
     upgrades = HttpToolsProtocol._should_upgrade
-    unset_keepalive = HttpToolsProtocol._unset_keepalive_if_required
     run_task = HttpToolsProtocol._start_asgi_task
     """uvicorn's own method: calls the application."""
 

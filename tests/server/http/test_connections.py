@@ -7,6 +7,7 @@ import logging
 import resource
 import socket
 import time
+from collections.abc import Callable
 from contextlib import AsyncExitStack, ExitStack, suppress
 from pathlib import Path
 from unittest import mock
@@ -132,6 +133,20 @@ async def test_a_request_that_does_not_arrive_in_time_is_refused() -> None:
             assert "connection: close" in client.head
             assert '"BAD_REQUEST"' in text
             assert await client.rest() == b""
+
+
+async def test_a_connection_is_idle_from_its_last_response_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    timers: list[Callable[[], None]] = []
+    monkeypatch.setattr(
+        Connection, "_watch_idleness", lambda self, _: timers.append(self._end_idleness)
+    )
+    async with listening(Echo(), Settings(keep_alive=60)) as port, clients(port) as (client,):
+        for _ in range(3):  # the timer of the first response ends after the second one
+            assert (await client.ask(GET))[0] == 200
+            timers.pop(0)()
+        assert timers
 
 
 async def test_a_slow_request_that_is_complete_in_time_is_served() -> None:
