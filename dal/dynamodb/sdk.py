@@ -59,7 +59,9 @@ class AwsSdk:
         self._client = client
         self._credentials = credentials
         self.endpoint_url = endpoint_url
-        self.region: str = session.get_config_variable("region")
+        # The names of FIPS endpoints, such as fips-us-east-1, are no regions of signatures.
+        region: str = session.get_config_variable("region")
+        self.region = region.replace("fips-", "").replace("-fips", "")
         self.responses = responses
         proxies = get_environ_proxies(endpoint_url)
         self.required = credentials is None or urlsplit(endpoint_url).scheme in proxies
@@ -126,9 +128,11 @@ async def open_sdk(
 
         with _refused():
             # botocore prefers credentials in environment variables to all others. To read them, it
-            # needs no HTTP client, whose import would take 0.1 s and 10 MB.
+            # needs no HTTP client, whose import would take 0.1 s and 10 MB. ``VerifiedSession``
+            # reads credentials that expire, so that ``LastingCredentials`` refreshes them.
             session, asynchronous = Session(), None
-            credentials = None if embedded else EnvProvider().load()
+            fixed = not (embedded or os.environ.get(EnvProvider.EXPIRY_TIME))
+            credentials = EnvProvider().load() if fixed else None
             if credentials is None:
                 asynchronous = _session(embedded=embedded)
                 credentials = await asynchronous.get_credentials()

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from dal.dynamodb import retries
-from dal.dynamodb.errors import StoreUnavailableError
+from dal.dynamodb.errors import CredentialsExpiredError, StoreUnavailableError
+from dal.dynamodb.sdk import open_sdk
 from dal.dynamodb.table import Table, TableAddress, connect
 from dal.table.errors import StoreRefusedError
 from server.local_engine.engine_process import free_port
@@ -75,6 +76,34 @@ async def test_missing_credentials_are_reported(
             await table.get(KEY)
 
 
+@pytest.fixture
+def keys(monkeypatch: pytest.MonkeyPatch, no_settings: None) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+
+
+@pytest.mark.usefixtures("keys")
+async def test_credentials_that_have_expired_in_the_environment_are_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AWS_CREDENTIAL_EXPIRATION", "2020-01-01T00:00:00Z")
+    async with open_sdk("dynamodb", None, embedded=False) as sdk:
+        with pytest.raises(CredentialsExpiredError):
+            await sdk.credentials()
+
+
+@pytest.mark.usefixtures("keys")
+@pytest.mark.parametrize("endpoint_url", [None, "http://127.0.0.1:9"])
+@pytest.mark.parametrize("name", ["fips-us-east-1", "us-east-1-fips"])
+async def test_requests_to_a_fips_endpoint_are_signed_for_its_region(
+    monkeypatch: pytest.MonkeyPatch, endpoint_url: str | None, name: str
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", name)
+    async with open_sdk("dynamodb", endpoint_url, embedded=False) as sdk:
+        assert sdk.region == "us-east-1"
+
+
 WRONG = {
     "AWS_DEFAULT_REGION": ("eu_west_1", "eu_west_1"),
     "AWS_PROFILE": ("nobody", "nobody"),
@@ -83,15 +112,12 @@ WRONG = {
 }
 
 
-@pytest.mark.usefixtures("no_settings")
+@pytest.mark.usefixtures("keys")
 @pytest.mark.parametrize("endpoint_url", [None, "http://127.0.0.1:9"])
 @pytest.mark.parametrize(("name", "value", "reason"), [(n, *w) for n, w in WRONG.items()])
 async def test_wrong_settings_are_refused_before_the_first_operation(
     monkeypatch: pytest.MonkeyPatch, endpoint_url: str | None, name: str, value: str, reason: str
 ) -> None:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     monkeypatch.setenv("AWS_CA_BUNDLE", "/nowhere")
     monkeypatch.setenv(name, value)
     with pytest.raises(StoreRefusedError, match=reason):
