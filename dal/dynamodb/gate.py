@@ -131,7 +131,8 @@ class Gate:
 
         The number is infinite if the call must wait for a connection.
         """
-        return inf if self._free.locked() else _seconds(operation) + _WATCH_EVERY
+        limit = ATTEMPT_SECONDS if operation in _QUICK else MAINTENANCE_SECONDS
+        return inf if self._free.locked() else limit + _WATCH_EVERY
 
     @property
     def circuit_open(self) -> bool:
@@ -167,7 +168,7 @@ class Gate:
 
     async def _attempt(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         self._breaker.admit()
-        limit = _seconds(operation)
+        limit = ATTEMPT_SECONDS if operation in _QUICK else MAINTENANCE_SECONDS
         try:
             async with asyncio.timeout(None) as timeout:
                 self._due[timeout] = asyncio.get_running_loop().time() + limit
@@ -190,8 +191,3 @@ class Gate:
             raise
         self._breaker.succeeded()
         return response
-
-
-def _seconds(operation: str) -> float:
-    """Return the maximum seconds of one attempt."""
-    return ATTEMPT_SECONDS if operation in _QUICK else MAINTENANCE_SECONDS
