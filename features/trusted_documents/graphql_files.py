@@ -9,6 +9,7 @@ from pathlib import Path
 
 from graphql import (
     DocumentNode,
+    FragmentDefinitionNode,
     GraphQLError,
     concat_ast,
     parse,
@@ -44,11 +45,12 @@ def _documents(parsed: dict[Path, DocumentNode]) -> Iterator[tuple[str, str]]:
                 "operation its own name."
             )
         own = fragments_of(document)
+        # Two fragments with the same name both remain, so that validation reports them.
         others = [
             one
             for other in parsed.values()
-            for name, one in fragments_of(other).items()
-            if name not in own
+            for one in other.definitions
+            if isinstance(one, FragmentDefinitionNode) and one.name.value not in own
         ]
         whole = concat_ast([document, DocumentNode(definitions=tuple(others))])
         for separate in separate_operations(whole).values():

@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -98,6 +99,14 @@ def sent(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, str]]:
             file.write_text(print_ast(one))
             found += [(f"{example}: {path.name}", text) for _, text in read_documents([file])]
     return [*found, *DOCUMENTS.items()]
+
+
+def test_fragments_with_the_same_name_in_another_file_are_refused(tmp_path: Path) -> None:
+    operation, fragments = tmp_path / "operation.graphql", tmp_path / "fragments.graphql"
+    operation.write_text("{ __typename ...Shown }")
+    fragments.write_text("fragment Shown on Query { __typename } " * 2)
+    ((_, text),) = read_documents([operation, fragments])
+    assert SCHEMA.documents.checked(text).errors
 
 
 @pytest.mark.usefixtures("caches_do_not_expire")
