@@ -196,7 +196,7 @@ class ProductReads:
             found = await asyncio.gather(*map(self._both, product_ids))
         else:  # no tasks, because most lists have a single product
             found = [await self._both(one) for one in product_ids]
-        counted = await self._stores.comments.counted()
+        counted = bool(found) and await self._stores.comments.counted()
         return [(statistics if counted else None, details) for statistics, details in found]
 
     async def details(self, product_id: str) -> ProductDetails:

@@ -109,9 +109,12 @@ async def test_json_ld_has_no_urls_if_the_site_is_unknown(schema: Schema, stores
     assert (await linked(schema, stores, "p 2/x"))["@id"] == f"{SITE}/products/p%202%2Fx"
 
 
-async def test_a_page_without_comments_has_no_json_ld(schema: Schema, stores: Stores) -> None:
-    data = await answered(schema, stores, PAGE % "unheard-of")
+async def test_a_page_without_comments_has_no_json_ld(schema: Schema, table: Table) -> None:
+    calls = calls_of(table)
+    operation = '{ product(productId: "unheard-of") { comments(first: 2) { jsonLd } } }'
+    data = await answered(schema, Stores(table), operation)
     assert data["product"]["comments"]["jsonLd"] is None
+    assert calls.operations == {"Query": 1}
 
 
 async def test_json_ld_needs_only_the_read_of_statistics(
