@@ -59,7 +59,7 @@ class AwsSdk:
         self._client = client
         self._credentials = credentials
         self.endpoint_url = endpoint_url
-        # The names of FIPS endpoints, such as fips-us-east-1, are no regions of signatures.
+        # A request to the FIPS endpoint fips-us-east-1 is signed for the region us-east-1.
         region: str = session.get_config_variable("region")
         self.region = region.replace("fips-", "").replace("-fips", "")
         self.responses = responses
