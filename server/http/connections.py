@@ -290,6 +290,8 @@ class Connection(SendTimeout, HttpProtocol):
         self._idle_timer: TimerHandle | None = None
         self._on_leaving: Callable[[], None] | None = None
         """Cancels the running request when the client disconnects."""
+        self._submitted: RequestResponseCycle | None = None
+        """The latest request that was submitted."""
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         """Wait for a request. If there are too many connections, close one of them."""
@@ -320,6 +322,10 @@ class Connection(SendTimeout, HttpProtocol):
         if self.cycle is not None:
             # Free the memory now, because the request may stay in the queue for some seconds.
             self.cycle.body = bytearray()
+        if self._submitted is not None:
+            # uvicorn tells only the latest request of a pipeline that the client has disconnected.
+            self._submitted.disconnected = True
+            self._submitted.message_event.set()
         if self._idle_timer is not None:
             self._idle_timer.cancel()
         self._arrived()
@@ -449,6 +455,7 @@ class Connection(SendTimeout, HttpProtocol):
         if self._shared.bodies > MAX_BODIES and not is_health(path):
             self._refuse(cycle)
             return
+        self._submitted = cycle
         serve, refuse = partial(self._serve, cycle, app), partial(self._refuse, cycle)
         self._shared.admission.submit(cycle.scope, serve, refuse)
 

@@ -186,6 +186,21 @@ async def test_requests_on_one_connection_are_answered_in_order() -> None:
         assert await client.ask(b"b") == (200, "/5:ab")
 
 
+@pytest.mark.parametrize("behind", [b"", GET, GET[:20]], ids=["alone", "a request", "a part"])
+async def test_a_running_request_notices_that_its_client_has_left(behind: bytes) -> None:
+    noticed = asyncio.get_running_loop().create_future()
+
+    async def app(_scope: Scope, receive: Receive, _send: Send) -> None:
+        await receive()
+        client.writer.close()
+        noticed.set_result(await receive())
+
+    async with listening(app) as port, clients(port) as (client,):
+        client.writer.write(GET + behind)
+        async with asyncio.timeout(60):
+            assert await noticed == {"type": "http.disconnect"}
+
+
 @pytest.mark.parametrize("earlier", [b"", GET], ids=["first", "behind another request"])
 async def test_a_client_that_expects_100_is_told_to_send_its_body(earlier: bytes) -> None:
     head, _, body = HALF_A_BODY.partition(b"\r\n\r\n")
