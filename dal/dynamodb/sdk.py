@@ -157,9 +157,9 @@ def _amazons_endpoint(session: Session, service: str, config: Config) -> str:
 
 
 def _check(session: Session, endpoint_url: str | None) -> None:
-    """Raise the errors for which the client could not be opened.
+    """Raise an error if the profile, the region or the endpoint's URL is invalid.
 
-    The client itself is opened later, or never.
+    The client, which checks further settings, is opened later or never.
     """
     session.get_scoped_config()  # raises an error if the profile does not exist
     region = session.get_config_variable("region")
