@@ -360,8 +360,12 @@ def encoded(headers: Headers) -> None:
 
 def varied(headers: Headers, by: bytes) -> Headers:
     """Return ``headers`` with one header ``Vary``, which also contains the name ``by``."""
-    given = [value for name, value in headers if name == b"vary"]
-    others = [one for one in headers if one[0] != b"vary"]
+    given, others = list[bytes](), Headers()
+    for name, value in headers:
+        if name == b"vary":
+            given.append(value)
+        else:
+            others.append((name, value))
     return [*others, (b"vary", b", ".join([*given, by]))]
 
 
