@@ -113,7 +113,7 @@ async def read(partition: tuple[str, str, str], after: str | None, limit: int) -
 class Product:
     """A product."""
 
-    product_id: str
+    product_id: strawberry.ID
 
     @strawberry.field
     async def comments(
@@ -148,12 +148,12 @@ class Query:
     """The query type."""
 
     @strawberry.field
-    def product(self, product_id: str) -> Product:
+    def product(self, product_id: strawberry.ID) -> Product:
         """Return a product."""
         return Product(product_id=product_id)
 
     @strawberry.field
-    async def comment(self, comment_id: str) -> Comment | None:
+    async def comment(self, comment_id: strawberry.ID) -> Comment | None:
         """Return a comment by its id."""
         key = {"S": f"COMMENT#{comment_id}"}
         answer = await store["client"].get_item(
