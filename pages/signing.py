@@ -74,7 +74,7 @@ async def sign_in(request: PageRequest) -> Response:
         raise PageFault(404, gettext("This server has no demo account. Sign in another way."))
     try:
         context = await request.view.context(f"Bearer {jwt}")
-        # Nobody can sign in with a grant: see ``Context.grant``.
+        # A grant is not an account: see ``Context.grant``.
         flaw = TokenFlaw.CLAIMS if context.viewer is None else None
     except InvalidTokenError as error:
         flaw = error.flaw

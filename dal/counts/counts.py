@@ -65,6 +65,14 @@ def sum_names(counter: str, name: str) -> tuple[str, str]:
     return f"{counter}_{name}_n", f"{counter}_{name}_s"
 
 
+def sum_parts(sum_name: str) -> tuple[str, bool]:
+    """Return a number's name, and whether the sum is how many comments have it.
+
+    ``sum_name`` is one of ``sum_names``.
+    """
+    return sum_name[2:-2], sum_name.endswith("_n")
+
+
 def _added(several: Iterable[Sums]) -> Sums:
     sums: dict[str, int] = {}
     for name, number in chain.from_iterable(several):

@@ -146,8 +146,8 @@ async def open_sdk(
 def _amazons_endpoint(session: Session, service: str, config: Config) -> str:
     """Return the endpoint URL by the AWS settings.
 
-    A client of botocore finds it without a request, and without the import of aiohttp. The client
-    gets any credentials, because it would request those of a role and block the event loop.
+    A client of botocore finds it without a request, and without the import of aiohttp. With other
+    credentials than fixed ones, the client could request those of a role, and block the event loop.
     """
     access_key, secret_key, _ = EMBEDDED_CREDENTIALS
     client = session.create_client(

@@ -14,7 +14,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dal.counts.counter_items import StoredCounts, stored_in
-from dal.counts.counts import COMBINATIONS, RatingCounts, StatisticsKey, deltas, summed
+from dal.counts.counts import (
+    COMBINATIONS,
+    RatingCounts,
+    StatisticsKey,
+    deltas,
+    sum_parts,
+    summed,
+)
 from dal.dynamodb.scan import Progress, scan_all
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_in
@@ -30,8 +37,7 @@ PAUSE_SECONDS = 1.0
 
 _FLAGGED = [f" with {' and '.join(sorted(flags))}" for flags in COMBINATIONS]
 _WHAT = [f"rating {rating}{flags}" for flags in ("", *_FLAGGED) for rating in RATINGS]
-_SUMS = {"n": "ratings of", "s": "sum of"}
-"""What each number of counts by rating is, and each sum, in the words of ``Difference``."""
+"""What each number of counts by rating is, in the words of ``Difference``."""
 
 
 @dataclass(slots=True)
@@ -139,4 +145,7 @@ def differences(scanned: ScannedCounts) -> Mapping[tuple[StatisticsKey, str], Di
 def _named(counts: RatingCounts) -> dict[str, int]:
     """Return the numbers of counts by what they are, in the words of ``Difference``."""
     named = dict(zip(_WHAT, counts.by_rating + counts.flagged, strict=True))
-    return named | {f"{_SUMS[name[-1]]} {name[2:-2]}": number for name, number in counts.sums}
+    for sum_name, number in counts.sums:
+        name, is_count = sum_parts(sum_name)
+        named[f"{'ratings' if is_count else 'sum'} of {name}"] = number
+    return named

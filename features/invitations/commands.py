@@ -97,8 +97,19 @@ async def invite(
     --invitations have listed since they were delivered, and takes them from this list. If it is
     interrupted, it may print an order again the next time, but it loses none.
     """
-    given = {"revoke": revoke, "from": source, "order": order, "wait": wait, "keep": keep}
-    _check_options(given | {"output": output}, user, output)
+    _check_options(
+        {
+            "revoke": revoke,
+            "from": source,
+            "order": order,
+            "wait": wait,
+            "keep": keep,
+            "output": output,
+            "user": user,
+        }
+    )
+    if output is not None and output.exists():
+        raise CommandError(f"{output} exists: name a new file.")
     if revoke is not None:
         await _revoke(settings, own_ids.own_id("--revoke", revoke), user)
         return
@@ -178,12 +189,12 @@ _EXCLUDED: Mapping[str, Sequence[str]] = {
 """The options that cannot be used together with an option."""
 
 
-def _check_options(given: Mapping[str, object], user: str | None, output: Path | None) -> None:
-    """Raise CommandError for options that cannot be used together, and for an existing file.
+def _check_options(given: Mapping[str, object]) -> None:
+    """Raise CommandError for options that cannot be used together.
 
     ``given`` has the values of options by name.
     """
-    if user is not None and given["revoke"] is None:
+    if given["user"] is not None and given["revoke"] is None:
         raise CommandError("--user names the customer of --revoke: add --revoke, or remove --user.")
     for option, excluded in _EXCLUDED.items():
         for other in excluded:
@@ -191,8 +202,6 @@ def _check_options(given: Mapping[str, object], user: str | None, output: Path |
                 raise CommandError(
                     f"--{option} and --{other} cannot be used together: remove one of them."
                 )
-    if output is not None and output.exists():
-        raise CommandError(f"{output} exists: name a new file.")
 
 
 def _signer(settings: Settings) -> LinkSigner:

@@ -323,7 +323,7 @@ class Connection(SendTimeout, HttpProtocol):
             # Free the memory now, because the request may stay in the queue for some seconds.
             self.cycle.body = bytearray()
         if self._submitted is not None:
-            # uvicorn tells only the latest request of a pipeline that the client has disconnected.
+            # In a pipeline, uvicorn marks only the latest request.
             self._submitted.disconnected = True
             self._submitted.message_event.set()
         if self._idle_timer is not None:

@@ -9,7 +9,7 @@ non-null fields, and values of an unusual class.
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import MISSING
-from functools import cached_property, partial
+from functools import partial
 from keyword import iskeyword
 from typing import Any, cast
 
@@ -48,6 +48,7 @@ from schema.execution.compiled.fields import (
     of_awaited,
     path_of,
 )
+from schema.execution.strawberry_door import LazyInfo
 
 Convert = Callable[[Any], Any]
 
@@ -98,28 +99,6 @@ def by_graphql(field: Field) -> Resolve:
     return resolve
 
 
-class FieldInfo(Info[Any, Any]):
-    """Strawberry's info of a compiled field.
-
-    It creates graphql-core's info only when that is read, because most resolvers read only the
-    context.
-    """
-
-    context: Any = None
-
-    def __init__(self, executor: Executor[Any], field: Field, path: PlainPath) -> None:
-        self.context = executor.context_value
-        self._of = executor, field, path
-
-    @cached_property
-    def _raw_info(self) -> Any:  # type: ignore[override]
-        return ResolveInfo(*self._of)
-
-    @property
-    def _field(self) -> Any:  # type: ignore[override]
-        return self._of[1].definition.extensions[_BACK]
-
-
 def call_directly(schema: GraphQLSchema, compiled: Field) -> bool:
     """Let a compiled field call its resolver's function without Strawberry, and return True.
 
@@ -140,9 +119,13 @@ def call_directly(schema: GraphQLSchema, compiled: Field) -> bool:
         passed = [f"{name}=source" for name in objects]
         compiled.names = {"function": function}
         if info_name is not None:
-            compiled.names |= {"info": FieldInfo, "field": compiled}
-            info = "info{n}(executor, field{n}, (path, {key!r}, {typename!r}))"
-            passed.append(f"{info_name}={info}")
+            compiled.names |= {
+                "info": partial(LazyInfo, field),
+                "creating": partial(partial, ResolveInfo),
+                "field": compiled,
+            }
+            create = "creating{n}(executor, field{n}, (path, {key!r}, {typename!r}))"
+            passed.append(f"{info_name}=info{{n}}(executor.context_value, {create})")
         compiled.expression = f"function{{n}}({', '.join(passed)})"
         return True
     arguments = arguments_of(compiled.definition, compiled.nodes[0])
@@ -150,7 +133,8 @@ def call_directly(schema: GraphQLSchema, compiled: Field) -> bool:
     def resolve(executor: Executor[Any], _: Field, source: Any, path: PlainPath) -> Any:
         keywords: dict[str, Any] = dict.fromkeys(objects, source)
         if info_name is not None:
-            keywords[info_name] = FieldInfo(executor, compiled, path)
+            create = partial(ResolveInfo, executor, compiled, path)
+            keywords[info_name] = LazyInfo(field, executor.context_value, create)
         for name, value in arguments(executor.variable_values).items():
             keyword, convert = conversions[name]
             keywords[keyword] = value if convert is None else convert(value)
