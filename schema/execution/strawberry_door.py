@@ -4,14 +4,12 @@ No other module uses a private name of Strawberry, except ``resolvers.info_door`
 limits Strawberry's version, and ``tests/test_private_names.py`` fails if a name changes.
 """
 
-from collections.abc import Callable
-from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import strawberry
 from graphql import GraphQLSchema
 from strawberry import Info
-from strawberry.types.field import StrawberryField
 
 
 def core_schema(schema: strawberry.Schema) -> GraphQLSchema:
@@ -20,22 +18,10 @@ def core_schema(schema: strawberry.Schema) -> GraphQLSchema:
 
 
 class LazyInfo(Info[Any, Any]):
-    """Strawberry's info of a field, which creates graphql-core's info only when it is read.
+    """Strawberry's info of a field. A subclass computes its two parts only when they are read.
 
-    Most resolvers read only the context. ``create`` returns graphql-core's info.
+    ``core_info`` is graphql-core's info, and ``strawberry_field`` is Strawberry's field.
     """
 
-    context: Any = None
-
-    def __init__(self, field: StrawberryField, context: Any, create: Callable[[], Any]) -> None:
-        self.context = context
-        self._of = field
-        self._create = create
-
-    @cached_property
-    def _raw_info(self) -> Any:  # type: ignore[override]
-        return self._create()
-
-    @property
-    def _field(self) -> StrawberryField:  # type: ignore[override]
-        return self._of
+    _raw_info = property(attrgetter("core_info"))
+    _field = property(attrgetter("strawberry_field"))

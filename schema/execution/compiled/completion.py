@@ -9,7 +9,7 @@ non-null fields, and values of an unusual class.
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import MISSING
-from functools import partial
+from functools import cached_property, partial
 from keyword import iskeyword
 from typing import Any, cast
 
@@ -99,6 +99,31 @@ def by_graphql(field: Field) -> Resolve:
     return resolve
 
 
+class FieldInfo(LazyInfo):
+    """Strawberry's info of a compiled field.
+
+    It creates graphql-core's info only when that is read, because most resolvers read only the
+    context.
+    """
+
+    context: Any = None
+
+    def __init__(self, executor: Executor[Any], field: Field, path: PlainPath) -> None:
+        self.context = executor.context_value
+        self._of = executor, field, path
+
+    @cached_property
+    def core_info(self) -> ResolveInfo:
+        """The replacement of graphql-core's info."""
+        return ResolveInfo(*self._of)
+
+    @property
+    def strawberry_field(self) -> StrawberryField:
+        """The field's declaration."""
+        declared: StrawberryField = self._of[1].definition.extensions[_BACK]
+        return declared
+
+
 def call_directly(schema: GraphQLSchema, compiled: Field) -> bool:
     """Let a compiled field call its resolver's function without Strawberry, and return True.
 
@@ -119,13 +144,9 @@ def call_directly(schema: GraphQLSchema, compiled: Field) -> bool:
         passed = [f"{name}=source" for name in objects]
         compiled.names = {"function": function}
         if info_name is not None:
-            compiled.names |= {
-                "info": partial(LazyInfo, field),
-                "creating": partial(partial, ResolveInfo),
-                "field": compiled,
-            }
-            create = "creating{n}(executor, field{n}, (path, {key!r}, {typename!r}))"
-            passed.append(f"{info_name}=info{{n}}(executor.context_value, {create})")
+            compiled.names |= {"info": FieldInfo, "field": compiled}
+            info = "info{n}(executor, field{n}, (path, {key!r}, {typename!r}))"
+            passed.append(f"{info_name}={info}")
         compiled.expression = f"function{{n}}({', '.join(passed)})"
         return True
     arguments = arguments_of(compiled.definition, compiled.nodes[0])
@@ -133,8 +154,7 @@ def call_directly(schema: GraphQLSchema, compiled: Field) -> bool:
     def resolve(executor: Executor[Any], _: Field, source: Any, path: PlainPath) -> Any:
         keywords: dict[str, Any] = dict.fromkeys(objects, source)
         if info_name is not None:
-            create = partial(ResolveInfo, executor, compiled, path)
-            keywords[info_name] = LazyInfo(field, executor.context_value, create)
+            keywords[info_name] = FieldInfo(executor, compiled, path)
         for name, value in arguments(executor.variable_values).items():
             keyword, convert = conversions[name]
             keywords[keyword] = value if convert is None else convert(value)
