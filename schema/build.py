@@ -14,7 +14,6 @@ from dal.query.plan import MAX_SEGMENTS
 from features.federation.types import REPRESENTATION, federated, subgraph_sdl
 from features.groups.types import ProductGroup
 from features.live.types import Subscription
-from features.moderation.types import Submission
 from resolvers.authorization import sees_costs
 from resolvers.selection import DEFAULT_SIZE, MAX_ROWS
 from schema.comments import Author, Comment
@@ -23,27 +22,9 @@ from schema.execution.documents import DocumentCache
 from schema.execution.executable_schema import ExecutableSchema
 from schema.execution.facts import ReadLimits
 from schema.execution.host import Host
-from schema.orders import Order
-from schema.organizations import Organization, OrganizationUser
 from schema.products import Product
 from schema.roots import Mutation, Query
-from schema.tickets import Ticket
 from schema.types import SCALARS
-from schema.users import User
-
-NODE_TYPES = (
-    Author,
-    Comment,
-    Order,
-    Organization,
-    OrganizationUser,
-    Product,
-    ProductGroup,
-    Submission,
-    Ticket,
-    User,
-)
-"""Types that a field of type Node can return."""
 
 ENTITIES = {Product: "productId", ProductGroup: "groupId", Comment: "id", Author: "id"}
 """The types to which other subgraphs of Apollo Federation refer, and the key of each."""
@@ -139,7 +120,7 @@ def _with_types(
         query=query,
         mutation=Mutation,
         subscription=Subscription,
-        types=(*NODE_TYPES, ErrorCode),
+        types=[ErrorCode],
         config=StrawberryConfig(scalar_map=dict(scalars)),
     )
     schema.documents.schema.description = DESCRIPTION

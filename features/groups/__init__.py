@@ -5,5 +5,5 @@ product's details, which the core stores.
 
 Composition: ``dal.stores`` (repository, purchases of variants), ``dal.composition`` (kind of items,
 access patterns), ``schema.products`` (``Product.group``), ``schema.roots`` (``node``),
-``schema.build`` (type, key of Apollo Federation).
+``schema.build`` (key of Apollo Federation).
 """

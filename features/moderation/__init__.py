@@ -9,8 +9,8 @@ submission, and a block is in a user's standing. The core stores both.
 Composition: ``dal.stores`` (write rule, repositories), ``dal.composition`` (kinds of items,
 correction, access patterns), ``schema.comments`` (``submission`` of payloads), ``schema.users``
 (``submissions``), ``schema.roots`` (``moderationQueue``, ``blockedUsers``, ``node``, mutations),
-``schema.build`` (type), ``server.app`` (decides which comments are published), ``server.services``
-(the server's rule), ``server.checks`` (a check of the file of words), ``server.settings``
-(``--moderation``, ``--moderation-words``, ``--review-at``), ``server.cli.main`` (the commands
-``user block``, ``user unblock`` and ``user blocked``).
+``server.app`` (decides which comments are published), ``server.services`` (the server's rule),
+``server.checks`` (a check of the file of words), ``server.settings`` (``--moderation``,
+``--moderation-words``, ``--review-at``), ``server.cli.main`` (the commands ``user block``, ``user
+unblock`` and ``user blocked``).
 """
