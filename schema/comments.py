@@ -1,9 +1,10 @@
 """The GraphQL types of comments and their authors."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, Any, ClassVar, NamedTuple
+from functools import partial
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import strawberry
 
@@ -16,8 +17,8 @@ from features.moderation import resolvers as moderation
 from features.votes import resolvers as votes
 from resolvers import comments, json_ld, products, shop_aspects, users
 from resolvers.selection import CommentOrder
-from schema.costs import COUNTS, NOTHING, ONCE_A_PAGE, PAGE, ROW, listed, mutation
-from schema.execution.facts import PUBLIC, Reads, facts
+from schema.costs import COUNTS, NOTHING, ONCE_A_PAGE, PAGE, ROW, listed, mutation, public
+from schema.execution.facts import Reads, facts
 from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
 
 _JSON_LD = (
@@ -27,16 +28,15 @@ _JSON_LD = (
 _OWN_VOTE, _OWN_VOTES = replace(ROW, once=True), replace(ONCE_A_PAGE, once=True)
 
 
-class _Count(NamedTuple):
-    resolver: Callable[..., Any]
-    metadata: dict[str, Any]
-
-
-_HELPFUL_COUNTS = [
-    _Count(comments.helpful_count, PUBLIC),
-    _Count(votes.helpful_count, facts(reads=Reads(0, once=True), public=True)),
+_HELPFUL_COUNTS: list[Any] = [
+    partial(public, resolver=comments.helpful_count),
+    partial(
+        strawberry.field,
+        resolver=votes.helpful_count,
+        metadata=facts(reads=Reads(0, once=True), public=True),
+    ),
 ]
-"""The last one is used for ``helpfulCount``. The field is public, because all clients without
+"""The last one declares ``helpfulCount``. The field is public, because all clients without
 credentials get the same number, and shared caches store no response to other clients."""
 
 
@@ -77,9 +77,8 @@ class Author(Node):
 
     shows: ClassVar = model.Author
     shared: ClassVar = True
-    username: str = strawberry.field(
-        description="Unique user name, which is the user's id. The user name never changes.",
-        metadata=PUBLIC,
+    username: str = public(
+        description="Unique user name, which is the user's id. The user name never changes."
     )
     is_known: bool | None = strawberry.field(
         resolver=users.author_is_known,
@@ -107,13 +106,10 @@ class Author(Node):
 class Reply:
     """The GraphQL type of ``dal.model.Reply``."""
 
-    text: str = strawberry.field(
-        description="Plain text, not HTML. Maximum 2,000 characters.", metadata=PUBLIC
-    )
-    created_at: datetime = strawberry.field(
+    text: str = public(description="Plain text, not HTML. Maximum 2,000 characters.")
+    created_at: datetime = public(
         description="Time at which the shop wrote the reply. If the shop replaces the reply, the "
-        "time changes.",
-        metadata=PUBLIC,
+        "time changes."
     )
 
 
@@ -121,15 +117,13 @@ class Reply:
 class Photo:
     """The GraphQL type of ``dal.model.Photo``."""
 
-    url: str = strawberry.field(
+    url: str = public(
         description="HTTPS URL of the photo, on any host, or the photo's path on this server. "
-        "Maximum 2,048 characters.",
-        metadata=PUBLIC,
+        "Maximum 2,048 characters."
     )
-    alt: str = strawberry.field(
+    alt: str = public(
         description="Description of the photo for users who cannot see it. Plain text; may be "
-        "empty. Maximum 200 characters.",
-        metadata=PUBLIC,
+        "empty. Maximum 200 characters."
     )
 
 
@@ -137,8 +131,8 @@ class Photo:
 class AspectRating:
     """The GraphQL type of ``dal.model.AspectRating``."""
 
-    name: str = strawberry.field(description="Name of the aspect, such as `fit`.", metadata=PUBLIC)
-    rating: int = strawberry.field(description="Rating from 1 to 5.", metadata=PUBLIC)
+    name: str = public(description="Name of the aspect, such as `fit`.")
+    rating: int = public(description="Rating from 1 to 5.")
 
 
 @strawberry.type(
@@ -149,32 +143,20 @@ class Comment(Node):
 
     shows: ClassVar = model.Comment
     shared: ClassVar = True
-    comment_id: strawberry.ID = strawberry.field(
-        description="Comment id, as in the URL of the comment's page.",
-        metadata=PUBLIC,
+    comment_id: strawberry.ID = public(
+        description="Comment id, as in the URL of the comment's page."
     )
-    product: model.Product = strawberry.field(
+    product: model.Product = public(
         resolver=products.product_of,
         graphql_type=Annotated["Product", strawberry.lazy("schema.products")],
         description="The product that the comment is about. To update displayed counts after a "
         "mutation, select the product's `statistics` in the payload.",
-        metadata=PUBLIC,
     )
-    title: str = strawberry.field(
-        description="Title; may be empty. Maximum 200 characters.", metadata=PUBLIC
-    )
-    text: str = strawberry.field(
-        description="Plain text, not HTML; may be empty. Maximum 10,000 characters.",
-        metadata=PUBLIC,
-    )
-    username: str = strawberry.field(
-        description="User name of the author, which is the author's id.",
-        metadata=PUBLIC,
-    )
-    author_name: str = strawberry.field(
-        description="Display name of the author when the comment was added. Edits do not change "
-        "it.",
-        metadata=PUBLIC,
+    title: str = public(description="Title; may be empty. Maximum 200 characters.")
+    text: str = public(description="Plain text, not HTML; may be empty. Maximum 10,000 characters.")
+    username: str = public(description="User name of the author, which is the author's id.")
+    author_name: str = public(
+        description="Display name of the author when the comment was added. Edits do not change it."
     )
     author: model.Author = strawberry.field(
         resolver=users.author_of,
@@ -182,47 +164,39 @@ class Comment(Node):
         description="The author.",
         metadata=facts(public=True, below={"name": NOTHING}),
     )
-    rating: int = strawberry.field(description="Rating from 1 to 5.", metadata=PUBLIC)
-    language: str = strawberry.field(description="Language, as a BCP 47 tag.", metadata=PUBLIC)
-    created_at: datetime = strawberry.field(
+    rating: int = public(description="Rating from 1 to 5.")
+    language: str = public(description="Language, as a BCP 47 tag.")
+    created_at: datetime = public(
         description="Time at which the comment was added. It never changes. Lists in date order "
-        "are sorted by this time.",
-        metadata=PUBLIC,
+        "are sorted by this time."
     )
-    updated_at: datetime | None = strawberry.field(
-        description="Time of the last edit; null if the comment was never edited.",
-        metadata=PUBLIC,
+    updated_at: datetime | None = public(
+        description="Time of the last edit; null if the comment was never edited."
     )
-    verified_purchase: bool = strawberry.field(
+    verified_purchase: bool = public(
         description="Whether the author had received an order with the product before adding "
-        "the comment.",
-        metadata=PUBLIC,
+        "the comment."
     )
-    reply: model.Reply | None = strawberry.field(
-        graphql_type=Reply | None,
+    reply: Reply | None = public(
         description="The shop's reply; null if there is none. Edits of the comment do not "
         "remove the reply.",
-        metadata=PUBLIC,
     )
-    photos: list[model.Photo] = strawberry.field(
-        graphql_type=list[Photo],
+    photos: list[Photo] = strawberry.field(
         description="Photos, in the author's order. Maximum 10.",
         metadata=facts(reads=listed(2, MAX_PHOTOS), public=True),
     )
-    source: model.CommentSource = strawberry.field(
-        description="Where the comment comes from. Edits do not change it.", metadata=PUBLIC
+    source: model.CommentSource = public(
+        description="Where the comment comes from. Edits do not change it."
     )
-    incentivized: bool = strawberry.field(
+    incentivized: bool = public(
         description="Whether the author received something for writing the comment, such as a "
         "discount. Laws in the USA and the EU require shops to show it to readers. Edits do not "
-        "change it.",
-        metadata=PUBLIC,
+        "change it."
     )
-    incentive: str | None = strawberry.field(
+    incentive: str | None = public(
         resolver=comments.incentive,
         description="What the author received, in the shop's words: plain text of 200 characters "
         "at most. Null if `incentivized` is false, or if the shop has not stated it.",
-        metadata=PUBLIC,
     )
     aspects: list[model.AspectRating] = strawberry.field(
         resolver=shop_aspects.of_comment,
@@ -231,11 +205,9 @@ class Comment(Node):
         "the author has not rated are missing.",
         metadata=facts(reads=listed(2, MAX_ASPECTS), public=True),
     )
-    helpful_count: int = strawberry.field(
-        resolver=_HELPFUL_COUNTS[-1].resolver,
+    helpful_count: int = _HELPFUL_COUNTS[-1](
         description="Number of users who found the comment helpful. The signed-in user's own vote "
         "is counted at once, and other votes within seconds.",
-        metadata=_HELPFUL_COUNTS[-1].metadata,
     )
     viewer_found_helpful: "Awaitable[bool] | bool | None" = strawberry.field(
         resolver=votes.viewer_found_helpful,
@@ -298,6 +270,14 @@ CHANGED_PRODUCT = (
 )
 """The description of ``product`` in the payloads of writes of comments."""
 
+_ChangedProduct: TypeAlias = Annotated[
+    model.Product | None,
+    strawberry.field(
+        graphql_type=Annotated["Product", strawberry.lazy("schema.products")] | None,
+        description=CHANGED_PRODUCT,
+    ),
+]
+
 
 @strawberry.type(description="Result of `addComment`.")
 class AddCommentPayload:
@@ -316,10 +296,7 @@ class AddCommentPayload:
         description="The comment, if it waits for a moderator; otherwise null. Lists do not "
         "show a waiting comment.",
     )
-    product: model.Product | None = strawberry.field(
-        graphql_type=Annotated["Product", strawberry.lazy("schema.products")] | None,
-        description=CHANGED_PRODUCT,
-    )
+    product: _ChangedProduct
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
@@ -341,10 +318,7 @@ class DeleteCommentPayload:
     deleted_id: strawberry.ID | None = strawberry.field(
         description="Global `id` of the deleted comment or submission; null on errors."
     )
-    product: model.Product | None = strawberry.field(
-        graphql_type=Annotated["Product", strawberry.lazy("schema.products")] | None,
-        description=CHANGED_PRODUCT,
-    )
+    product: _ChangedProduct
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
@@ -355,55 +329,42 @@ class ReplyToCommentPayload:
     comment: Comment | None = strawberry.field(
         description="The comment with its reply; null on errors."
     )
-    product: model.Product | None = strawberry.field(
-        graphql_type=Annotated["Product", strawberry.lazy("schema.products")] | None,
-        description=CHANGED_PRODUCT,
-    )
+    product: _ChangedProduct
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
 @strawberry.type(description="Result of `removeReply`.")
-class RemoveReplyPayload:
+class RemoveReplyPayload(ReplyToCommentPayload):
     """The GraphQL type of ``resolvers.comments.ReplyPayload``."""
 
     comment: Comment | None = strawberry.field(
         description="The comment without a reply; null on errors."
     )
-    product: model.Product | None = strawberry.field(
-        graphql_type=Annotated["Product", strawberry.lazy("schema.products")] | None,
-        description=CHANGED_PRODUCT,
-    )
-    user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
 @strawberry.type
 class CommentMutation:
     """Binds each mutation to its resolver."""
 
-    add_comment: comments.CommentPayload | None = mutation(
+    add_comment: AddCommentPayload | None = mutation(
         resolver=comments.add_comment,
-        graphql_type=AddCommentPayload | None,
         description="Add a comment. Its author is the signed-in user.",
     )
-    update_comment: comments.CommentPayload | None = mutation(
+    update_comment: UpdateCommentPayload | None = mutation(
         resolver=comments.update_comment,
-        graphql_type=UpdateCommentPayload | None,
         description="Edit a comment. Only for its author and moderators.",
     )
-    delete_comment: comments.DeletePayload | None = mutation(
+    delete_comment: DeleteCommentPayload | None = mutation(
         resolver=comments.delete_comment,
-        graphql_type=DeleteCommentPayload | None,
         description="Delete a comment. Only for its author and moderators.",
     )
-    reply_to_comment: comments.ReplyPayload | None = mutation(
+    reply_to_comment: ReplyToCommentPayload | None = mutation(
         resolver=comments.reply_to_comment,
-        graphql_type=ReplyToCommentPayload | None,
         description="Reply to a published comment in the name of the shop. A new reply replaces "
         "an earlier reply. Only for users with the role `merchant`.",
     )
-    remove_reply: comments.ReplyPayload | None = mutation(
+    remove_reply: RemoveReplyPayload | None = mutation(
         resolver=comments.remove_reply,
-        graphql_type=RemoveReplyPayload | None,
         description="Remove the shop's reply from a published comment. If the comment has no "
         "reply, nothing changes. Only for users with the role `merchant`.",
     )

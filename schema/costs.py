@@ -1,4 +1,4 @@
-"""The usual reads of fields. Fields name them in their facts."""
+"""The usual reads of fields, and how fields with these reads are declared."""
 
 from functools import partial
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import strawberry
 
 from resolvers.selection import DEFAULT_SIZE
-from schema.execution.facts import Reads, facts
+from schema.execution.facts import PUBLIC, Reads, facts
 
 PAGE, FRESH_PAGE = Reads(unit=0.5, paged=True), Reads(paged=True)
 SEARCH = Reads(unit=0.5, paged=True, most_requests=8)
@@ -23,6 +23,9 @@ OF_PRODUCT = Reads(0, together=True)
 WRITE = Reads(5, most_requests=20)
 QUESTION = Reads(0, questions=1)
 NOTHING = Reads(0)
+
+public: Any = partial(strawberry.field, metadata=PUBLIC)
+"""Declares a public field without reads."""
 
 mutation: Any = partial(strawberry.mutation, metadata=facts(reads=WRITE))
 """Declares the field of a mutation that reads and writes as few items as most mutations do."""

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import strawberry
 
-from schema.execution.facts import PUBLIC
+from schema.costs import public
 from schema.products import Product
 from schema.types import Connection
 
@@ -16,13 +16,12 @@ class ProductRank:
     """The GraphQL type of ``dal.model.ProductRank``."""
 
     shared: ClassVar = True
-    product: Product = strawberry.field(description="The product.", metadata=PUBLIC)
-    count: int = strawberry.field(description="Number of comments rated 5.", metadata=PUBLIC)
-    rank: int | None = strawberry.field(
+    product: Product = public(description="The product.")
+    count: int = public(description="Number of comments rated 5.")
+    rank: int | None = public(
         description="Rank, starting at 1. Products with equal counts are ranked by descending "
         "product id, so no rank occurs twice. Null on pages that begin after the first 1,000 "
-        "products.",
-        metadata=PUBLIC,
+        "products."
     )
 
 

@@ -109,15 +109,13 @@ class SetOrderStatusPayload(PlaceOrderPayload):
 class OrderMutation:
     """Binds each mutation to its resolver."""
 
-    place_order: orders.OrderPayload | None = mutation(
+    place_order: PlaceOrderPayload | None = mutation(
         resolver=orders.place_order,
-        graphql_type=PlaceOrderPayload | None,
         description="Place an order for a user. Only for staff, so that the shop's server, and not "
         "the customer, sets the prices.",
     )
-    set_order_status: orders.OrderPayload | None = mutation(
+    set_order_status: SetOrderStatusPayload | None = mutation(
         resolver=orders.set_order_status,
-        graphql_type=SetOrderStatusPayload | None,
         description="Change an order's status from PLACED to SHIPPED or CANCELLED, or from "
         "SHIPPED to DELIVERED. Only for staff, but users may cancel their own orders.",
     )

@@ -153,32 +153,27 @@ class SetSubscriptionPlanPayload(CreateOrganizationPayload):
 class OrganizationMutation:
     """Binds each mutation to its resolver."""
 
-    create_organization: organizations.OrganizationPayload | None = mutation(
+    create_organization: CreateOrganizationPayload | None = mutation(
         resolver=organizations.create_organization,
-        graphql_type=CreateOrganizationPayload | None,
         description="Create an organisation. A signed-in user who is not staff becomes an admin "
         "of the organisation.",
     )
-    add_organization_user: organizations.OrganizationUserPayload | None = mutation(
+    add_organization_user: AddOrganizationUserPayload | None = mutation(
         resolver=organizations.add_organization_user,
-        graphql_type=AddOrganizationUserPayload | None,
         description="Add a user to an organisation. Only for staff and the organisation's admins.",
     )
-    remove_organization_user: organizations.RemovedUserPayload | None = mutation(
+    remove_organization_user: RemoveOrganizationUserPayload | None = mutation(
         resolver=organizations.remove_organization_user,
-        graphql_type=RemoveOrganizationUserPayload | None,
         description="Remove a user from an organisation. The user's tickets are kept. Only for "
         "staff and the organisation's admins, and for users who remove themselves. Only staff "
         "may remove the last admin.",
     )
-    set_organization_user_type: organizations.UserTypePayload | None = mutation(
+    set_organization_user_type: SetOrganizationUserTypePayload | None = mutation(
         resolver=organizations.set_organization_user_type,
-        graphql_type=SetOrganizationUserTypePayload | None,
         description="Change a user's type in an organisation to ADMIN or MEMBER. Only for staff "
         "and the organisation's admins. Only staff may make the last admin a member.",
     )
-    set_subscription_plan: organizations.OrganizationPayload | None = mutation(
+    set_subscription_plan: SetSubscriptionPlanPayload | None = mutation(
         resolver=organizations.set_subscription_plan,
-        graphql_type=SetSubscriptionPlanPayload | None,
         description="Change an organisation's subscription plan. Only for staff.",
     )

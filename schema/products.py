@@ -18,8 +18,8 @@ from features.votes import resolvers as votes
 from features.votes.model import Highlights
 from resolvers import products, statistics
 from schema.comments import Comment, CommentConnection
-from schema.costs import NEWEST, NOTHING, OF_PRODUCT, QUESTION, ROW, mutation
-from schema.execution.facts import PUBLIC, Reads, facts
+from schema.costs import NEWEST, NOTHING, OF_PRODUCT, QUESTION, ROW, mutation, public
+from schema.execution.facts import Reads, facts
 from schema.statistics import CommentStatistics
 from schema.types import USER_ERRORS, Connection, Node, UserError, show_enum
 
@@ -51,9 +51,7 @@ class Product(Node):
 
     shows: ClassVar = model.Product
     shared: ClassVar = True
-    product_id: strawberry.ID = strawberry.field(
-        description="The shop's product id.", metadata=PUBLIC
-    )
+    product_id: strawberry.ID = public(description="The shop's product id.")
     is_known: bool | None = strawberry.field(
         resolver=products.is_known,
         description="Whether the product has published comments, or the shop has set the "
@@ -177,8 +175,7 @@ class UpdateProductPayload:
 class ProductMutation:
     """Binds each mutation to its resolver."""
 
-    update_product: products.ProductPayload | None = mutation(
+    update_product: UpdateProductPayload | None = mutation(
         resolver=products.update_product,
-        graphql_type=UpdateProductPayload | None,
         description="Change a product's details, such as its title. Only for staff.",
     )

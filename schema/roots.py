@@ -26,9 +26,9 @@ from resolvers import comments, leaderboard, orders, organizations, tickets, use
 from resolvers import products as product_resolvers
 from resolvers.nodes import Nodes
 from schema.comments import Author, Comment, CommentMutation
-from schema.costs import KEY, NOTHING, QUESTION, ROW, SEARCH, TWO_KEYS
+from schema.costs import KEY, NOTHING, QUESTION, ROW, SEARCH, TWO_KEYS, public
 from schema.execution.cost import UNIT_BYTES
-from schema.execution.facts import PUBLIC, Reads, facts
+from schema.execution.facts import Reads, facts
 from schema.leaderboard import LeaderboardConnection
 from schema.orders import Order, OrderConnection, OrderMutation
 from schema.organizations import Organization, OrganizationMutation
@@ -74,12 +74,10 @@ class Query:
         "each object that does not exist or is not visible to the user.",
         metadata=facts(reads=Reads(most_requests=2), public=True, sized="ids"),  # for each id
     )
-    product: model.Product | None = strawberry.field(
+    product: Product | None = public(
         resolver=product_resolvers.product,
-        graphql_type=Product | None,
         description="Look up a product by product id. Every valid id returns a product, even if "
         "the server has no data about it: see `isKnown`.",
-        metadata=PUBLIC,
     )
     products: list[model.Product] | None = strawberry.field(
         resolver=product_resolvers.products,
@@ -109,12 +107,10 @@ class Query:
     due_invitations: "pagination.Page[Any]" = DUE_INVITATIONS
     moderation_queue: "pagination.Page[Any]" = QUEUE
     blocked_users: "pagination.Page[Any] | None" = BLOCKED_USERS
-    author: model.Author | None = strawberry.field(
+    author: Author | None = public(
         resolver=users.author,
-        graphql_type=Author | None,
         description="Look up an author by user name. Every valid name returns an author, even "
         "without comments: see `isKnown`.",
-        metadata=PUBLIC,
     )
     leaderboard: "pagination.Page[model.ProductRank] | None" = strawberry.field(
         resolver=leaderboard.leaderboard,

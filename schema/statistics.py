@@ -1,75 +1,64 @@
 """The GraphQL types of comment counts."""
 
+from typing import ClassVar
+
 import strawberry
 
 from dal.counts.counts import MAX_LANGUAGES
-from dal.counts.counts import CommentFacets as Counted
 from dal.model.comment_fields import MAX_ASPECTS
 from dal.model.rules import MAX_VALUES
 from resolvers import shop_aspects, statistics
-from schema.costs import listed
-from schema.execution.facts import PUBLIC, facts
+from schema.costs import listed, public
+from schema.execution.facts import facts
 
 
 @strawberry.type(description="Number of comments with one rating.")
 class RatingCount:
     """The GraphQL type of ``dal.counts.counts.RatingCount``."""
 
-    rating: int = strawberry.field(description="Rating from 1 to 5.", metadata=PUBLIC)
-    count: int = strawberry.field(
-        description="Number of comments with the rating; may be 0.", metadata=PUBLIC
-    )
-
-
-_RANGE = (
-    "Language, region or script, as a BCP 47 tag to pass as `language`: `en` for all comments in "
-    "English, `en-GB` for those in British English."
-)
-_PARENT = "Language of this region or script, such as `en` for `en-GB`. Null for a language."
+    rating: int = public(description="Rating from 1 to 5.")
+    count: int = public(description="Number of comments with the rating; may be 0.")
 
 
 @strawberry.type(description="Number of comments in one language, region or script.")
 class LanguageCount:
     """The GraphQL type of ``dal.counts.counts.LanguageCount``."""
 
-    language: str = strawberry.field(description=_RANGE, metadata=PUBLIC)
-    count: int = strawberry.field(
-        description="Number of comments that `language` finds; at least 1.", metadata=PUBLIC
+    language: str = public(
+        description="Language, region or script, as a BCP 47 tag to pass as `language`: `en` for "
+        "all comments in English, `en-GB` for those in British English."
     )
-    parent: str | None = strawberry.field(description=_PARENT, metadata=PUBLIC)
+    count: int = public(description="Number of comments that `language` finds; at least 1.")
+    parent: str | None = public(
+        description="Language of this region or script, such as `en` for `en-GB`. Null for a "
+        "language."
+    )
 
 
 @strawberry.type(description="A rating to filter by, with its number of comments.")
-class RatingFacet:
+class RatingFacet(RatingCount):
     """The GraphQL type of ``dal.counts.counts.RatingCount``."""
 
-    rating: int = strawberry.field(description="Rating from 1 to 5.", metadata=PUBLIC)
-    count: int = strawberry.field(
-        description="Number of comments with this rating in the selected languages.",
-        metadata=PUBLIC,
+    shared: ClassVar = True
+    count: int = public(
+        description="Number of comments with this rating in the selected languages."
     )
-    selected: bool = strawberry.field(
-        description="Whether the argument `rating` includes this rating.",
-        metadata=PUBLIC,
-    )
+    selected: bool = public(description="Whether the argument `rating` includes this rating.")
 
 
 @strawberry.type(
     description="A language, region or script to filter by, with its number of comments."
 )
-class LanguageFacet:
+class LanguageFacet(LanguageCount):
     """The GraphQL type of ``dal.counts.counts.LanguageCount``."""
 
-    language: str = strawberry.field(description=_RANGE, metadata=PUBLIC)
-    count: int = strawberry.field(
-        description="Number of comments that `language` finds, with the selected ratings.",
-        metadata=PUBLIC,
+    shared: ClassVar = True
+    count: int = public(
+        description="Number of comments that `language` finds, with the selected ratings."
     )
-    parent: str | None = strawberry.field(description=_PARENT, metadata=PUBLIC)
-    selected: bool = strawberry.field(
+    selected: bool = public(
         description="Whether the argument `language` includes this tag. `en` does not include "
-        "`en-GB` here, although it finds the comments.",
-        metadata=PUBLIC,
+        "`en-GB` here, although it finds the comments."
     )
 
 
@@ -81,12 +70,9 @@ class LanguageFacet:
 class CommentFacets:
     """The GraphQL type of ``dal.counts.counts.CommentFacets``."""
 
-    total: int = strawberry.field(
-        description="Number of comments that match both filters.", metadata=PUBLIC
-    )
-    average: float | None = strawberry.field(
-        description="Mean rating of the matching comments; null if no comment matches.",
-        metadata=PUBLIC,
+    total: int = public(description="Number of comments that match both filters.")
+    average: float | None = public(
+        description="Mean rating of the matching comments; null if no comment matches."
     )
     ratings: list[RatingFacet] = strawberry.field(
         description="All five ratings, 5 first.", metadata=facts(reads=listed(5), public=True)
@@ -102,13 +88,9 @@ class CommentFacets:
 class AspectStatistics:
     """The GraphQL type of ``resolvers.shop_aspects.AspectCount``."""
 
-    name: str = strawberry.field(description="Name of the aspect.", metadata=PUBLIC)
-    count: int = strawberry.field(
-        description="Number of comments that rate the aspect; may be 0.", metadata=PUBLIC
-    )
-    average: float | None = strawberry.field(
-        description="Mean rating of the aspect; null without ratings.", metadata=PUBLIC
-    )
+    name: str = public(description="Name of the aspect.")
+    count: int = public(description="Number of comments that rate the aspect; may be 0.")
+    average: float | None = public(description="Mean rating of the aspect; null without ratings.")
 
 
 @strawberry.type(
@@ -118,12 +100,8 @@ class AspectStatistics:
 class CommentStatistics:
     """The GraphQL type of ``dal.counts.counts.CommentStatistics``."""
 
-    total: int = strawberry.field(
-        description="Number of comments with any rating.", metadata=PUBLIC
-    )
-    average: float | None = strawberry.field(
-        description="Mean rating; null without comments.", metadata=PUBLIC
-    )
+    total: int = public(description="Number of comments with any rating.")
+    average: float | None = public(description="Mean rating; null without comments.")
     histogram: list[RatingCount] = strawberry.field(
         description="All five ratings, 5 first.", metadata=facts(reads=listed(5), public=True)
     )
@@ -139,11 +117,9 @@ class CommentStatistics:
         description="Counts of each of the shop's aspects, in the shop's order. Maximum 6.",
         metadata=facts(reads=listed(4, MAX_ASPECTS), public=True),
     )
-    facets: Counted | None = strawberry.field(
+    facets: CommentFacets | None = public(
         resolver=statistics.facets,
-        graphql_type=CommentFacets | None,
         description="Counts to show next to the filters of `Product.comments`. Pass the same "
         "`rating` and `language` as to that list. The server computes the counts without another "
         "read.",
-        metadata=PUBLIC,
     )

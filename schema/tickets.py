@@ -86,15 +86,13 @@ class CloseTicketPayload(CreateTicketPayload):
 class TicketMutation:
     """Binds each mutation to its resolver."""
 
-    create_ticket: tickets.TicketPayload | None = mutation(
+    create_ticket: CreateTicketPayload | None = mutation(
         resolver=tickets.create_ticket,
-        graphql_type=CreateTicketPayload | None,
         description="Open a support ticket. Only for users of the organisation; the role `staff` "
         "is not enough.",
     )
-    close_ticket: tickets.TicketPayload | None = mutation(
+    close_ticket: CloseTicketPayload | None = mutation(
         resolver=tickets.close_ticket,
-        graphql_type=CloseTicketPayload | None,
         description="Close a ticket. Only for the user who opened it, staff, and the "
         "organisation's admins.",
     )

@@ -1,8 +1,9 @@
 """GraphQL types that several modules use: scalars, Relay's Node, Edge and Connection, user errors.
 
-A field without a resolver returns an attribute of the domain object. A field with a resolver is
-annotated with the Python type that the resolver returns; ``graphql_type`` is the type that clients
-see.
+A field is annotated with the type that clients see. If it has a resolver, and is declared by
+``strawberry.field``, it is annotated with the Python type that the resolver returns, which mypy
+checks; ``graphql_type`` is then the type that clients see. A field without a resolver returns an
+attribute of the domain object.
 """
 
 import re
@@ -22,7 +23,8 @@ from dal.query.statistics import ExecutionStatistics
 from resolvers import node_ids
 from resolvers.orders import CurrencyCode
 from resolvers.selection import DateOrder
-from schema.execution.facts import EXPLAINED, PUBLIC, REQUESTED, by_class, facts
+from schema.costs import public
+from schema.execution.facts import EXPLAINED, REQUESTED, by_class, facts
 
 Row = TypeVar("Row")
 
@@ -131,10 +133,9 @@ class Node:
         """Return whether this type exposes the domain object ``value``."""
         return isinstance(value, cls.shows)
 
-    id: strawberry.ID = strawberry.field(
+    id: strawberry.ID = public(
         resolver=node_ids.node_id,
         description="Global object id for `node`, caches and mutations. Opaque.",
-        metadata=PUBLIC,
     )
 
 
@@ -145,21 +146,15 @@ class Node:
 class PageInfo:
     """The GraphQL type of ``dal.query.pagination.PageInfo``."""
 
-    has_next_page: bool = strawberry.field(
-        description="Whether more rows follow the page.", metadata=PUBLIC
-    )
-    has_previous_page: bool = strawberry.field(
-        description="Whether more rows precede the page.", metadata=PUBLIC
-    )
-    start_cursor: str | None = strawberry.field(
+    has_next_page: bool = public(description="Whether more rows follow the page.")
+    has_previous_page: bool = public(description="Whether more rows precede the page.")
+    start_cursor: str | None = public(
         description="Cursor of the page's first row. Pass it as `before` to read the rows "
-        "before the page. Null if the page is empty.",
-        metadata=PUBLIC,
+        "before the page. Null if the page is empty."
     )
-    end_cursor: str | None = strawberry.field(
+    end_cursor: str | None = public(
         description="Cursor of the page's last row. Pass it as `after` to read the rows after "
-        "the page. Null if the page is empty.",
-        metadata=PUBLIC,
+        "the page. Null if the page is empty."
     )
 
 
@@ -167,10 +162,8 @@ class PageInfo:
 class Edge(Generic[Row]):
     """The GraphQL type of ``dal.query.pagination.Edge``."""
 
-    node: Row = strawberry.field(description="The row.", metadata=PUBLIC)
-    cursor: str = strawberry.field(
-        description="Cursor of the row. Pass it as `after` or `before`.", metadata=PUBLIC
-    )
+    node: Row = public(description="The row.")
+    cursor: str = public(description="Cursor of the row. Pass it as `after` or `before`.")
 
 
 @strawberry.type(description="One page of a list.")
@@ -185,16 +178,14 @@ class Connection(Generic[Row]):
         description="Rows of the page without cursors.",
         metadata=facts(public=True, sized=REQUESTED),
     )
-    page_info: PageInfo = strawberry.field(
+    page_info: PageInfo = public(
         description="Pagination flags and cursors. The server computes a flag only if the query "
-        "selects it.",
-        metadata=PUBLIC,
+        "selects it."
     )
-    total_count: int | None = strawberry.field(
+    total_count: int | None = public(
         description="Number of rows on all pages together. Known if the query has neither `after` "
         "nor `before`, and this page contains all rows; otherwise null, because the server would "
-        "have to read the whole list.",
-        metadata=PUBLIC,
+        "have to read the whole list."
     )
     stats: ExecutionStatistics = strawberry.field(
         name="plan",

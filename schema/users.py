@@ -108,8 +108,7 @@ class UpdateProfilePayload:
 class UserMutation:
     """Binds each mutation to its resolver."""
 
-    update_profile: users.ProfilePayload | None = mutation(
+    update_profile: UpdateProfilePayload | None = mutation(
         resolver=users.update_profile,
-        graphql_type=UpdateProfilePayload | None,
         description="Change the signed-in user's profile.",
     )

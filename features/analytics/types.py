@@ -79,8 +79,7 @@ class Trend:
         metadata=facts(reads=listed(60, MAX_POINTS)),
     )
     as_of: datetime = strawberry.field(description=_AS_OF)
-    source: questions.Source = strawberry.field(
-        graphql_type=AnalyticsSource,
+    source: AnalyticsSource = strawberry.field(
         description="How the result was computed.",
         metadata=EXPLAINED,
     )
@@ -128,8 +127,7 @@ class Movers:
         metadata=facts(sized=REQUESTED),
     )
     as_of: datetime = strawberry.field(description=_AS_OF)
-    source: questions.Source = strawberry.field(
-        graphql_type=AnalyticsSource,
+    source: AnalyticsSource = strawberry.field(
         description="How the result was computed.",
         metadata=EXPLAINED,
     )

@@ -4,22 +4,19 @@ import strawberry
 
 from dal.model.comment_fields import MAX_ASPECTS
 from features.aspects import resolvers as aspects
-from schema.costs import listed
-from schema.execution.facts import PUBLIC, facts
+from schema.costs import listed, public
+from schema.execution.facts import facts
 
 
 @strawberry.type(description="An aspect of products that customers of the shop can rate.")
 class Aspect:
     """The GraphQL type of ``features.aspects.resolvers.Aspect``."""
 
-    name: str = strawberry.field(
-        description="Name to pass in `aspects` of `addComment`, such as `fit`.", metadata=PUBLIC
-    )
-    label: str | None = strawberry.field(
+    name: str = public(description="Name to pass in `aspects` of `addComment`, such as `fit`.")
+    label: str | None = public(
         resolver=aspects.label,
         description="Label to show to customers. If the shop has no label in the language, the "
         "label is that for other languages, or the name.",
-        metadata=PUBLIC,
     )
 
 

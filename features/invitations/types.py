@@ -8,9 +8,7 @@ import strawberry
 from dal import model
 from dal.model import submissions
 from dal.model.rules import MAX_LINES
-from features.invitations import model as invitations
 from features.invitations import resolvers
-from features.invitations.links import SignedLink
 from features.invitations.model import MOST_PRODUCTS
 from features.invitations.repository import QUEUE_REQUESTS
 from schema.comments import Comment
@@ -57,8 +55,7 @@ class Invitation:
         description="What the customer receives for a comment, in the shop's words; null if "
         "nothing. Each comment shows it.",
     )
-    entries: list[invitations.Entry] = strawberry.field(
-        graphql_type=list[InvitationEntry],
+    entries: list[InvitationEntry] = strawberry.field(
         description="Products of the link. Maximum 20.",
         metadata=facts(reads=listed(3, MOST_PRODUCTS)),
     )
@@ -121,8 +118,7 @@ _DUE_INVITATION_ID = (
 class CreateInvitationPayload:
     """The GraphQL type of ``features.invitations.resolvers.CreateInvitationPayload``."""
 
-    links: list[SignedLink] = strawberry.field(
-        graphql_type=list[InvitationLink],
+    links: list[InvitationLink] = strawberry.field(
         description="Links for all products of the order: one for each 20 products, or more if ids "
         "are long. Empty on errors.",
         metadata=facts(reads=listed(1, MAX_LINES)),
@@ -143,16 +139,14 @@ class RevokeInvitationPayload:
 class InvitationMutation:
     """Binds each mutation to its resolver."""
 
-    create_invitation: resolvers.CreateInvitationPayload | None = mutation(
+    create_invitation: CreateInvitationPayload | None = mutation(
         resolver=resolvers.create_invitation,
-        graphql_type=CreateInvitationPayload | None,
         description="Make links with which the customer of an order comments on its products "
         "without an account, and remove the order from `dueInvitations`. The server sends no mail. "
         "Earlier links of the order stay valid. Only for staff.",
     )
-    revoke_invitation: resolvers.RevokeInvitationPayload | None = mutation(
+    revoke_invitation: RevokeInvitationPayload | None = mutation(
         resolver=resolvers.revoke_invitation,
-        graphql_type=RevokeInvitationPayload | None,
         description="End all links of an order that were made until now, and remove the order "
         "from `dueInvitations`. Comments that the links have written stay. Only for staff.",
     )

@@ -4,8 +4,6 @@ from collections.abc import AsyncIterator
 
 import strawberry
 
-from dal import model
-from dal.query import pagination
 from features.live import changes, resolvers
 from features.live.changes import CommentEventKind
 from schema.comments import Comment
@@ -41,8 +39,7 @@ class CommentEvent:
         description="Event cursor, which is not the cursor of a row. To resume after this event, "
         "pass it as `after` to `commentEvents`."
     )
-    comment_edge: "pagination.Edge[model.Comment] | None" = strawberry.field(
-        graphql_type=Edge[Comment] | None,
+    comment_edge: Edge[Comment] | None = strawberry.field(
         description="The comment after the change, with its cursor in the list. Set for ADDED "
         "and CHANGED; otherwise null.",
     )

@@ -73,16 +73,14 @@ class UnblockUserPayload:
 class BlockMutation:
     """Binds each mutation to its resolver."""
 
-    block_user: blocks.BlockPayload | None = mutation(
+    block_user: BlockUserPayload | None = mutation(
         resolver=blocks.block_user,
-        graphql_type=BlockUserPayload | None,
         description="Block a user. The user's new comments and edits of titles, texts and photos "
         "then wait for a moderator. The user cannot vote. Published comments stay published. If "
         "the user is already blocked, a new reason replaces the old one. Only for moderators.",
     )
-    unblock_user: blocks.UnblockPayload | None = mutation(
+    unblock_user: UnblockUserPayload | None = mutation(
         resolver=blocks.unblock_user,
-        graphql_type=UnblockUserPayload | None,
         description="End the block of a user. Comments that already wait for a moderator stay "
         "in the queue. Only for moderators.",
     )

@@ -118,13 +118,11 @@ class Submission(Node):
         description="Whether the author had received an order with the product before adding "
         "the comment."
     )
-    reply: model.Reply | None = strawberry.field(
-        graphql_type=Reply | None,
+    reply: Reply | None = strawberry.field(
         description="The shop's reply, written while the comment was published; null if there "
         "is none.",
     )
-    photos: list[model.Photo] = strawberry.field(
-        graphql_type=list[Photo],
+    photos: list[Photo] = strawberry.field(
         description="Photos, in the author's order. Maximum 10.",
         metadata=facts(reads=listed(2, MAX_PHOTOS)),
     )
@@ -298,9 +296,7 @@ class ApproveCommentPayload:
         "order, its place depends on `createdAt`. Null on errors."
     )
     queue_entry_id: strawberry.ID | None = strawberry.field(description=_QUEUE_ENTRY_ID)
-    product: model.Product | None = strawberry.field(
-        graphql_type=Product | None, description=CHANGED_PRODUCT
-    )
+    product: Product | None = strawberry.field(description=CHANGED_PRODUCT)
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
@@ -317,9 +313,7 @@ class RejectCommentPayload:
         "published comments. Null on errors.",
     )
     queue_entry_id: strawberry.ID | None = strawberry.field(description=_QUEUE_ENTRY_ID)
-    product: model.Product | None = strawberry.field(
-        graphql_type=Product | None, description=CHANGED_PRODUCT
-    )
+    product: Product | None = strawberry.field(description=CHANGED_PRODUCT)
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
@@ -339,8 +333,7 @@ class DecideCommentsPayload:
         description="`id`s of the decided comments' rows in `moderationQueue`. Remove the rows "
         "from cached queues."
     )
-    products: list[model.Product] = strawberry.field(
-        graphql_type=list[Product],
+    products: list[Product] = strawberry.field(
         description="Products of these comments, each once. Their `statistics` are read after the "
         "decisions, so they include the decisions, except on servers whose counts lag.",
         metadata=facts(reads=listed(5, MOST_DECISIONS)),
@@ -362,15 +355,13 @@ class ReportCommentPayload:
 class ModerationMutation:
     """Binds each mutation to its resolver."""
 
-    approve_comment: moderation.DecisionPayload | None = mutation(
+    approve_comment: ApproveCommentPayload | None = mutation(
         resolver=moderation.approve_comment,
-        graphql_type=ApproveCommentPayload | None,
         description="Publish a submission, or keep a published comment and close its reports. A "
         "published comment without open reports stays unchanged. Only for moderators.",
     )
-    reject_comment: moderation.DecisionPayload | None = mutation(
+    reject_comment: RejectCommentPayload | None = mutation(
         resolver=moderation.reject_comment,
-        graphql_type=RejectCommentPayload | None,
         description="Reject a submission or a published comment, which is then no longer "
         "published. The author sees the reason. Only for moderators.",
     )
@@ -381,9 +372,8 @@ class ModerationMutation:
         "`approveComment` or `rejectComment`. Only for moderators.",
         metadata=facts(reads=Reads(5 * MOST_DECISIONS, most_requests=20 * MOST_DECISIONS)),
     )
-    report_comment: moderation.ReportPayload | None = mutation(
+    report_comment: ReportCommentPayload | None = mutation(
         resolver=moderation.report_comment,
-        graphql_type=ReportCommentPayload | None,
         description="Report another user's published comment to the moderators. A user's second "
         "report of the same comment changes nothing. After several reports, by default 5, the "
         "comment is hidden until a moderator decides. If a moderator has already approved this "

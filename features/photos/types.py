@@ -5,7 +5,6 @@ from datetime import datetime
 import strawberry
 
 from features.photos import resolvers as photos
-from features.photos.uploads import UploadForm
 from schema.costs import listed, mutation
 from schema.execution.facts import facts
 from schema.types import USER_ERRORS, UserError
@@ -47,8 +46,7 @@ class PhotoUpload:
 class CreatePhotoUploadsPayload:
     """The GraphQL type of ``features.photos.resolvers.PhotoUploadsPayload``."""
 
-    uploads: list[UploadForm] = strawberry.field(
-        graphql_type=list[PhotoUpload],
+    uploads: list[PhotoUpload] = strawberry.field(
         description="A form for each photo, in the order of the input; empty on errors.",
         metadata=facts(reads=listed(10)),
     )
@@ -59,9 +57,8 @@ class CreatePhotoUploadsPayload:
 class PhotoMutation:
     """Binds each mutation to its resolver."""
 
-    create_photo_uploads: photos.PhotoUploadsPayload | None = mutation(
+    create_photo_uploads: CreatePhotoUploadsPayload | None = mutation(
         resolver=photos.create_photo_uploads,
-        graphql_type=CreatePhotoUploadsPayload | None,
         description="Get forms with which the signed-in user uploads photos to the shop's "
         "bucket. Add the photos to a comment within a day, because the bucket deletes older "
         "uploads. Fails with NOT_AVAILABLE if the server has no bucket.",

@@ -127,8 +127,7 @@ class PlanAlternative:
         description="Filters that the index does not cover. The server applies these filters to "
         "the rows that it reads."
     )
-    segments: list[compared.KeyRange] = strawberry.field(
-        graphql_type=list[KeyRange],
+    segments: list[KeyRange] = strawberry.field(
         description="Key ranges to read; empty if the index cannot answer the query.",
         metadata=facts(reads=listed(5, MAX_SEGMENTS)),
     )

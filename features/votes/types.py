@@ -2,11 +2,9 @@
 
 import strawberry
 
-from dal import model
 from features.votes import resolvers as votes
 from schema.comments import Comment
-from schema.costs import mutation
-from schema.execution.facts import PUBLIC
+from schema.costs import mutation, public
 from schema.types import USER_ERRORS, UserError
 
 
@@ -17,17 +15,13 @@ from schema.types import USER_ERRORS, UserError
 class ProductHighlights:
     """The GraphQL type of ``features.votes.model.Highlights``."""
 
-    most_helpful_positive: model.Comment | None = strawberry.field(
-        graphql_type=Comment | None,
+    most_helpful_positive: Comment | None = public(
         description="The comment rated 4 or 5 with the most votes; null if none of the 40 comments "
         "has this rating. Of comments with equal votes, the newest.",
-        metadata=PUBLIC,
     )
-    most_helpful_critical: model.Comment | None = strawberry.field(
-        graphql_type=Comment | None,
+    most_helpful_critical: Comment | None = public(
         description="The comment rated 1 or 2 with the most votes; null if none of the 40 comments "
         "has this rating. Of comments with equal votes, the newest.",
-        metadata=PUBLIC,
     )
 
 
@@ -56,15 +50,13 @@ class UnmarkHelpfulPayload:
 class VoteMutation:
     """Binds each mutation to its resolver."""
 
-    mark_helpful: votes.VotePayload | None = mutation(
+    mark_helpful: MarkHelpfulPayload | None = mutation(
         resolver=votes.mark_helpful,
-        graphql_type=MarkHelpfulPayload | None,
         description="Mark another user's comment as helpful. The vote belongs to the signed-in "
         "user. A second vote for the same comment changes nothing. A blocked user cannot vote.",
     )
-    unmark_helpful: votes.VotePayload | None = mutation(
+    unmark_helpful: UnmarkHelpfulPayload | None = mutation(
         resolver=votes.unmark_helpful,
-        graphql_type=UnmarkHelpfulPayload | None,
         description="Withdraw the signed-in user's helpful vote for a comment. If the user has "
         "not voted, nothing changes. A blocked user cannot withdraw a vote.",
     )
