@@ -71,13 +71,13 @@ async def ask(
     patience: float = 60.0,
     pause: float = 0.0,
     tls: SSLContext | None = None,
-    source: str = "127.0.0.1",
+    source: str | None = None,
 ) -> None:
     """Send all requests of ``asking`` by several clients, and wait for every response.
 
     A client closes its connection after ``patience`` seconds without a response and opens another.
     Between a response and its next request, a client waits for ``pause`` seconds. With ``tls``, the
-    connections are encrypted. ``source`` is the address of the clients.
+    connections are encrypted. With ``source``, this is the address of the clients.
     """
     host, _, port = urlsplit(url).netloc.partition(":")
     present: set[_Client] = set()
@@ -93,7 +93,11 @@ async def ask(
                     host,
                     int(port),
                     ssl=tls,
-                    local_addr=(source, 0),
+                    # Only with ``source``: then ``bind`` chooses the port, and skips the ports of
+                    # connections that closed in the last minute (TIME_WAIT). After about 10,000
+                    # connections, this search takes more CPU time than a page. ``connect``
+                    # reuses such ports after a second.
+                    local_addr=(source, 0) if source else None,
                 )
             except OSError:
                 client.broke()
