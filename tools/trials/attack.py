@@ -7,6 +7,7 @@ delay its measurements.
 import asyncio
 import json
 import os
+import signal
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -332,8 +333,12 @@ def _tracebacks(server: Served) -> int:
 async def report(rows: AsyncIterator[Row]) -> list[str]:
     """Print each row when its attack has ended.
 
-    Return the broken promises, each with a request that shows it.
+    Return the broken promises, each with a request that shows it. SIGTERM cancels the trial as
+    Ctrl-C does, so that the started servers end too.
     """
+    trial = asyncio.current_task()
+    assert trial is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, trial.cancel)
     table = Table(
         *("attack", "found", "responses", "worst s", "p50 ms", "p99 ms", "quiet p99"),
         *("MB before", "peak", "after"),

@@ -1,5 +1,8 @@
 """Requests pages while another client attacks the server within its rate.
 
+The trial takes 8 minutes: 12 seconds for each attack, and 15 seconds for each server that starts.
+After a broken promise, the next attack gets a new server.
+
 Exits with 1 if:
 
 - the neighbour's 99th percentile is more than 200 ms
