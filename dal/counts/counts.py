@@ -339,16 +339,17 @@ class CommentStatistics:
 
         Filters by flags and by uncounted fields are ignored.
         """
-        ratings = filters.get("rating")
-        of = None if ratings is None else list(map(int, ratings))
+        ratings, counts = filters.get("rating"), [self.overall]
         wanted = [filters[name] for name in LANGUAGE_FIELDS if name in filters]
-        if not wanted:
-            return self.overall.of(of)
-        ranges: Collection[str] = wanted[0]
-        for others in wanted[1:]:  # for example, the language of one segment
-            ranges = [one for one in ranges if not others.isdisjoint(coarser(one))]
-        counts = self._by_range
-        return sum([counts[one].of(of) for one in ranges if one in counts])
+        if wanted:
+            ranges: Collection[str] = wanted[0]
+            for others in wanted[1:]:  # for example, the language of one segment
+                ranges = [one for one in ranges if not others.isdisjoint(coarser(one))]
+            held = self._by_range
+            counts = [held[one] for one in ranges if one in held]
+        if ratings is None:
+            return sum([one.of() for one in counts])
+        return sum([one.by_rating[int(rating) - 1] for one in counts for rating in ratings])
 
     @cached_property
     def _by_range(self) -> Mapping[str, RatingCounts]:

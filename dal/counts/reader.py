@@ -214,8 +214,9 @@ class ProductStatisticsProvider:
         products = query.filters["product"]
         recent = [self._reader.recent(one, spend=spent.spend_planning) for one in products]
         counts = dict(zip(products, await in_parallel(recent), strict=True))
-        product = max(sorted(counts), key=lambda one: counts[one].total, default="")
-        if not product or not counts[product].total:
+        totals = {one: counts[one].total for one in sorted(counts)}
+        product = max(totals, key=totals.__getitem__, default="")
+        if not product or not totals[product]:
             return None
         measured = self._measured.get(product)
         uncounted = query.filters.keys() & BOOLEANS
@@ -234,9 +235,10 @@ class ProductStatisticsProvider:
         located = len(products) == 1 and query.filters.keys() <= COUNTED_FIELDS
         locations = self.locations.get(product) if located else None
 
-        def held(filters: Filters) -> int:
+        def of_all(filters: Filters) -> int:
             return sum([counts[one].cardinality(filters) for one in filters["product"]])
 
+        held = counts[product].cardinality if len(products) == 1 else of_all
         shares = dict(measured.shares)
         for search in query.filters.get(SEARCHED, ()):
             shares[SEARCHED] = self._searched.get((products, search), _UNKNOWN).share
@@ -282,8 +284,8 @@ class ProductStatisticsProvider:
             sizes += [row.size for row in rows]
             if _counted(read.key):
                 locations.note(read.key, read.range, rows)
+                self.locations[product] = locations
                 some += read.rows
-        self.locations[product] = locations
         measured = self._weigh(product, sizes)
         if measured is not None and some:
             measured.share(some)

@@ -36,7 +36,8 @@ from dal.query.plan import (
     Query,
     Segment,
     access_paths,
-    too_many_dropped,
+    too_many_segments,
+    too_rare,
 )
 from dal.query.row_locations import RangeRead
 from dal.query.statistics import READ_INSTRUMENTS, ExecutionStatistics, Purpose, SegmentStatistics
@@ -80,7 +81,7 @@ class PageProgress:
     filtered: list[Row] = field(default_factory=list)
     """The rows to which the residual filter of the first plan was applied."""
     dropped: int = 0
-    """The number of rows that did not pass a residual filter."""
+    """The number of rows dropped by a residual filter since other requests last ran."""
     further: Callable[[int], None] | None = None
     """See ``Executor.further``."""
 
@@ -234,13 +235,19 @@ class Executor:
         Raises TooManySegmentsError if the page would have to read too many segments, or if its
         residual filter drops too many rows.
         """
-        paths = self._paths_of(query)
-        page = PageSpan(query.bounded(span), count, descending)
+        try:
+            paths = self._paths[query]
+        except KeyError:
+            paths = self._paths[query] = access_paths(self.indexes, query)
+        page = PageSpan(query.within & span, count, descending)
         known, decided = None, paths[0].size <= 1 and paths[0].refines
         if not decided or query in self._dropping:  # statistics can change the plan
             known = await self._known(query, page, stats, plan_by)
-        plan = await self._plan(paths, page, stats, known, plan_by)
-        stats.begin(plan)
+        plan = self._plan(paths, page, stats, known, plan_by)
+        if self.statistics is not None and worth_proving(plan):
+            keys = [segment.key for segment in plan.segments]
+            plan = prove(plan, await self.statistics.empty(query, keys, stats))
+        stats.begin(stats.purpose, plan)
         progress = PageProgress(count, further=self.further)
         if (reached := await self._collect(plan, stats, progress)) is not None:
             rest = page.span.beyond(reached, descending=descending)
@@ -251,29 +258,17 @@ class Executor:
             if known is not None:
                 passed = count - progress.missing
                 known = known.corrected(plan, progress.filtered, passed)
-            # A path that also drops rows, and has more segments, could take too many Queries.
-            usable = [
-                path
-                for path in paths
-                if path.index is plan.index or path.size <= len(plan.segments) or not path.residual
-            ]
-            plan = optimize_rest(usable, page, known)
+            plan = optimize_rest(paths, page, known, plan)
             if self.further is not None:
                 self.further(len(plan.segments))
-            stats.step(Purpose.REST, plan)
+            stats.begin(Purpose.REST, plan)
             if await self._collect(plan, stats, progress) is not None:
-                raise too_many_dropped(paths[0])
+                most = paths[0].instead_of
+                raise too_many_segments(most) if most else too_rare()
         # Row locations are positions by date.
         if self.statistics is not None and plan.index.order is BY_DATE:
             self.statistics.observe(query, progress.reads)
         return progress.rows
-
-    def _paths_of(self, query: Query) -> Sequence[AccessPath]:
-        try:
-            return self._paths[query]
-        except KeyError:
-            paths = self._paths[query] = access_paths(self.indexes, query)
-            return paths
 
     async def _known(
         self,
@@ -291,7 +286,7 @@ class Executor:
             known = known._replace(locations=None)
         return known
 
-    async def _plan(
+    def _plan(
         self,
         paths: Sequence[AccessPath],
         page: PageSpan,
@@ -299,17 +294,14 @@ class Executor:
         known: TableStatistics | None,
         plan_by: PlanBasis | None,
     ) -> Plan:
-        """Return the page's plan."""
+        """Return the page's plan, before segments are proved empty."""
         if plan_by is PlanBasis.FULL_PAGES:
             plan = whole_pages(paths[0], page)
         else:
             plan = optimize(paths, page, known)
         if stats.instruments is not None:
             stats.instruments.planned(self.indexes, paths, page, known, plan)
-        if self.statistics is None or not worth_proving(plan):
-            return plan
-        keys = [segment.key for segment in plan.segments]
-        return prove(plan, await self.statistics.empty(paths[0].query, keys, stats))
+        return plan
 
     def _collect(
         self, plan: Plan, stats: ExecutionStatistics, progress: PageProgress
@@ -343,17 +335,22 @@ class Executor:
             batch = await merged.more()
             if not batch:
                 return plan.until
-            for row in batch:
-                if not plan.residual or plan.passes(row.item):
-                    progress.rows.append(row)
-                    progress.missing -= 1
-                    if progress.missing == 0:
-                        return None
-                else:
-                    discardable -= 1
-                    progress.dropped += 1
-                    if progress.dropped % _DROPPED_AT_ONCE == 0:
-                        await asyncio.sleep(0)  # let other requests run
+            start = 0
+            while start < len(batch):
+                # No more rows than are missing can pass, so no row is filtered in vain.
+                some = batch[start : start + min(progress.missing, _DROPPED_AT_ONCE)]
+                passing = plan.passing(some) if plan.residual else some
+                progress.rows += passing
+                progress.missing -= len(passing)
+                if progress.missing == 0:
+                    return None
+                start += len(some)
+                dropped = len(some) - len(passing)
+                discardable -= dropped
+                progress.dropped += dropped
+                if progress.dropped >= _DROPPED_AT_ONCE:
+                    progress.dropped = 0
+                    await asyncio.sleep(0)  # let other requests run
             if plan.residual:
                 progress.filtered += batch
             if discardable < 0 and not merged.ended:

@@ -126,7 +126,7 @@ class TableStatistics(NamedTuple):
             passing = whole
             if len(plan.residual) > 1:
                 some = rows[:CHECKED_ROWS] if name in plan.index.searches else rows
-                passing = _share(sum([plan.passes(row.item, [name]) for row in some]), len(some))
+                passing = _share(len(plan.passing(some, [name])), len(some))
             shares[name] = 1.0 - passing if "false" in plan.residual[name] else passing
         known = self._replace(locations=None, shares=shares)
         held = sum(
@@ -236,11 +236,17 @@ def optimize(
 
 
 def optimize_rest(
-    paths: Sequence[AccessPath], page: PageSpan, statistics: TableStatistics | None
+    paths: Sequence[AccessPath], page: PageSpan, statistics: TableStatistics | None, first: Plan
 ) -> Plan:
-    """Return the plan for the rest of a page whose first plan has dropped too many rows."""
-    plan = optimize(paths, page, statistics)
-    if paths[0].limited:
+    """Return the plan for the rest of a page whose plan ``first`` has dropped too many rows."""
+    # A path that also drops rows, and has more segments, could take too many Queries.
+    usable = [
+        path
+        for path in paths
+        if path.index is first.index or path.size <= len(first.segments) or not path.residual
+    ]
+    plan = optimize(usable, page, statistics)
+    if usable[0].limited:
         return replace(plan, discard_limit=MAX_DROPPED)
     return replace(plan, discard_limit=math.inf, large_refills=True)
 

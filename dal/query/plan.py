@@ -13,8 +13,8 @@ from itertools import product
 from typing import Literal, NamedTuple, TypeAlias
 
 from dal.query.errors import NoIndexError, TooManySegmentsError
+from dal.table.entity import Row
 from dal.table.index import Index
-from dal.table.items import Item
 from dal.table.key_parts import LAST_CHARACTER
 from dal.table.ranges import HEADS, UNBOUNDED, Range
 
@@ -63,10 +63,6 @@ class Query:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash((frozenset(self.filters.items()), self.within)))
-
-    def bounded(self, span: Range) -> Range:
-        """Return the part of ``span`` within the query's bounds."""
-        return span if self.within is UNBOUNDED else span & self.within
 
     def __hash__(self) -> int:
         return self._hash
@@ -199,22 +195,21 @@ class Plan:
         *others, last = branches
         return "\n".join([root, *(f"├─ {one}" for one in others), f"└─ {last}"])
 
-    def passes(self, item: Item, names: Iterable[str] | None = None) -> bool:
-        """Return whether a row passes the residual filter.
+    def passing(self, rows: Sequence[Row], names: Iterable[str] | None = None) -> Sequence[Row]:
+        """Return the rows that pass the residual filter.
 
         ``names`` are the fields to filter by; None for all fields of the residual filter.
         """
+        index = self.index
         for name in self.residual if names is None else names:
-            has = self.index.searches.get(name)
-            if has is not None:
-                if not any(has(item, value) for value in self.residual[name]):
-                    return False
-                continue
-            unpack = self.index.packs.get(name)
-            values = item[name].values() if unpack is None else unpack(item)
-            if self.residual[name].isdisjoint(values):
-                return False
-        return True
+            wanted = self.residual[name]
+            if (has := index.searches.get(name)) is not None:
+                rows = [row for row in rows if any(has(row.item, value) for value in wanted)]
+            elif (unpack := index.packs.get(name)) is not None:
+                rows = [row for row in rows if not wanted.isdisjoint(unpack(row.item))]
+            else:
+                rows = [row for row in rows if not wanted.isdisjoint(row.item[name].values())]
+        return rows
 
 
 class Refusal(NamedTuple):
@@ -352,11 +347,6 @@ def too_many_segments(partitions: int) -> TooManySegmentsError:
         f"The filter selects {partitions} partitions; the maximum is {MAX_SEGMENTS}: "
         "filter by fewer values at a time."
     )
-
-
-def too_many_dropped(path: AccessPath) -> TooManySegmentsError:
-    """Return the error of a page that has dropped too many rows."""
-    return too_many_segments(path.instead_of) if path.instead_of else too_rare()
 
 
 def too_rare() -> TooManySegmentsError:

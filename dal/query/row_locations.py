@@ -74,6 +74,8 @@ class LocatedPage(NamedTuple):
     """The number of rows."""
     span: Range
     """The requested span; if the page is full, only up to the page's last row."""
+    ends: _Span
+    """The lowest and the highest position of ``span``."""
     until: str | None
     """The position of the last row; None if the page was not full."""
     known: Callable[[EqualityKey], _Known]
@@ -97,7 +99,7 @@ class LocatedPage(NamedTuple):
         remember all rows with the key.
         """
         known = self.known(key)
-        if not _remembered(known, self.span):
+        if _reach(known.spans, *self.ends) != self.ends[1]:
             return None
         marks = self.codes.translate(known.mask)
         return marks.count(1), sum(compress(self.sizes, marks))
@@ -196,15 +198,15 @@ class RowLocations:
             span = span.until(until, descending=descending)
             part = self._part(span)
         codes, sizes = self._codes[part], self._sizes[part]
-        return LocatedPage(rows, span, until, self._of, passing, codes, sizes)
+        return LocatedPage(rows, span, _ends(span), until, self._of, passing, codes, sizes)
 
     def among(self, key: EqualityKey, span: Range) -> tuple[list[str], list[int]] | None:
         """Return the positions and sizes of the rows of ``key`` within ``span``.
 
         Return None unless the remembered spans cover all of ``span``.
         """
-        known = self._of(key)
-        if not _remembered(known, span):
+        known, (low, high) = self._of(key), _ends(span)
+        if _reach(known.spans, low, high) != high:
             return None
         part = self._part(span)
         marks = self._codes[part].translate(known.mask)
@@ -247,7 +249,7 @@ def _join(spans: list[_Span], new: _Span) -> None:
 
 
 def _reach(
-    known: Sequence[Sequence[_Span]], start: str, end: str, *, descending: bool
+    known: Sequence[Sequence[_Span]], start: str, end: str, *, descending: bool = False
 ) -> str | None:
     """Return the last position of the unbroken range from ``start`` that the spans cover.
 
@@ -267,11 +269,6 @@ def _reach(
         if not found:
             return None
     return reached
-
-
-def _remembered(known: _Known, span: Range) -> bool:
-    low, high = _ends(span)
-    return _reach(known.spans, low, high, descending=False) == high
 
 
 def _ends(span: Range) -> _Span:

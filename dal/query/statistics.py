@@ -104,16 +104,12 @@ class ExecutionStatistics:
     purpose: Purpose = Purpose.PAGE
     """Why the next plan is made: for the page, or for its flags."""
 
-    def begin(self, plan: Plan) -> None:
-        """Add the plan of the page, or of its flags, to the statistics."""
-        if self.purpose is Purpose.PAGE:
+    def begin(self, purpose: Purpose, plan: Plan) -> None:
+        """Note that the executor begins to read by a plan. Add a page's first plan."""
+        if purpose is Purpose.PAGE:
             self.index = plan.index.name or "table"
             self.residual = sorted(plan.residual)
             self.estimated_capacity = plan.capacity
-        self.step(self.purpose, plan)
-
-    def step(self, purpose: Purpose, plan: Plan) -> None:
-        """Report to the instruments that the executor begins to read by a plan."""
         if self.instruments is not None:
             self.instruments.begun(purpose, plan)
 

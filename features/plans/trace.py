@@ -229,7 +229,7 @@ def _outcome(row: Row, plan: Plan, shown: set[str]) -> RowOutcome:
         return RowOutcome.HEAD
     if row.position in shown:
         return RowOutcome.SHOWN
-    return RowOutcome.AROUND if plan.passes(row.item) else RowOutcome.FILTERED
+    return RowOutcome.AROUND if plan.passing([row]) else RowOutcome.FILTERED
 
 
 def _bytes(row: Row) -> int:
