@@ -16,8 +16,8 @@ from dal.repositories.products import ProductRepository
 from dal.repositories.standings import StandingRepository
 from dal.repositories.tickets import TicketRepository
 from dal.repositories.users import UserRepository
+from dal.writes.changes import WriteRule
 from dal.writes.comments import CommentWriter
-from dal.writes.rules import WriteRule
 from features.groups.repository import GroupRepository
 from features.invitations.repository import InvitationRepository
 from features.moderation.block_repository import BlockRepository

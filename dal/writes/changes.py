@@ -1,4 +1,6 @@
-"""Changes of comments: builds their actions and counter deltas, and groups them in transactions.
+"""Changes of comments, and the rules that add actions to their transactions.
+
+A change builds its actions and counter deltas. Changes are grouped in transactions.
 
 A rebuild counts all comments in separate counters, while clients write comments. The attribute
 ``counted`` (N) of a comment's item is the number of the latest rebuild that has counted the
@@ -11,17 +13,19 @@ also subtracts it.
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import orjson
 
-from dal.counts.counts import Deltas, StatisticsKey, deltas, in_generation, summed
+from dal.counts.counts import CounterRule, Deltas, StatisticsKey, deltas, in_generation, summed
 from dal.counts.mode import Maintenance
-from dal.dynamodb.errors import ConditionFailedError
+from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.entities.comment import COMMENT, COUNTED, comment_in, comment_key
 from dal.model import Comment
 from dal.table.errors import DalError
 from dal.table.items import ABSENT, Action, Item, key_of
+
+KEEPS_CHANGING = "Other requests keep changing this comment: try again in a moment."
 
 MOST_ACTIONS = 100
 """Maximum actions of TransactWriteItems."""
@@ -30,14 +34,6 @@ MOST_BYTES = 900_000
 """Maximum bytes of a transaction's actions, as JSON. DynamoDB counts fewer bytes: text in UTF-8,
 and half a byte for a digit. DynamoDB accepts 4 MB, but sending a body of more than 1 MiB blocks the
 event loop."""
-
-
-@dataclass(frozen=True, slots=True)
-class CountedWrite:
-    """The actions of one transaction, and the deltas of the counters."""
-
-    actions: Sequence[Action]
-    changes: Deltas
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +49,62 @@ class Undated:
     published: bool
 
 
-class ActionRule(Protocol):
-    """A rule that adds actions to the transactions of changes: see ``WriteRule``."""
+class WriteRule(CounterRule):
+    """One concern of the writes of comments, such as the leaderboards.
 
-    follows_new: ClassVar[bool]
+    A rule can add actions to the transaction of a write, decide what a failed condition of these
+    actions means, and follow the outcome. The pipeline calls the rules in their order, and knows
+    none of them by name. Each method does nothing by default. ``change.notes[self]`` keeps what a
+    rule has read or learned about a write, over the attempts of this write.
+    """
 
-    def actions(self, change: "CommentChange", state: Maintenance) -> Sequence[Action]:
-        """Return the actions for a change."""
-        ...
+    follows_new: ClassVar[bool] = True
+    """Whether the pipeline calls ``actions`` and ``committed`` for new comments, too."""
 
-    async def failed(self, change: "CommentChange", error: ConditionFailedError) -> DalError:
-        """Return the error of a write in which one of these actions failed."""
-        ...
+    async def prepare(self, changes: Sequence["CommentChange"]) -> None:
+        """Read what ``actions`` needs, before each attempt to change stored comments.
+
+        A bulk write passes a batch of changes.
+        """
+
+    def compares(self, state: Maintenance) -> bool:  # noqa: ARG002 - overridden
+        """Return whether a bulk write must read the stored comments before it writes."""
+        return False
+
+    async def refused(
+        self,
+        changes: Sequence["CommentChange"],  # noqa: ARG002 - overridden
+        state: Maintenance,  # noqa: ARG002 - overridden
+    ) -> Collection[str]:
+        """Return the ids of comments that a bulk write must not write."""
+        return ()
+
+    def actions(self, change: "CommentChange", state: Maintenance) -> Sequence[Action]:  # noqa: ARG002 - overridden
+        """Return actions for the transaction of a change.
+
+        They must not depend on the comment's date, because a new comment gets its date later.
+        """
+        return ()
+
+    async def failed(self, change: "CommentChange", error: ConditionFailedError) -> DalError:  # noqa: ARG002 - overridden
+        """Return the error of a write in which an action of this rule failed.
+
+        ``error`` numbers the failed actions within the actions of this rule. After ConflictError,
+        the write is tried again: the comment is read, and the rules prepare its change.
+        """
+        return ConflictError(KEEPS_CHANGING)
+
+    def committed(self, change: "CommentChange") -> None:
+        """Receive an acknowledged change, before the client gets its response.
+
+        The changes of one comment arrive in the order of writing.
+        """
+
+    def uncertain(self, changes: Sequence["CommentChange"]) -> None:
+        """Receive the changes of a write with an unknown outcome."""
+
+    async def deleted(self, comment_id: str) -> None:
+        """Remove what belongs to a deleted comment."""
 
 
 @dataclass(eq=False)
@@ -86,7 +126,7 @@ class CommentChange:
     actions: Sequence[Action] = field(init=False)
     """The actions of the latest write, without counters: of the comment, of ``beside``, and of the
     rules."""
-    rules: list[ActionRule] = field(init=False, default_factory=list)
+    rules: list[WriteRule] = field(init=False, default_factory=list)
     """For each action of the rules, its rule."""
     image: Item | None = field(init=False, default=None)
     """The new image. For an undated comment, ``prepare`` replaces the image before each write.
@@ -123,7 +163,7 @@ class CommentChange:
         self.key = item["PK"]["S"]
         self.keys = [(self.key, item["SK"]["S"])]
 
-    def extend(self, rules: Sequence[ActionRule], state: Maintenance) -> None:
+    def extend(self, rules: Sequence[WriteRule], state: Maintenance) -> None:
         """Build the actions of the rules in a maintenance state, unless they are built already."""
         if self._state is state:
             return
@@ -168,8 +208,8 @@ class CommentChange:
             return self.changes.keys()
         return {*deltas(self.before, None), *deltas(None, self.after)}
 
-    def write(self, maintenance: Maintenance, rules: Sequence[ActionRule] = ()) -> CountedWrite:
-        """Return the change's actions and counter deltas in a maintenance state."""
+    def write(self, maintenance: Maintenance, rules: Sequence[WriteRule] = ()) -> Deltas:
+        """Build ``actions`` in a maintenance state, and return the deltas of the counters."""
         self.extend(rules, maintenance)
         own, changes = (self._next or self.prepare())[0], self.changes
         self._next = ()
@@ -184,36 +224,49 @@ class CommentChange:
                 put = own["Put"]
                 own = {"Put": put | {"Item": put["Item"] | {COUNTED: {"N": str(generation)}}}}
         self.actions = [own, *self.beside, *self._further]
-        return CountedWrite(self.actions, changes)
+        return changes
+
+    async def explained(self, error: ConditionFailedError) -> DalError:
+        """Return the error of a write in which the action of the comment itself did not fail.
+
+        If an action in ``beside`` failed, this is ``error``. Otherwise, the first rule with a
+        failed action decides.
+        """
+        start = len(self.actions) - len(self.rules)
+        first = min(error.failed) - start
+        if first < 0:
+            return error
+        rule = self.rules[first]
+        start += self.rules.index(rule)
+        own = part_of(error, range(start, start + self.rules.count(rule)))
+        assert own is not None  # noqa: S101 - one of them failed
+        return await rule.failed(self, own)
+
+
+class WriteRules:
+    """For each hook, the rules that override it, in their order.
+
+    So a write calls no hook that does nothing.
+    """
+
+    def __init__(self, rules: Sequence[CounterRule]) -> None:
+        def overriding(hook: Callable[..., object]) -> list[Any]:
+            return [one for one in rules if getattr(type(one), hook.__name__, hook) is not hook]
+
+        self.prepare: Sequence[WriteRule] = overriding(WriteRule.prepare)
+        self.compares: Sequence[WriteRule] = overriding(WriteRule.compares)
+        self.refused: Sequence[WriteRule] = overriding(WriteRule.refused)
+        self.actions: Sequence[WriteRule] = overriding(WriteRule.actions)
+        self.counted: Sequence[CounterRule] = overriding(CounterRule.counted)
+        self.ended: Sequence[CounterRule] = overriding(CounterRule.ended)
+        self.committed: Sequence[WriteRule] = overriding(WriteRule.committed)
+        self.uncertain: Sequence[WriteRule] = overriding(WriteRule.uncertain)
+        self.deleted: Sequence[WriteRule] = overriding(WriteRule.deleted)
 
 
 def generation_of(item: Item) -> int:
     """Return the number of the latest rebuild that counted the comment; 0 if none counted it."""
     return int(item[COUNTED]["N"]) if COUNTED in item else 0
-
-
-def joined(writes: Sequence[CountedWrite]) -> CountedWrite:
-    """Join several writes into one."""
-    if len(writes) == 1:
-        return writes[0]
-    actions = [action for write in writes for action in write.actions]
-    return CountedWrite(actions, summed(write.changes for write in writes))
-
-
-def failures(
-    changes: Iterable[CommentChange], error: ConditionFailedError
-) -> list[ConditionFailedError | None]:
-    """Return the error of each change, or None for a change that has not failed.
-
-    ``error`` numbers the failed actions within the transaction of all changes. A returned error
-    numbers the failed actions within its own change.
-    """
-    own: list[ConditionFailedError | None] = []
-    first = 0
-    for change in changes:
-        own.append(part_of(error, range(first, first + len(change.actions))))
-        first += len(change.actions)
-    return own
 
 
 def part_of(error: ConditionFailedError, numbers: range) -> ConditionFailedError | None:
@@ -256,7 +309,7 @@ class TransactionBatch:
     ``rules`` add actions to the changes, in the maintenance state ``state``.
     """
 
-    def __init__(self, rules: Sequence[ActionRule], state: Maintenance) -> None:
+    def __init__(self, rules: Sequence[WriteRule], state: Maintenance) -> None:
         self._rules, self._state = rules, state
         self._keys: set[tuple[str, str]] = set()
         self._counters: set[StatisticsKey] = set()

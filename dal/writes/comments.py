@@ -22,8 +22,7 @@ from dal.model import Comment, Reply
 from dal.model.submissions import Submission
 from dal.query.pagination import Edge
 from dal.table.items import Item, further_units
-from dal.writes.changes import CommentChange, Undated
-from dal.writes.rules import KEEPS_CHANGING, WriteRules, explained
+from dal.writes.changes import KEEPS_CHANGING, CommentChange, Undated, WriteRules
 from dal.writes.transaction import CounterTransactions
 
 _log = logging.getLogger(__name__)
@@ -101,7 +100,7 @@ class CommentWriter:
                 await self.transactions.write(change)
             except ConditionFailedError as error:
                 if 0 not in error.failed:
-                    raise await explained(change, error) from None
+                    raise await change.explained(error) from None
                 return await self._added_before(comment, keyed=idempotency_key is not None)
             return written(change.after or stored(change.image))
 
@@ -210,7 +209,7 @@ class CommentWriter:
                 await self.transactions.write(change)
             except ConditionFailedError as error:
                 if 0 not in error.failed:
-                    raise await explained(change, error) from None
+                    raise await change.explained(error) from None
                 raise ConflictError(KEEPS_CHANGING) from None
             return change.after or stored(change.image)
 

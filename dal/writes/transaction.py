@@ -17,7 +17,7 @@ from itertools import compress
 from operator import attrgetter
 
 from dal.counts import counter_items
-from dal.counts.counts import CounterRule, RatingCounts, in_generation
+from dal.counts.counts import CounterRule, Deltas, RatingCounts, in_generation, summed
 from dal.counts.mode import Maintenance, MaintenanceStore
 from dal.dynamodb import retries
 from dal.dynamodb.concurrency import KeyedLocks, in_parallel
@@ -30,14 +30,8 @@ from dal.dynamodb.errors import (
 )
 from dal.dynamodb.table import Table
 from dal.table.errors import StoreRefusedError
-from dal.writes.changes import (
-    CommentChange,
-    CountedWrite,
-    TransactionBatch,
-    failures,
-    joined,
-)
-from dal.writes.rules import WriteRules
+from dal.table.items import Action
+from dal.writes.changes import CommentChange, TransactionBatch, WriteRules, part_of
 
 _NOTHING_DONE = (ConditionFailedError, ConflictError, StoreRefusedError)
 """Errors which prove that nothing was written, because DynamoDB answered every attempt."""
@@ -56,7 +50,6 @@ class _PendingWrite:
     def __init__(self, change: CommentChange) -> None:
         self.change = change
         self.deadline = current_deadline()
-        self.products = change.products
         self.outcome: asyncio.Future[BaseException | None] = asyncio.Future()
 
     def end(self, outcome: BaseException | None) -> None:
@@ -106,7 +99,7 @@ class CounterTransactions:
         self._waiting[pending] = None
         try:
             try:
-                async with self._locks.hold(pending.products, deadline=retries.DEADLINE):
+                async with self._locks.hold(pending.change.products, deadline=retries.DEADLINE):
                     while pending in self._waiting:
                         async with asyncio.timeout(time_left()):
                             await self._write_next_group(pending)
@@ -176,7 +169,9 @@ class CounterTransactions:
         # ``batch.add`` gives new comments their dates. The mode is read first, because this read
         # may take seconds. If it came after ``add``, the dates would be seconds before the write.
         now = await self._maintenance.current()
-        waiting = [pending for pending in self._waiting if pending.products == own.products]
+        waiting = [
+            pending for pending in self._waiting if pending.change.products == own.change.products
+        ]
         if waiting == [own]:
             del self._waiting[own]
             await self._write_group(waiting)
@@ -211,7 +206,7 @@ class CounterTransactions:
             if len(group) > 1 and not (await self._maintenance.current()).counts_in_writes:
                 await in_parallel([self._write_group([pending]) for pending in group])
                 return
-            await self._write([pending.change for pending in group], group[0].products)
+            await self._write([pending.change for pending in group], group[0].change.products)
         except ConditionFailedError as error:  # DynamoDB names the failed actions
             await self._write_without_failed(group, error)
             return
@@ -234,8 +229,11 @@ class CounterTransactions:
         self, group: Sequence[_PendingWrite], error: ConditionFailedError
     ) -> None:
         others: list[_PendingWrite] = []
-        failed = failures([pending.change for pending in group], error)
-        for pending, own in zip(group, failed, strict=True):
+        first = 0
+        for pending in group:
+            after = first + len(pending.change.actions)
+            own = part_of(error, range(first, after))
+            first = after
             if own is not None:
                 pending.end(own)
             else:
@@ -246,8 +244,9 @@ class CounterTransactions:
     async def _write(self, changes: Sequence[CommentChange], products: frozenset[str]) -> None:
         try:
             now = await self._maintenance.current()
-            write = joined([change.write(now, self._rules.actions) for change in changes])
-            await commit(self._table, now, self._rules.counted, write)
+            counters = summed([change.write(now, self._rules.actions) for change in changes])
+            actions = [action for change in changes for action in change.actions]
+            await commit(self._table, now, self._rules.counted, actions, counters)
         except _NOTHING_DONE:
             raise
         except BaseException:
@@ -266,15 +265,19 @@ class CounterTransactions:
 
 
 async def commit(
-    table: Table, now: Maintenance, rules: Iterable[CounterRule], write: CountedWrite
+    table: Table,
+    now: Maintenance,
+    rules: Iterable[CounterRule],
+    actions: Sequence[Action],
+    changes: Deltas,
 ) -> None:
-    """Write the actions and counters of ``write`` in one transaction.
+    """Write actions and changes of counters in one transaction.
 
-    ``now`` is the current maintenance mode, in which ``write`` was built. ``rules`` receive the
-    changed counters. Raises ConditionFailedError if the condition of one of the write's actions
-    fails. Counters have no conditions.
+    ``now`` is the current maintenance mode, in which the actions were built. ``rules`` receive the
+    changed counters. Raises ConditionFailedError if the condition of one of the actions fails.
+    Counters have no conditions.
     """
-    changes = write.changes
+    written = changes
     if now.dual_writes:
         # At its end, a rebuild copies its counters to the statistics items (the cutover). Add
         # changes of zero for the rebuild's counters, so that the cutover finds a counter for every
@@ -284,9 +287,9 @@ async def commit(
         # correct the statistics item.
         shown = [key for key in changes if key.generation is None]
         empty = in_generation(dict.fromkeys(shown, RatingCounts()), now.generation)
-        changes = {**empty, **changes}
+        written = {**empty, **changes}
     try:
-        await table.write([*write.actions, *counter_items.actions(changes)])
+        await table.write([*actions, *counter_items.actions(written)])
     finally:
         for rule in rules:
-            rule.counted(write.changes)
+            rule.counted(changes)

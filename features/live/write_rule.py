@@ -3,8 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from dal.writes.changes import CommentChange
-from dal.writes.rules import WriteRule
+from dal.writes.changes import CommentChange, WriteRule
 from features.live.changes import LogEntry, UncertainWrite, change_of, new_epoch
 from features.live.log import Log
 

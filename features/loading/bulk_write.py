@@ -22,7 +22,7 @@ from dal.entities import idempotency
 from dal.entities.comment import COMMENT, comment_key
 from dal.entities.submission import encode, stored
 from dal.table.items import Item
-from dal.writes.changes import MOST_ACTIONS, ActionRule, CommentChange, TransactionBatch
+from dal.writes.changes import MOST_ACTIONS, CommentChange, TransactionBatch, WriteRule
 from dal.writes.comments import CommentWriter
 from dal.writes.overwrite import NOTHING, Outcome, summed
 from features.loading.loaded import CommentRow, LoadedComment, loaded
@@ -170,7 +170,7 @@ def _actions(of_product: Sequence[LoadedComment]) -> int:
 
 
 def transactions(
-    changes: Iterable[CommentChange], rules: Sequence[ActionRule], state: Maintenance
+    changes: Iterable[CommentChange], rules: Sequence[WriteRule], state: Maintenance
 ) -> Iterator[list[CommentChange]]:
     """Yield groups of changes, in order. Each group fits in one transaction.
 

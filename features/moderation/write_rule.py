@@ -8,8 +8,7 @@ from dal.dynamodb.table import Table
 from dal.entities.submission import stored
 from dal.table.index import TABLE, QueryRequest
 from dal.table.items import Action
-from dal.writes.changes import CommentChange
-from dal.writes.rules import WriteRule
+from dal.writes.changes import CommentChange, WriteRule
 from features.moderation.cases import case_of
 from features.moderation.entity import CASE_ITEMS, case_key, case_partition, commented_id
 from features.moderation.model import Case

@@ -20,8 +20,7 @@ from dal.model import Comment
 from dal.model.submissions import Submission
 from dal.table.errors import DalError
 from dal.table.items import ABSENT, Action, Item, key_of, unchanged
-from dal.writes.changes import CommentChange, Undated
-from dal.writes.rules import KEEPS_CHANGING, WriteRule
+from dal.writes.changes import KEEPS_CHANGING, CommentChange, Undated, WriteRule
 from features.one_per_person.entity import NAMED, commented_key, named_actions
 from features.one_per_person.model import is_limited
 

@@ -20,7 +20,7 @@ from dal.dynamodb.retries import retry_on_conflict
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_in, is_comment
 from dal.table.errors import StoreRefusedError
-from dal.writes.changes import CountedWrite, fitting
+from dal.writes.changes import fitting
 from dal.writes.transaction import commit
 from features.stream_counting.checkpoints import Checkpoint, Checkpoints
 
@@ -141,11 +141,10 @@ class Applier(Checkpoints):
             # number, which another applier may have stored.
             moved = replace(held, sequence=sequence or held.sequence, done=done)
             changes = total(change for change in part if not held.covers(change.sequence))
-            write = CountedWrite([self.move(held, moved)], changes)
             now = await self._maintenance.current()
             check_mode(now)
             try:
-                await commit(self._table, now, [self._boards], write)
+                await commit(self._table, now, [self._boards], [self.move(held, moved)], changes)
             except ConditionFailedError:
                 held = (await self.read([held.shard]))[held.shard]
                 raise ConflictError(

@@ -27,7 +27,6 @@ from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.dynamodb.retries import retry_on_conflict
 from dal.dynamodb.table import Table, TableAddress, connect
 from dal.table.errors import DalError, StoreRefusedError
-from dal.writes.changes import CountedWrite
 from dal.writes.transaction import commit
 from features.stream_counting.applier import Change, Record, changes_of, check_mode, parts, total
 from features.stream_counting.checkpoints import label_of, mark
@@ -89,7 +88,7 @@ async def apply(table: Table, records: Sequence[Record]) -> None:
             check_mode(now)
             marks = [mark(stream, change.event) for change in left]
             try:
-                await commit(table, now, [boards], CountedWrite(marks, total(left)))
+                await commit(table, now, [boards], marks, total(left))
             except ConditionFailedError as error:
                 left = [one for number, one in enumerate(left) if number not in error.failed]
                 if left:

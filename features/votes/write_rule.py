@@ -1,8 +1,7 @@
 """The rule for votes: the comment's number of votes follows its publication."""
 
 from dal.dynamodb.table import Table
-from dal.writes.changes import CommentChange
-from dal.writes.rules import WriteRule
+from dal.writes.changes import CommentChange, WriteRule
 from features.votes.entity import all_votes
 from features.votes.folds import HelpfulFolds
 

@@ -21,8 +21,8 @@ from dal.model.submissions import ReviewCause
 from dal.query.pagination import Edge
 from dal.stores import Stores
 from dal.table.key_parts import format_instant
+from dal.writes.changes import WriteRule
 from dal.writes.comments import version
-from dal.writes.rules import WriteRule
 from resolvers.context import Context, Viewer
 from tests.conftest import Clients, fresh_table
 from tests.engines import ROOT

@@ -10,8 +10,7 @@ from dal.dynamodb.table import Table
 from dal.errors import NotFoundError
 from dal.model import Comment
 from dal.stores import Stores
-from dal.writes.changes import CommentChange
-from dal.writes.rules import WriteRule
+from dal.writes.changes import CommentChange, WriteRule
 from tests import oracle
 from tests.edges import edge_of
 from tests.fakes import FaultyClient, anybody, lose_answer

@@ -12,9 +12,8 @@ from dal.entities.comment import COMMENT, comment_key
 from dal.stores import Stores
 from dal.table.errors import DalError
 from dal.table.items import Action, Item, primary_key
-from dal.writes.changes import CommentChange
+from dal.writes.changes import CommentChange, WriteRule, WriteRules
 from dal.writes.comments import CommentWriter, Stored
-from dal.writes.rules import WriteRule, WriteRules, explained
 from tests.fakes import Answer, FaultyClient, anybody, client_error, let_pass, refuse
 from tests.strategies import comment
 
@@ -118,9 +117,10 @@ async def test_the_caller_and_then_the_first_rule_with_a_failed_action_get_the_e
     held = COMMENT.encode(ONE)
     change = CommentChange(held, held, [{"Delete": {"Key": key("beside")}}])
     rules = WriteRules([WriteRule(), Adding(2), Adding(1)])
-    assert len(change.write(Maintenance(), rules.actions).actions) == 5
+    change.write(Maintenance(), rules.actions)
+    assert len(change.actions) == 5
     error = ConditionFailedError([*failed], {number: {"n": number} for number in failed})
-    found = await explained(change, error)
+    found = await change.explained(error)
     if expected is None:
         assert found is error
     else:
