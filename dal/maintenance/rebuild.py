@@ -43,7 +43,7 @@ from dal.entities.comment import COMMENT, comment_in
 from dal.stores import Stores
 from dal.table.errors import DalError, StoreRefusedError
 from dal.table.index import TABLE, QueryRequest, query_all
-from dal.table.items import Action, Item, key_of, unchanged
+from dal.table.items import Action, Item, key_of, key_pair, unchanged
 from dal.writes.changes import MOST_ACTIONS, fitting, generation_of
 
 RESUMED_SECONDS = 20 * 24 * 3600
@@ -191,22 +191,13 @@ async def _copy(table: Table, announced: Maintenance, keys: Sequence[Item]) -> N
             shown = counter_items.item_key(key._replace(generation=None))
             counters.append((shown, counts, counter))
     stored = await table.get_many([shown for shown, _, _ in counters])
-    there = [(key_of(item), item) for item in stored]
-    copied = [
-        key
-        for key, item in there
-        if int(item.get("rebuilt", {"N": "0"})["N"]) >= announced.generation
-    ]
+    there = {key_pair(item): item for item in stored}
     actions: list[Action] = []
     for shown, counts, counter in counters:
-        if shown in copied:
+        item = there.get(key_pair(shown), {})
+        if int(item.get("rebuilt", {"N": "0"})["N"]) >= announced.generation:
             continue
-        held = [
-            name
-            for key, item in there
-            if key == shown
-            for name in counter_items.sum_attributes(item)
-        ]
+        held = counter_items.sum_attributes(item)
         numbers = dict.fromkeys(held, 0) | counter_items.numbers_of(counts)
         values = {f":{name}": {"N": str(number)} for name, number in numbers.items() if number}
         assignments = "".join([f"{name[1:]} = {name}, " for name in values])

@@ -57,6 +57,11 @@ def key_of(item: Item) -> Item:
     return {"PK": item["PK"], "SK": item["SK"]}
 
 
+def key_pair(item: Item) -> tuple[str, str]:
+    """Return the two strings of an item's primary key."""
+    return item["PK"]["S"], item["SK"]["S"]
+
+
 def bytes_of(item: Item, names: Iterable[str]) -> int:
     """Return the approximate size in bytes of an item's attributes with ``names``.
 

@@ -23,7 +23,7 @@ from dal.dynamodb.errors import ConditionFailedError, ConflictError
 from dal.entities.comment import COMMENT, COUNTED, comment_in, comment_key
 from dal.model import Comment
 from dal.table.errors import DalError
-from dal.table.items import ABSENT, Action, Item, key_of
+from dal.table.items import ABSENT, Action, Item, key_of, key_pair
 
 KEEPS_CHANGING = "Other requests keep changing this comment: try again in a moment."
 
@@ -160,8 +160,8 @@ class CommentChange:
             self.after = comment_in(self.new)
         self.changes = deltas(self.before, self.after)
         self.products = frozenset([key.product_id for key in self.changes])
-        self.key = item["PK"]["S"]
-        self.keys = [(self.key, item["SK"]["S"])]
+        self.keys = [key_pair(item)]
+        self.key = self.keys[0][0]
 
     def extend(self, rules: Sequence[WriteRule], state: Maintenance) -> None:
         """Build the actions of the rules in a maintenance state, unless they are built already."""
@@ -176,8 +176,7 @@ class CommentChange:
         del self.keys[1:]
         for action in (*self.beside, *self._further):
             for entry in action.values():
-                key = entry.get("Key") or entry["Item"]
-                self.keys.append((key["PK"]["S"], key["SK"]["S"]))
+                self.keys.append(key_pair(entry.get("Key") or entry["Item"]))
 
     def prepare(self) -> Sequence[Action]:
         """Build and return the actions of the next write, without counters.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from dal.dynamodb.concurrency import batched
 from dal.dynamodb.table import Table
-from dal.table.items import Item, contents, key_of
+from dal.table.items import Item, contents, key_of, key_pair
 
 _ITEMS_AT_ONCE = 400
 """Number of stored items that ``overwrite`` reads together, to compare them with the new items."""
@@ -61,21 +61,17 @@ async def overwrite(table: Table, objects: Sequence[Sequence[Item]]) -> Outcome:
     items is new or changed. If two items have the same key, the last one is written. After a
     DalError, some of the items may have been written.
     """
-    items = {_key(item): item for one in objects for item in one}
+    items = {key_pair(item): item for one in objects for item in one}
     outcomes: dict[tuple[str, str], Outcome] = {}
     for batch in batched(list(items.values()), _ITEMS_AT_ONCE):
         stored = await table.get_many([key_of(one) for one in batch])
-        held = {_key(item): contents(item) for item in stored}
-        found = {_key(item): compared(held.get(_key(item)), item) for item in batch}
-        await table.put_many([item for item in batch if found[_key(item)] != UNCHANGED])
+        held = {key_pair(item): contents(item) for item in stored}
+        found = {key_pair(item): compared(held.get(key_pair(item)), item) for item in batch}
+        await table.put_many([item for item in batch if found[key_pair(item)] != UNCHANGED])
         outcomes |= found
     total = NOTHING
-    for one in {_key(one[0]): one for one in objects}.values():
-        first, *others = (outcomes[_key(item)] for item in one)
+    for one in {key_pair(one[0]): one for one in objects}.values():
+        first, *others = (outcomes[key_pair(item)] for item in one)
         changed = first == UNCHANGED and {*others} - {UNCHANGED}
         total = total.plus(CHANGED if changed else first)
     return total
-
-
-def _key(item: Item) -> tuple[str, str]:
-    return item["PK"]["S"], item["SK"]["S"]

@@ -11,7 +11,16 @@ from dal.dynamodb.table import Table
 from dal.entities.product import PRODUCT_ACTIONS, changes, details_in, details_key
 from dal.model import ProductDetails
 from dal.table.errors import InvalidArgumentError
-from dal.table.items import VERSION, Action, Item, contents, key_of, replacement, unchanged
+from dal.table.items import (
+    VERSION,
+    Action,
+    Item,
+    contents,
+    key_of,
+    key_pair,
+    replacement,
+    unchanged,
+)
 from features.groups.entity import encode_group, group_key, groups_in
 from features.groups.model import ProductGroup
 
@@ -100,7 +109,7 @@ async def move_products(table: Table, group: str, rows: Mapping[str, ProductDeta
             f"The group {group!r} would have {len(members[group])} products; the maximum is "
             f"{MAX_MEMBERS}: split the group, then run the load again.",
         )
-    stored = {_name(item): item for item in items}
+    stored = {key_pair(item): item for item in items}
     new = [
         encode_group(ProductGroup(one, tuple(sorted(products))))
         for one, products in members.items()
@@ -109,7 +118,7 @@ async def move_products(table: Table, group: str, rows: Mapping[str, ProductDeta
     empty = [group_key(one) for one, products in members.items() if not products]
     actions = list(_changes(stored, new, empty))
     for pair in rows.items():
-        actions += changes(stored.get(_name(details_key(pair[0]))), pair)
+        actions += changes(stored.get(key_pair(details_key(pair[0]))), pair)
     if actions:
         try:
             await table.write(actions)
@@ -128,14 +137,10 @@ def _changes(
     since then. Items that are equal in ``old`` and ``new`` need no action.
     """
     for item in new:
-        held = old.get(_name(item))
+        held = old.get(key_pair(item))
         if held is None or item != contents(held):
             yield replacement(held, item)
     for key in gone:
-        held = old.get(_name(key))
+        held = old.get(key_pair(key))
         if held is not None:
             yield {"Delete": {"Key": key_of(key), **unchanged(held, ("data", VERSION))}}
-
-
-def _name(item: Item) -> tuple[str, str]:
-    return item["PK"]["S"], item["SK"]["S"]

@@ -36,7 +36,7 @@ from dal.model import Comment
 from dal.model.submissions import Submission
 from dal.table.errors import DalError
 from dal.table.index import TABLE, QueryRequest, query_all
-from dal.table.items import Action, Item, key_of, primary_key, unchanged
+from dal.table.items import Action, Item, key_of, key_pair, primary_key, unchanged
 from dal.table.key_parts import escape, unescape
 from dal.writes.changes import MOST_ACTIONS
 from features.one_per_person.entity import NAMED, commented, commented_key
@@ -44,7 +44,6 @@ from features.one_per_person.model import SWITCH, OnePerPerson, extras, is_limit
 from features.one_per_person.write_rule import (
     Key,
     others_of,
-    pair,
     same_owner,
     unnamed_among,
 )
@@ -125,7 +124,7 @@ async def name_comments(table: Table, items: Sequence[Item]) -> None:
         by_owner: dict[Key, list[Held]] = {}
         for item in read:
             if (one := stored(item)) is not None:
-                by_owner.setdefault(pair(commented_key(one)), []).append((one, item))
+                by_owner.setdefault(key_pair(commented_key(one)), []).append((one, item))
         try:
             for owners in batched(list(by_owner), _OWNERS_AT_ONCE):
                 await _name_newest(table, {owner: by_owner[owner] for owner in owners})
@@ -145,7 +144,7 @@ async def _name_newest(table: Table, by_owner: dict[Key, list[Held]]) -> None:
     Write the ids of the author's older comments to the partition ``COMMENTED``.
     """
     keys = [commented_key(held[0][0]) for held in by_owner.values()]
-    naming = {pair(item): item for item in await table.get_many(keys)}
+    naming = {key_pair(item): item for item in await table.get_many(keys)}
     given = {one.comment_id for held in by_owner.values() for one, _ in held}
     others = {item[NAMED]["S"] for item in naming.values()} - given
     read = await table.get_many([comment_key(one) for one in others])
@@ -155,7 +154,7 @@ async def _name_newest(table: Table, by_owner: dict[Key, list[Held]]) -> None:
     for owner, held in by_owner.items():
         item = naming.get(owner)
         other = None if item is None else found.get(item[NAMED]["S"])
-        if other is not None and pair(commented_key(other[0])) == owner:
+        if other is not None and key_pair(commented_key(other[0])) == owner:
             held.append(other)
         newest, *older = sorted(held, key=_age, reverse=True)
         further += [primary_key(FURTHER, escape(one.comment_id)) for one, _ in older]

@@ -19,7 +19,7 @@ from dal.errors import AlreadyCommentedError
 from dal.model import Comment
 from dal.model.submissions import Submission
 from dal.table.errors import DalError
-from dal.table.items import ABSENT, Action, Item, key_of, unchanged
+from dal.table.items import ABSENT, Action, Item, key_of, key_pair, unchanged
 from dal.writes.changes import KEEPS_CHANGING, CommentChange, Undated, WriteRule
 from features.one_per_person.entity import NAMED, commented_key, named_actions
 from features.one_per_person.model import is_limited
@@ -98,7 +98,7 @@ async def named(table: Table, items: Sequence[Item]) -> dict[Key, Comment | Subm
         key = keys[item[NAMED]["S"]]
         there = stored(held.get(key["PK"]["S"]))
         if there is not None and commented_key(there) == key_of(item):
-            found[pair(item)] = there
+            found[key_pair(item)] = there
         else:
             removal = {"Delete": {"Key": key_of(item), **unchanged(item, (NAMED,))}}
             stale.append([removal, same_owner(key, held.get(key["PK"]["S"]))])
@@ -121,9 +121,9 @@ async def others_of(
     The result maps the id of a comment in ``comments`` to another comment of the same author on the
     same product. Raises ConflictError as ``named`` does.
     """
-    keys = {pair(commented_key(one)): commented_key(one) for one in comments}
+    keys = {key_pair(commented_key(one)): commented_key(one) for one in comments}
     there = await named(table, await table.get_many([*keys.values()]))
-    held = [(one, there.get(pair(commented_key(one)))) for one in comments]
+    held = [(one, there.get(key_pair(commented_key(one)))) for one in comments]
     return {
         one.comment_id: other
         for one, other in held
@@ -136,7 +136,7 @@ async def unnamed_among(table: Table, comments: Sequence[Comment | Submission]) 
 
     Their reservation is missing, or belongs to another comment of the same author and product.
     """
-    keys = {pair(commented_key(one)): commented_key(one) for one in comments}
+    keys = {key_pair(commented_key(one)): commented_key(one) for one in comments}
     items = await table.get_many([*keys.values()])
     there = {item[NAMED]["S"] for item in items}
     return {
@@ -159,8 +159,3 @@ def same_owner(key: Item, held: Item | None) -> Action:
         return {"ConditionCheck": {"Key": key, **ABSENT}}
     names = (*owner, "data") if STATE in held else owner
     return {"ConditionCheck": {"Key": key, **unchanged(held, names)}}
-
-
-def pair(key: Item) -> Key:
-    """Return the two strings of an item's primary key."""
-    return key["PK"]["S"], key["SK"]["S"]

@@ -27,7 +27,7 @@ from dal.kinds.item_kind import ItemKind, kind_of
 from dal.table.entity import UNREADABLE, unpacked
 from dal.table.errors import StoreRefusedError
 from dal.table.index import TABLE, Index, QueryRequest, query_all
-from dal.table.items import Item, key_of
+from dal.table.items import Item, key_of, key_pair
 from dal.table.key_parts import escape, format_instant, unescape
 
 _ITEMS_AT_ONCE = 100
@@ -134,7 +134,7 @@ def exported(items: Iterable[Item], name: str, kinds: Sequence[ItemKind]) -> dic
     """
     lists: dict[str, list[Any]] = {kind.name: [] for kind in kinds if kind.name}
     keys: list[Any] = []
-    for item in sorted(items, key=lambda one: (one["PK"]["S"], one["SK"]["S"])):
+    for item in sorted(items, key=key_pair):
         kind = kind_in(item, name, kinds)
         if kind is None:
             continue
