@@ -244,8 +244,12 @@ class CounterTransactions:
     async def _write(self, changes: Sequence[CommentChange], products: frozenset[str]) -> None:
         try:
             now = await self._maintenance.current()
-            counters = summed([change.write(now, self._rules.actions) for change in changes])
-            actions = [action for change in changes for action in change.actions]
+            actions: list[Action] = []
+            counted: list[Deltas] = []
+            for change in changes:
+                counted.append(change.write(now, self._rules.actions))
+                actions += change.actions
+            counters = counted[0] if len(counted) == 1 else summed(counted)
             await commit(self._table, now, self._rules.counted, actions, counters)
         except _NOTHING_DONE:
             raise
