@@ -6,9 +6,7 @@ from typing import Any
 
 from dal.catalogue import ACCESS_PATTERNS as CORE_PATTERNS
 from dal.counts.boards import BoardCorrection
-from dal.counts.mode import Maintenance, MaintenanceMode, MaintenanceStore, WaitForWriters
-from dal.dynamodb.scan import Progress
-from dal.dynamodb.table import TableAddress
+from dal.counts.mode import Maintenance, MaintenanceMode
 from dal.entities.comment import is_comment
 from dal.entities.order import ORDER, is_order, is_purchase
 from dal.entities.organization import (
@@ -152,15 +150,6 @@ DESCRIPTIONS: Sequence[Callable[[Mapping[str, Any], Maintenance], str]] = (
 maintenance mode."""
 
 
-async def _rebuild(
-    maintenance: MaintenanceStore,
-    _: TableAddress,
-    wait_for_writers: WaitForWriters,
-    progress: Progress,
-) -> None:
-    await rebuild(maintenance.table, wait_for_writers, progress)
-
-
 COUNTING_MODES: Mapping[str, CountingMode] = {
     one.mode: one
     for one in (
@@ -169,7 +158,7 @@ COUNTING_MODES: Mapping[str, CountingMode] = {
             explained="the servers' own writes.",
             updated="the servers' own writes update them",
             if_wrong="run `marginalia stats rebuild`, which is safe while servers run.",
-            rebuild=_rebuild,
+            rebuild=lambda store, _, wait, progress: rebuild(store.table, wait, progress),
         ),
         stream_counting.MODE,
     )

@@ -205,7 +205,12 @@ class StageReader:
         how many of the next stages are read in parallel. A stage with a count of 0 is not skipped,
         because the counts may be out of date.
         """
-        left = _parts(query, span, descending=descending)
+        # The stages that overlap ``span``, each with its part of ``span``. If there is none, the
+        # first stage has an empty range, because the execution statistics must name an index.
+        every = [(stage, stage.part(span)) for stage in stages(query)]
+        left = [one for one in every if not one[1].empty] or every[:1]
+        if not descending:
+            left.reverse()
         shown: dict[str, Row] = {}
         missing, together = count, 1
         while left:
@@ -360,17 +365,6 @@ def _limited(run: RunQuery, refusal: Callable[[], DalError]) -> RunQuery:
         return response
 
     return limited
-
-
-def _parts(query: Query, span: Range, *, descending: bool) -> Sequence[tuple[Stage, Range]]:
-    """Return the stages that overlap ``span``, each with its part of ``span``.
-
-    The stages are in the direction of reading. If no stage overlaps, return the first stage with an
-    empty range.
-    """
-    every = [(stage, stage.part(span)) for stage in stages(query)]
-    found = [one for one in every if not one[1].empty] or every[:1]
-    return found if descending else found[::-1]
 
 
 def _statistics(

@@ -10,7 +10,7 @@ from dal.query.pagination import Page
 from dal.repositories.comments import AuthorSelection
 from resolvers.authorization import require_viewer, sees_own
 from resolvers.context import RequestCache
-from resolvers.mutations import Payload, changed, reported
+from resolvers.mutations import Payload, Rule, changed, reported
 from resolvers.node_ids import plain_id
 from resolvers.selection import (
     DatedArguments,
@@ -154,7 +154,7 @@ async def profile(root: strawberry.Parent[User], info: Info) -> Profile | None:
 async def update_profile(info: Info, input: Input[UpdateProfileInput]) -> ProfilePayload:
     """Change fields of the viewer's own profile."""
     viewer = require_viewer(info.context)
-    rules_of = {"full_name": rules.title, "email": _email}
+    rules_of: dict[str, Rule] = {"full_name": rules.title, "email": _email}
     changes = changed(input, rules_of, rules_of)
     await info.context.stores.users.update_profile(viewer.user_id, changes)
     return ProfilePayload(User(viewer.user_id, viewer.name))

@@ -1,34 +1,24 @@
 """Removes what killed processes have left of deleted comments."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from dal.dynamodb.concurrency import batched
 from dal.dynamodb.table import GET_BATCH, Table
 from dal.entities.comment import comment_key, is_tombstone
-from dal.model import Comment
+from dal.kinds.correction import Correction
 from dal.stores import Stores
-from dal.table.items import Item
 
 
-class Leftovers:
+class Leftovers(Correction):
     """Lets the rules of writes remove what belongs to deleted comments.
 
     The other corrections find the comments. ``removed`` is the number of deleted comments.
     """
 
-    corrects = removes = ""
-
     def __init__(self, table: Table) -> None:
         self._table = table
         self._writer = Stores(table).writer
         self.removed = 0
-
-    def scanned(self, items: Sequence[Item], comments: Sequence[Comment]) -> None:
-        """Ignore the items: the other corrections find what belongs to comments."""
-
-    def suspects(self) -> Collection[str]:
-        """Return no ids."""
-        return ()
 
     async def correct(self, suspects: Collection[str]) -> None:
         """Remove what belongs to the deleted comments among ``suspects``."""

@@ -10,6 +10,7 @@ from dal.dynamodb.concurrency import batched, in_parallel
 from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_change
 from dal.dynamodb.table import Table
 from dal.entities.product import DETAILS, WORDS, is_details, is_word, product_items
+from dal.kinds.correction import Correction
 from dal.model import Comment
 from dal.repositories.products import write_products
 from dal.table.entity import UNREADABLE
@@ -20,14 +21,13 @@ _AT_ONCE = 8
 """Number of products that are corrected in parallel."""
 
 
-class SearchKeyCorrection:
+class SearchKeyCorrection(Correction):
     """Writes the items of products whose keys differ from their titles.
 
     ``corrected`` is the number of these products.
     """
 
     corrects = "the words by which products are found"
-    removes = ""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -45,10 +45,6 @@ class SearchKeyCorrection:
                 difference = self._differences.pop(partition, 0) + sum(_hashes(item))
                 if difference:
                     self._differences[partition] = difference
-
-    def suspects(self) -> Collection[str]:
-        """Return no comments, because this correction is about products."""
-        return ()
 
     async def correct(self, suspects: Collection[str]) -> None:
         """Correct the products that differ, and not only seemed to differ during their write."""

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -40,11 +40,11 @@ would consume much capacity."""
 
 MAX_PHOTOS = 10
 MAX_ALT = 200
+"""Maximum photos of a comment, and maximum characters of a photo's alternative text. A list reads
+each comment with its photos' URLs and texts."""
 
 MAX_TRADE_NAME = 70
 """Maximum characters of a brand or of a manufacturer's part number, as in Google's product data."""
-"""Maximum photos of a comment, and maximum characters of a photo's alternative text. A list reads
-each comment with its photos' URLs and texts."""
 
 MAX_LANGUAGE = 35
 """Maximum characters of a language tag. BCP 47 (RFC 5646, section 4.4.1) requires programs to
@@ -130,21 +130,10 @@ def trimmed(value: str) -> str:
 
 
 def identifier(argument: str, value: str) -> str:
-    """Return ``value`` if it can be part of a key, and has no blanks at its ends.
+    """Return ``value`` if it can be part of a key in DynamoDB, and has no blanks at its ends.
 
-    Users cannot see such blanks, so different ids would look equal.
-    """
-    value = key_part(argument, value)
-    if (visible := trimmed(value)) != value:
-        fault = f"{value[:40]!r} begins or ends with a blank: remove the blank"
-        raise _invalid(argument, f"{fault if visible else f'{value[:40]!a} is blank'}.")
-    return value
-
-
-def key_part(argument: str, value: str) -> str:
-    """Return ``value`` if it can be part of a key in DynamoDB.
-
-    The value must have 1 to 512 bytes after escaping, and no character in ``UNFIT_FOR_KEYS``.
+    The value must have 1 to 512 bytes after escaping, and no character in ``UNFIT_FOR_KEYS``. Users
+    cannot see blanks at its ends, so different ids would look equal.
     """
     if not value:
         raise _invalid(argument, "is empty.")
@@ -160,6 +149,9 @@ def key_part(argument: str, value: str) -> str:
             f"is longer than {MAX_IDENTIFIER_BYTES} bytes; '%', '/' and '#' count as "
             "three bytes each.",
         )
+    if (visible := trimmed(value)) != value:
+        fault = f"{value[:40]!r} begins or ends with a blank: remove the blank"
+        raise _invalid(argument, f"{fault if visible else f'{value[:40]!a} is blank'}.")
     return value
 
 
@@ -258,21 +250,6 @@ def few(argument: str, values: Sequence[Value], most: int = MAX_VALUES) -> Seque
     return values
 
 
-def title(argument: str, value: str) -> str:
-    """Return ``value`` without control characters, if it is not too long for a title."""
-    return _characters(argument, value, MAX_TITLE)
-
-
-def text(argument: str, value: str) -> str:
-    """Return ``value`` without control characters, if it is not too long for a comment."""
-    return _characters(argument, value, MAX_TEXT)
-
-
-def explanation(argument: str, value: str) -> str:
-    """Return ``value`` without control characters, if it is not too long for a report."""
-    return _characters(argument, value, MAX_EXPLANATION)
-
-
 def optional_text(argument: str, value: str) -> str:
     """Return the result of ``text``. A result without a visible character becomes empty."""
     value = text(argument, value)
@@ -338,6 +315,13 @@ def _characters(argument: str, value: str, most: int) -> str:
     return value
 
 
+title = partial(_characters, most=MAX_TITLE)
+text = partial(_characters, most=MAX_TEXT)
+explanation = partial(_characters, most=MAX_EXPLANATION)
+trade_name = partial(_characters, most=MAX_TRADE_NAME)
+"""Rules for a title, a comment, the explanation in a report, and a brand or part number."""
+
+
 def instant(argument: str, value: datetime) -> datetime:
     """Return ``value`` in UTC. A time without a zone is a time in UTC."""
     try:
@@ -381,11 +365,6 @@ def gtin(argument: str, value: str) -> str:
             argument, "is not a GTIN such as '4006381333931': compare it with the barcode."
         )
     return value
-
-
-def trade_name(argument: str, value: str) -> str:
-    """Return ``value`` without control characters, if it can be a brand or a part number."""
-    return _characters(argument, value, MAX_TRADE_NAME)
 
 
 def photo_address(argument: str, value: str) -> str:

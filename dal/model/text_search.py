@@ -67,7 +67,9 @@ def finds(search: str, *texts: str) -> bool:
     # Most texts lack a term. Finding this out by the characters alone is much faster.
     if not all(any(_has_words(one, term) for one in folded) for term in terms):
         return False
-    anywhere = {term for term in terms if _begins_anywhere(term)}
+    anywhere = {
+        term for term in terms if _BEGINS_ANYWHERE.match(term) or _CLASS[ord(term[0])] == "e"
+    }
     begins = [f" {term}" for term in terms if term not in anywhere]
     successive = [term for term in anywhere if " " in term]
     if not (begins or successive):
@@ -83,10 +85,6 @@ def _has_words(folded: str, term: str) -> bool:
 def _plain(folded: str) -> str:
     """Return the words of a folded text with single spaces between them."""
     return " ".join([word for _, word in words_in(folded)])
-
-
-def _begins_anywhere(term: str) -> bool:
-    return bool(_BEGINS_ANYWHERE.match(term)) or _CLASS[ord(term[0])] == "e"
 
 
 def _class_of(character: str) -> str:

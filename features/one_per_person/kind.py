@@ -11,8 +11,8 @@ from dal.dynamodb.scan import SCAN_SEGMENTS, scan_pages
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_key
 from dal.entities.submission import stored
+from dal.kinds.correction import Correction
 from dal.kinds.item_kind import ItemKind
-from dal.model import Comment
 from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import Item, key_pair
 from dal.table.key_parts import unescape
@@ -49,7 +49,7 @@ def described(_: Mapping[str, Any], state: Maintenance) -> str:
     return _SENTENCES[limit_of(state)]
 
 
-class ReservationCorrection:
+class ReservationCorrection(Correction):
     """Corrects reservations by a scan, if the table allows only one comment per user and product.
 
     ``added`` is the number of reservations that were written, and ``removed`` the number of those
@@ -57,19 +57,11 @@ class ReservationCorrection:
     """
 
     corrects = "the records by which servers allow only one comment per person"
-    removes = ""
 
     def __init__(self, table: Table) -> None:
         self._table = table
         self.added = 0
         self.removed = 0
-
-    def scanned(self, items: Sequence[Item], comments: Sequence[Comment]) -> None:
-        """Keep nothing, because ``correct`` scans again."""
-
-    def suspects(self) -> Collection[str]:
-        """Return no comments."""
-        return ()
 
     def report(self) -> str:
         """Return how many reservations were missing or left over."""
