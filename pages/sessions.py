@@ -22,7 +22,7 @@ from starlette.responses import Response
 from pages import i18n
 from pages.faults import SESSION_ENDED, PageFault
 from pages.i18n import gettext, gettext_noop
-from resolvers.authorization import is_merchant, is_moderator
+from resolvers.authorization import MERCHANT, is_moderator
 from resolvers.context import Context
 from server.auth.claims import InvalidTokenError, TokenFlaw
 from server.http.graphql import GraphQLView
@@ -88,7 +88,7 @@ class Session:
     @property
     def replies(self) -> bool:
         """Whether the signed-in user may reply for the shop."""
-        return self.context.viewer is not None and is_merchant(self.context.viewer)
+        return self.context.viewer is not None and MERCHANT in self.context.viewer.roles
 
     @property
     def moderates(self) -> bool:

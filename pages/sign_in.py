@@ -155,7 +155,7 @@ class SignIn:
         viewer = self._rules.viewer(claims, by_secret=False)
         # Keep only the roles that this server uses. Some issuers put all of the user's groups into
         # the roles, and they may be too many for a cookie.
-        roles = sorted(viewer.roles & ROLES)
+        roles = sorted(viewer.roles & ROLES.keys())
         session = self._authenticator.issue(viewer.user_id, SESSION, name=viewer.name, roles=roles)
         if session is None or len(session) > MAX_JWT:
             message = "This server has no secret, or the user's name is too long for a cookie."

@@ -7,7 +7,6 @@ object exists.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from dal.errors import NotFoundError
 from dal.model import Comment, OrderStatus, OrganizationUser, UserType
@@ -21,17 +20,13 @@ MODERATOR = "moderator"
 
 STAFF = "staff"
 
-ROLES = frozenset({MERCHANT, MODERATOR, STAFF})
-"""The roles in a JWT that give a user additional rights."""
-
-
-class Authored(Protocol):
-    """An object with an author, such as a comment."""
-
-    @property
-    def username(self) -> str:
-        """The user id of the author."""
-        ...
+ROLES = {
+    MERCHANT: "users with the role 'merchant'",
+    MODERATOR: "moderators",
+    STAFF: "staff",
+}
+"""The roles in a JWT that give a user additional rights, each with its users' name in messages.
+Merchants may reply to comments."""
 
 
 class UnauthenticatedError(Exception):
@@ -104,30 +99,15 @@ def sees_costs(context: Context, *, impersonal: bool) -> bool:
     return staff or (impersonal and (context.show_cost or context.explain))
 
 
-def require_staff(viewer: Viewer, to: str) -> None:
-    """Raise ForbiddenError unless ``viewer`` is staff. ``to`` is the action in the message."""
-    if not is_staff(viewer):
-        raise ForbiddenError(f"Only staff may {to}.")
-
-
-def require_moderator(viewer: Viewer, to: str) -> None:
-    """Raise ForbiddenError unless ``viewer`` is a moderator.
+def require_role(context: Context, role: str, to: str) -> Viewer:
+    """Return the viewer. Raise ForbiddenError unless the viewer has a role.
 
     ``to`` is the action in the message.
     """
-    if not is_moderator(viewer):
-        raise ForbiddenError(f"Only moderators may {to}.")
-
-
-def require_merchant(viewer: Viewer, to: str) -> None:
-    """Raise ForbiddenError unless ``viewer`` is a merchant. ``to`` is the action in the message."""
-    if not is_merchant(viewer):
-        raise ForbiddenError(f"Only users with the role 'merchant' may {to}.")
-
-
-def is_merchant(viewer: Viewer) -> bool:
-    """Return whether ``viewer`` has the role ``merchant``. Merchants may reply to comments."""
-    return MERCHANT in viewer.roles
+    viewer = require_viewer(context)
+    if role not in viewer.roles:
+        raise ForbiddenError(f"Only {ROLES[role]} may {to}.")
+    return viewer
 
 
 def sees_own(viewer: Viewer, username: str) -> bool:
@@ -145,7 +125,7 @@ def is_moderator(viewer: Viewer) -> bool:
     return MODERATOR in viewer.roles
 
 
-def may_change(viewer: Viewer, written: Authored) -> None:
+def may_change(viewer: Viewer, written: Stored) -> None:
     """Raise an error unless ``viewer`` is the author of ``written`` or a moderator.
 
     For a published comment, the error is ForbiddenError. For an unpublished comment, the error is

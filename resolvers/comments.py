@@ -17,10 +17,11 @@ from dal.table.errors import InvalidArgumentError
 from dal.writes.comments import Stored, Written
 from resolvers import shop_aspects
 from resolvers.authorization import (
+    MERCHANT,
     is_moderator,
     may_change,
     require_grant,
-    require_merchant,
+    require_role,
     require_viewer,
 )
 from resolvers.context import NO_DETAILS, CommentReads, Context, Grant, ProductReads
@@ -343,8 +344,7 @@ async def delete_comment(info: Info, input: Input[DeleteCommentInput]) -> Delete
 @reported(ReplyPayload)
 async def reply_to_comment(info: Info, input: Input[ReplyToCommentInput]) -> ReplyPayload:
     """Set the shop's reply to a published comment. For merchants."""
-    viewer = require_viewer(info.context)
-    require_merchant(viewer, "reply to comments")
+    viewer = require_role(info.context, MERCHANT, "reply to comments")
     given = checked(input, _REPLIED)
     comment, replied = await info.context.stores.comments.reply(given["id"], given["text"])
     if replied:
@@ -355,8 +355,7 @@ async def reply_to_comment(info: Info, input: Input[ReplyToCommentInput]) -> Rep
 @reported(ReplyPayload)
 async def remove_reply(info: Info, input: Input[RemoveReplyInput]) -> ReplyPayload:
     """Remove the shop's reply from a published comment. For merchants."""
-    viewer = require_viewer(info.context)
-    require_merchant(viewer, "remove replies")
+    viewer = require_role(info.context, MERCHANT, "remove replies")
     comment_id = checked(input, _WHICH)["id"]
     comment, removed = await info.context.stores.comments.reply(comment_id, None)
     if removed:

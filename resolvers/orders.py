@@ -11,9 +11,10 @@ from dal.model import Money, Order, OrderLine, OrderStatus, User, rules
 from dal.query.pagination import Page
 from dal.repositories.orders import OrderSelection
 from resolvers.authorization import (
+    STAFF,
     is_staff,
     may_set_status,
-    require_staff,
+    require_role,
     require_viewer,
     sees_own,
 )
@@ -117,7 +118,7 @@ async def orders(
 @with_arguments
 async def open_orders(info: Info, **given: Unpack[DatedArguments]) -> Page[Order]:
     """Return a page of all users' open orders. For staff."""
-    require_staff(require_viewer(info.context), "see everyone's orders")
+    require_role(info.context, STAFF, "see everyone's orders")
     period, cut = dated_slice(info, **given)
     return await info.context.stores.orders.open_page(cut, *period)
 
@@ -125,8 +126,9 @@ async def open_orders(info: Info, **given: Unpack[DatedArguments]) -> Page[Order
 @reported(OrderPayload)
 async def place_order(info: Info, input: Input[PlaceOrderInput]) -> OrderPayload:
     """Store a new order of a user, with prices from the shop's server. For staff."""
-    require_staff(
-        require_viewer(info.context),
+    require_role(
+        info.context,
+        STAFF,
         "place orders: the shop's server places orders for its customers",
     )
     stated = checked(input, _NEW)

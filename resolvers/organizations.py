@@ -12,10 +12,11 @@ from dal.query.cursors import CursorKind
 from dal.query.pagination import Page
 from dal.table.errors import InvalidArgumentError
 from resolvers.authorization import (
+    STAFF,
     is_staff,
     organization_user,
     require_admin,
-    require_staff,
+    require_role,
     require_user,
     require_viewer,
     sees_organization,
@@ -305,7 +306,7 @@ async def set_subscription_plan(
     info: Info, input: Input[SetSubscriptionPlanInput]
 ) -> OrganizationPayload:
     """Change the subscription plan of an organisation. For staff."""
-    require_staff(require_viewer(info.context), "change a subscription plan")
+    require_role(info.context, STAFF, "change a subscription plan")
     stated = checked(input, _PLAN)
     changed = Organization(stated["organization_name"], stated["subscription_plan"])
     await info.context.stores.organizations.set_plan(changed)

@@ -21,7 +21,7 @@ from dal.query.cursors import CursorKind
 from dal.query.pagination import Page
 from dal.repositories.comments import Selection
 from features.plans.arguments import PlanBy
-from resolvers.authorization import require_staff, require_viewer
+from resolvers.authorization import STAFF, require_role
 from resolvers.change_log import ChangeLog
 from resolvers.context import NO_DETAILS, ProductReads
 from resolvers.mutations import Payload, changed, reported
@@ -237,7 +237,7 @@ def _gtin(argument: str, value: str) -> str:
 @reported(ProductPayload)
 async def update_product(info: Info, input: Input[UpdateProductInput]) -> ProductPayload:
     """Set details of a product, such as its title. For staff."""
-    require_staff(require_viewer(info.context), "change products")
+    require_role(info.context, STAFF, "change products")
     changes = changed(
         input,
         {

@@ -11,8 +11,9 @@ from dal.model import Organization, OrganizationUser, Ticket, TicketStatus, User
 from dal.query.pagination import Page, Slice
 from dal.repositories.tickets import TicketSelection
 from resolvers.authorization import (
+    STAFF,
     require_all_tickets,
-    require_staff,
+    require_role,
     require_tickets,
     require_user,
     require_viewer,
@@ -140,7 +141,7 @@ async def tickets_of_user(
 @with_arguments
 async def open_tickets(info: Info, **given: Unpack[DatedArguments]) -> Page[Ticket]:
     """Return a page of all users' open tickets. For staff."""
-    require_staff(require_viewer(info.context), "see everyone's tickets")
+    require_role(info.context, STAFF, "see everyone's tickets")
     period, cut = dated_slice(info, **given)
     return await info.context.stores.tickets.open_page(cut, *period)
 

@@ -18,7 +18,7 @@ from features.analytics.questions import (
     TrendQuestion,
 )
 from features.analytics.service import Analytics
-from resolvers.authorization import require_staff, require_viewer
+from resolvers.authorization import STAFF, require_role
 from resolvers.selection import DEFAULT_SIZE, MAX_ROWS, Info, Languages
 from schema.execution.facts import Effect, argument_fact
 
@@ -96,7 +96,7 @@ async def movers(
 
     ``by`` selects the measure: the mean rating, or the number of new comments.
     """
-    require_staff(require_viewer(info.context), "see which products changed most")
+    require_role(info.context, STAFF, "see which products changed most")
     return await info.context.service(Analytics).movers(
         MoversQuestion(
             interval,

@@ -14,7 +14,7 @@ from dal.table.errors import InvalidArgumentError
 from features.invitations.grant import LinkGrant
 from features.invitations.links import LinkSigner, SignedLink
 from features.invitations.model import DEFAULT_DAYS, MOST_DAYS, Entry, Invitation, OpenedLink
-from resolvers.authorization import require_staff, require_viewer
+from resolvers.authorization import STAFF, require_role
 from resolvers.mutations import NullIsDefault, Payload, Rule, checked, reported
 from resolvers.node_ids import plain_account, plain_id
 from resolvers.selection import (
@@ -96,8 +96,7 @@ async def create_invitation(
     info: Info, input: Input[CreateInvitationInput]
 ) -> CreateInvitationPayload:
     """Make links for an order, and remove the order from the due invitations. For staff."""
-    viewer = require_viewer(info.context)
-    require_staff(viewer, "invite customers")
+    viewer = require_role(info.context, STAFF, "invite customers")
     given = checked(input, _NEW)
     signer, store = info.context.service(LinkSigner), info.context.stores.invitations
     invitation = await store.of_order(given["order_id"])
@@ -112,8 +111,7 @@ async def revoke_invitation(
     info: Info, input: Input[RevokeInvitationInput]
 ) -> RevokeInvitationPayload:
     """End all links of an order. For staff."""
-    viewer = require_viewer(info.context)
-    require_staff(viewer, "revoke invitations")
+    viewer = require_role(info.context, STAFF, "revoke invitations")
     given = checked(input, _REVOKED)
     revoked = await info.context.stores.invitations.revoke(given["order_id"], given.get("username"))
     _audit.info("%s revoked the links of the order %s.", viewer.user_id, revoked.order_id)
@@ -128,7 +126,7 @@ async def due_invitations(
     **given: Unpack[PageArguments],
 ) -> Page[Invitation]:
     """Return a page of the delivered orders whose customers wait for a link. For staff."""
-    require_staff(require_viewer(info.context), "see everyone's orders")
+    require_role(info.context, STAFF, "see everyone's orders")
     period = rules.period(created_from, created_before)
     cut = slice_of(info, **given)
     return await info.context.stores.invitations.due(cut, *period)

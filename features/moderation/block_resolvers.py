@@ -10,7 +10,7 @@ from dal.model import rules
 from dal.model.own_ids import global_id
 from dal.model.standings import Block
 from dal.query.pagination import Page
-from resolvers.authorization import require_moderator, require_viewer
+from resolvers.authorization import MODERATOR, require_role
 from resolvers.mutations import Payload, Rule, checked, reported
 from resolvers.node_ids import plain_account
 from resolvers.selection import (
@@ -77,8 +77,7 @@ async def block_user(info: Info, input: Input[BlockUserInput]) -> BlockPayload:
 
     The user's new and edited comments then wait for a moderator, and the user cannot vote.
     """
-    viewer = require_viewer(info.context)
-    require_moderator(viewer, "block users")
+    viewer = require_role(info.context, MODERATOR, "block users")
     given = checked(input, _BLOCK)
     store = info.context.stores.blocks
     return BlockPayload(await store.block(given["username"], given["reason"], viewer.user_id))
@@ -87,7 +86,7 @@ async def block_user(info: Info, input: Input[BlockUserInput]) -> BlockPayload:
 @reported(UnblockPayload)
 async def unblock_user(info: Info, input: Input[UnblockUserInput]) -> UnblockPayload:
     """End the block of a user. For moderators."""
-    require_moderator(require_viewer(info.context), "unblock users")
+    require_role(info.context, MODERATOR, "unblock users")
     username = checked(input, _WHO)["username"]
     await info.context.stores.blocks.unblock(username)
     return UnblockPayload(username)
@@ -96,5 +95,5 @@ async def unblock_user(info: Info, input: Input[UnblockUserInput]) -> UnblockPay
 @with_arguments
 async def blocked_users(info: Info, **given: Unpack[PageArguments]) -> Page[Block]:
     """Return a page of the blocked users. For moderators."""
-    require_moderator(require_viewer(info.context), "see who is blocked")
+    require_role(info.context, MODERATOR, "see who is blocked")
     return await info.context.stores.blocks.page(slice_of(info, **given))

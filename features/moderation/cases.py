@@ -1,6 +1,7 @@
 """Reads, writes and corrects cases. A case is open while reports of a comment wait for a moderator.
 
-The case also stores the moderators' latest decision on the comment.
+The case also stores the moderators' latest decision on the comment. A rule of writes keeps the case
+of a comment up to date.
 """
 
 from collections.abc import Sequence
@@ -9,13 +10,16 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
 
+from dal.counts.mode import Maintenance
 from dal.dynamodb.concurrency import batched, in_parallel
 from dal.dynamodb.retries import MAINTENANCE_DEADLINE, retry_on_change
 from dal.dynamodb.table import Table
 from dal.entities.comment import ALL, STATE, comment_in, comment_key
+from dal.entities.submission import stored
 from dal.table.entity import UNREADABLE
 from dal.table.index import TABLE, QueryRequest
 from dal.table.items import Action, Item, unchanged
+from dal.writes.changes import CommentChange, WriteRule
 from dal.writes.overwrite import NOTHING, Outcome, compared, overwrite, summed
 from features.moderation.entity import (
     CASE,
@@ -23,6 +27,7 @@ from features.moderation.entity import (
     case_in,
     case_key,
     case_partition,
+    commented_id,
     decode_report,
     encode_report,
     is_report,
@@ -148,17 +153,17 @@ async def _put_case(table: Table, case: Case) -> Outcome:
     async def attempt() -> Outcome:
         comment = await table.get(comment_key(case.comment_id))
         item = await table.get(case_key(case.comment_id))
-        stored, new = case_of(case.comment_id, item), case
+        read, new = case_of(case.comment_id, item), case
         if new.opened_at is not None:
             # A report that was stored since the export may be later than the loaded case.
-            times = filter(None, (stored.case.reported_at, new.reported_at))
+            times = filter(None, (read.case.reported_at, new.reported_at))
             hidden = comment is not None and comment_in(comment) is None
             new = replace(new, hidden=hidden, reported_at=max(times, default=None))
         image = CASE.encode(new)
         outcome = compared(item, image)
         if image != item:
             check = same_state(case.comment_id, comment)
-            await table.write([check, {"Put": {"Item": image, **stored.as_read}}])
+            await table.write([check, {"Put": {"Item": image, **read.as_read}}])
         return outcome
 
     return await retry_on_change(attempt, THE_CASE, MAINTENANCE_DEADLINE)
@@ -191,3 +196,52 @@ def same_state(comment_id: str, item: Item | None, *more: str) -> Action:
     """
     as_read = unchanged(item, (ALL.partition_key, STATE, *more))
     return {"ConditionCheck": {"Key": comment_key(comment_id), **as_read}}
+
+
+class CaseRule(WriteRule):
+    """Hides, lists or deletes the case of a comment in the transaction that changes the comment.
+
+    The queue lists an open case only while its comment is published. So if a change unpublishes or
+    publishes a comment, the rule also hides or lists its open case. Without an open case, the rule
+    checks that no report opens one meanwhile. If a change deletes a comment, the rule also deletes
+    its case. If the change has further actions of its caller (``beside``), one of these actions
+    must write the case, and the rule adds no action.
+    """
+
+    follows_new = False
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    async def prepare(self, changes: Sequence[CommentChange]) -> None:
+        """Read the cases of the comments that change, and note the actions on these cases."""
+        moved: dict[str, CommentChange] = {}
+        for change in changes:
+            change.notes.pop(self, None)
+            one = stored(change.old)
+            if one is None or change.beside:
+                continue
+            deleted = stored(change.image) is None
+            if deleted or (change.before is None) is not (change.after is None):
+                moved[one.comment_id] = change
+        items = await self._table.get_many([case_key(one) for one in moved]) if moved else []
+        there = {commented_id(item): item for item in items}
+        for comment_id, change in moved.items():
+            read = case_of(comment_id, there.get(comment_id))
+            hidden = read.case.opened_at is not None and change.after is None
+            case = replace(read.case, hidden=hidden)
+            if stored(change.image) is None:
+                # ``deleted``, which follows, also removes a case that is opened meanwhile.
+                if read.item is None:
+                    continue
+                case = Case(comment_id)
+            change.notes[self] = [read.put(case)]
+
+    def actions(self, change: CommentChange, state: Maintenance) -> Sequence[Action]:  # noqa: ARG002 - equal in all states
+        """Return the action on the comment's case."""
+        actions: Sequence[Action] = change.notes.get(self, ())
+        return actions
+
+    async def deleted(self, comment_id: str) -> None:
+        """Delete the case and the reports of a deleted comment."""
+        await self._table.delete_all(QueryRequest(TABLE, case_partition(comment_id), CASE_ITEMS))

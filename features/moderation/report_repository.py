@@ -6,7 +6,7 @@ has changed the case meanwhile. So a report is counted once, and the queue lists
 not published.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -192,8 +192,11 @@ class _PublishedRows:
             rows = await self._executor.first(
                 query, span, stats, descending=descending, count=most, plan_by=plan_by
             )
-            shown = await self._published(rows)
-            found += [row for row in rows if _comment_id(row) in shown]
+            keys = [comment_key(CASE.decode_row(row).comment_id) for row in rows]
+            items = await self._table.get_many(keys, consistent=False)
+            comments = filter(None, map(comment_in, items))
+            self._comments |= {one.comment_id: one for one in comments}
+            found += [row for row in rows if CASE.decode_row(row).comment_id in self._comments]
             if len(rows) < most or len(found) >= count:
                 return found[:count]
             span = span.beyond(rows[-1].position, descending=descending)
@@ -210,15 +213,3 @@ class _PublishedRows:
         case = CASE.decode_row(row)
         assert case.opened_at is not None  # noqa: S101 - the queue has only open cases
         return QueueEntry(case.opened_at, comment=self._comments[case.comment_id])
-
-    async def _published(self, rows: list[Row]) -> Mapping[str, Comment]:
-        keys = [comment_key(_comment_id(row)) for row in rows]
-        items = await self._table.get_many(keys, consistent=False) if keys else []
-        self._comments |= {
-            one.comment_id: one for item in items if (one := comment_in(item)) is not None
-        }
-        return self._comments
-
-
-def _comment_id(row: Row) -> str:
-    return CASE.decode_row(row).comment_id

@@ -1,7 +1,6 @@
 """Moderation: submissions (unpublished comments), and the moderators' queue and decisions."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from dal.catalogue import query_of
@@ -17,7 +16,6 @@ from dal.model import Comment
 from dal.model.submissions import Submission, SubmissionState, rejected
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
-from dal.query.plan import Query
 from dal.table.entity import Row
 from dal.table.index import QUEUE_SHARDS, QueryRequest
 from dal.table.items import Action, Item, further_units
@@ -27,24 +25,6 @@ from dal.writes.comments import CommentWriter, Stored, version
 from features.moderation.cases import THE_CASE, StoredCase, case_of, same_state
 from features.moderation.entity import case_key
 from features.moderation.model import QueueEntry, QueueKind
-
-
-@dataclass(frozen=True, slots=True)
-class SubmissionSelection:
-    """Selects a user's submissions by date. A date that is None does not filter.
-
-    ``created_from`` is inclusive, ``created_before`` exclusive.
-    """
-
-    username: str
-    created_from: datetime | None = None
-    created_before: datetime | None = None
-
-    def query(self) -> Query:
-        """Return the query of this selection."""
-        filters = {"author": frozenset({self.username}), "part": frozenset({HELD})}
-        return query_of(filters, between(self.created_from, self.created_before))
-
 
 QUEUE_REQUESTS = QUEUE_SHARDS
 """The number of Queries that read a page of the queue, or count its rows. The queue has several
@@ -84,9 +64,21 @@ class ModerationRepository:
         note_hidden(further_units(item))
         return None
 
-    async def page(self, selection: SubmissionSelection, cut: Slice) -> Page[Submission]:
-        """Return one page of a user's submissions, newest first (access pattern AP13)."""
-        return await self._pages.read(selection.query(), cut)
+    async def page(
+        self,
+        username: str,
+        cut: Slice,
+        created_from: datetime | None = None,
+        created_before: datetime | None = None,
+    ) -> Page[Submission]:
+        """Return one page of a user's submissions, newest first (access pattern AP13).
+
+        ``created_from`` is inclusive, ``created_before`` exclusive. A date that is None does not
+        filter.
+        """
+        filters = {"author": frozenset({username}), "part": frozenset({HELD})}
+        query = query_of(filters, between(created_from, created_before))
+        return await self._pages.read(query, cut)
 
     async def queue(self, cut: Slice) -> Page[QueueEntry]:
         """Return one page of pending submissions, longest waiting first (access pattern AP14)."""
@@ -95,12 +87,8 @@ class ModerationRepository:
     async def queue_length(self, kind: QueueKind) -> int | None:
         """Return the number of rows of a queue; None if a shard has MOST_COUNTED rows or more."""
         partitions = [QUEUE.partition_of({"state": kind}, shard) for shard in range(QUEUE.shards)]
-        counts = await in_parallel(
-            [
-                self._table.count(QueryRequest(QUEUE, one, limit=MOST_COUNTED), lambda _: None)
-                for one in partitions
-            ]
-        )
+        requests = [QueryRequest(QUEUE, one, limit=MOST_COUNTED) for one in partitions]
+        counts = await in_parallel([self._table.count(one, lambda _: None) for one in requests])
         return None if max(counts) >= MOST_COUNTED else sum(counts)
 
     async def approve(self, comment_id: str, seen: datetime, by: str) -> Edge[Comment]:

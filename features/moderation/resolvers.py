@@ -1,7 +1,7 @@
 """Moderation: submissions, decisions on comments, reports, and the moderators' queue."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated, Protocol, Unpack
@@ -14,14 +14,14 @@ from dal.model.submissions import ReviewCause, Submission
 from dal.query.pagination import Edge, Page
 from dal.table.errors import DalError, InvalidArgumentError
 from features.moderation.model import CommentReports, QueueEntry, QueueKind, ReportReason, Verdict
-from features.moderation.repository import SubmissionSelection
 from features.moderation.words import Moderation
 from resolvers.authorization import (
+    MODERATOR,
     can_change,
     is_moderator,
     may_write,
     require_grant,
-    require_moderator,
+    require_role,
     require_viewer,
 )
 from resolvers.comments import product_of
@@ -192,8 +192,7 @@ class ReportPayload(Payload):
 @reported(DecisionPayload)
 async def approve_comment(info: Info, input: Input[ApproveCommentInput]) -> DecisionPayload:
     """Publish a submission, or keep a published comment and close its reports. For moderators."""
-    viewer = require_viewer(info.context)
-    require_moderator(viewer, "approve comments")
+    viewer = require_role(info.context, MODERATOR, "approve comments")
     given = checked(input, {name: _DECIDED[name] for name in ("id", "seen")})
     store = info.context.stores.moderation
     return DecisionPayload(await store.approve(given["id"], given["seen"], viewer.user_id))
@@ -202,8 +201,7 @@ async def approve_comment(info: Info, input: Input[ApproveCommentInput]) -> Deci
 @reported(DecisionPayload)
 async def reject_comment(info: Info, input: Input[RejectCommentInput]) -> DecisionPayload:
     """Reject a submission or a published comment. For moderators."""
-    viewer = require_viewer(info.context)
-    require_moderator(viewer, "reject comments")
+    viewer = require_role(info.context, MODERATOR, "reject comments")
     given = checked(input, _DECIDED)
     held = await info.context.stores.moderation.reject(
         given["id"], given["seen"], viewer.user_id, given["reason"]
@@ -218,8 +216,7 @@ async def decide_comments(info: Info, input: Input[DecideCommentsInput]) -> Deci
     For moderators. Each decision succeeds or fails separately. The decisions run in parallel, so
     that decisions on comments of the same product can share transactions.
     """
-    viewer = require_viewer(info.context)
-    require_moderator(viewer, "decide on comments")
+    viewer = require_role(info.context, MODERATOR, "decide on comments")
     rules.few("decisions", input.decisions, MOST_DECISIONS)
     for number, given in enumerate(input.decisions):
         if given.verdict is Verdict.REJECT and given.reason is None:
@@ -240,10 +237,16 @@ async def decide_comments(info: Info, input: Input[DecideCommentsInput]) -> Deci
         ),
         return_exceptions=True,
     )
-    payload, products = DecisionsPayload(user_errors=_errors_of(outcomes)), dict[str, None]()
-    for given, one, outcome in zip(input.decisions, decisions, outcomes, strict=True):
-        if isinstance(outcome, BaseException):
+    payload, products = DecisionsPayload(), dict[str, None]()
+    for number, (given, one, outcome) in enumerate(
+        zip(input.decisions, decisions, outcomes, strict=True)
+    ):
+        if isinstance(outcome, DalError) and type(outcome) in CODES:
+            path = [INPUT, "decisions", str(number)]
+            payload.user_errors.append(UserError(str(outcome), CODES[type(outcome)], path))
             continue
+        if isinstance(outcome, BaseException):
+            raise outcome
         payload.ids.append(given.id)
         payload.queue_entry_ids.append(_entry_id(one["id"]))
         if isinstance(outcome, Submission):
@@ -253,22 +256,6 @@ async def decide_comments(info: Info, input: Input[DecideCommentsInput]) -> Deci
             products[outcome.node.product_id] = None
     payload.products.extend(map(Product, products))
     return payload
-
-
-def _errors_of(outcomes: Iterable[object]) -> list[UserError]:
-    """Return a user error for each failed decision.
-
-    ``outcomes`` has the result or the exception of each decision. Exceptions that are not in
-    ``CODES`` are raised.
-    """
-    found: list[UserError] = []
-    for number, outcome in enumerate(outcomes):
-        if isinstance(outcome, DalError) and type(outcome) in CODES:
-            path = [INPUT, "decisions", str(number)]
-            found.append(UserError(str(outcome), CODES[type(outcome)], path))
-        elif isinstance(outcome, BaseException):
-            raise outcome
-    return found
 
 
 async def submission(info: Info, comment_id: str) -> Submission | None:
@@ -291,8 +278,7 @@ async def submissions(
     if not can_change(require_viewer(info.context), root.username):
         return None
     period, cut = dated_slice(info, **given)
-    selection = SubmissionSelection(root.username, *period)
-    return await info.context.stores.moderation.page(selection, cut)
+    return await info.context.stores.moderation.page(root.username, cut, *period)
 
 
 def cause(root: strawberry.Parent[Submission], info: Info) -> ReviewCause | None:
@@ -316,7 +302,7 @@ async def queue(
 
     The rows of the whole queue are counted only if the request selects ``totalCount``.
     """
-    require_moderator(require_viewer(info.context), "see what waits for review")
+    require_role(info.context, MODERATOR, "see what waits for review")
     cut = slice_of(info, **given)
     stores = info.context.stores
     kind = kind or QueueKind.PENDING

@@ -62,7 +62,15 @@ class WordList:
             text = normalized(phrase)
             if not text or len(phrase) > MAX_PHRASE:
                 raise ValueError(number)
-            self._add(text)
+            state = 0
+            for character in text:
+                following = self._next[state].setdefault(character, len(self._next))
+                if following == len(self._next):
+                    self._next.append({})
+                    self._lengths.append([])
+                state = following
+            if not self._lengths[state]:
+                self._lengths[state].append(len(text))
         self._fallbacks = self._linked()
 
     def matches(self, text: str) -> bool:
@@ -79,17 +87,6 @@ class WordList:
             if lengths and _divides(text, end) and any(_divides(text, end - n) for n in lengths):
                 return True
         return False
-
-    def _add(self, phrase: str) -> None:
-        state = 0
-        for character in phrase:
-            following = self._next[state].setdefault(character, len(self._next))
-            if following == len(self._next):
-                self._next.append({})
-                self._lengths.append([])
-            state = following
-        if not self._lengths[state]:
-            self._lengths[state].append(len(phrase))
 
     def _linked(self) -> list[int]:
         """Return, for each state of the automaton, the state in which a failed search continues.

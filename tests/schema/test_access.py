@@ -445,7 +445,7 @@ async def test_every_mutation_refuses_a_user_whose_data_is_being_erased(
     root = schema._schema.mutation_type
     assert root is not None
     assert root.fields.keys() == MUTATIONS.keys()
-    gone = Viewer("gone", RIGHTS)
+    gone = Viewer("gone", frozenset(RIGHTS))
     await world.table.put_many([STANDING.encode(Standing("gone", erasing={"comments": "delete"}))])
     before = await all_items(world.table)
     for name, template in MUTATIONS.items():

@@ -27,6 +27,7 @@ from tests.feature_lists import merged
 from tests.schema.conftest import ANN, SERVICES, STAFF, Run
 from tests.schema.test_access import IDS, MUTATIONS, World
 
+RIGHTS = frozenset(ROLES)
 SCHEMA = build_schema()
 TYPES = SCHEMA._schema.type_map
 INPUTS = [kind for kind in TYPES.values() if is_input_object_type(kind)]
@@ -104,7 +105,9 @@ async def test_null_is_valid_unless_the_description_refuses_it(
     table: Table, kind: str, field: str, mutation: str, given: str
 ) -> None:
     await World(table).restore()
-    context = Context(Viewer("zed", ROLES), Stores(table), allow_empty_text=True, services=SERVICES)
+    context = Context(
+        Viewer("zed", RIGHTS), Stores(table), allow_empty_text=True, services=SERVICES
+    )
     operation = f"mutation {{ {mutation}(input: {{ {given} }}) {{ userErrors {{ code }} }} }}"
     result = await SCHEMA.execute(operation, context_value=context)
     assert not result.errors

@@ -53,7 +53,6 @@ from features.demo.demo_data import demo_comments
 from features.loading.kind import COMMENTS
 from features.moderation.model import ReportReason
 from features.moderation.publication import ModeratedPublication
-from features.moderation.repository import SubmissionSelection
 from features.moderation.words import Moderation
 from features.one_per_person.model import OnePerPerson, extras
 from features.stream_counting import lambda_handler
@@ -511,7 +510,7 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         ),
         Operation(
             "read a page of 20 unpublished comments of a user",
-            lambda one: one.moderation.page(SubmissionSelection("ann"), Slice(20)),
+            lambda one: one.moderation.page("ann", Slice(20)),
             _hold_many,
         ),
         Operation(

@@ -26,7 +26,6 @@ from features.aspects.labels import labels_of
 from features.live.write_rule import InProcessBroker
 from features.moderation.model import QueueKind
 from features.moderation.publication import ModeratedPublication
-from features.moderation.repository import SubmissionSelection
 from features.moderation.words import Moderation, WordList
 from resolvers.context import Context, Viewer
 from resolvers.shop_aspects import ShopAspects
@@ -65,18 +64,17 @@ async def test_a_users_pages_of_submissions_equal_the_oracles(each_table: Table)
         await stores.comments.add(one, hold=held_for(ReviewCause.SETTING if number % 3 else None))
     held = [one for number, one in enumerate(COMMENTS) if number % 3]
 
-    async def walked(
-        selection: SubmissionSelection, *, backward: bool, reverse: bool
-    ) -> list[Comment]:
-        read = partial(stores.moderation.page, selection)
+    async def walked(author: str, *, backward: bool, reverse: bool, **dates: Any) -> list[Comment]:
+        read = partial(stores.moderation.page, author, **dates)
         rows = await oracle.walk_pages(read, 3, backward=backward, reverse=reverse)
         return [row.published() for row in rows]
 
     for number, author in enumerate(NAMES):
         backward, reverse = bool(number & 1), bool(number & 2)
-        found = await walked(SubmissionSelection(author), backward=backward, reverse=reverse)
+        found = await walked(author, backward=backward, reverse=reverse)
         assert found == of(author, held)[:: -1 if reverse else 1]
-    found = await walked(SubmissionSelection("ana", *TEN), backward=False, reverse=False)
+    dates = {"created_from": TEN[0], "created_before": TEN[1]}
+    found = await walked("ana", backward=False, reverse=False, **dates)
     assert found == [one for one in of("ana", held) if TEN[0] <= one.created_at < TEN[1]]
 
 
@@ -164,7 +162,7 @@ async def test_a_list_equals_the_oracles_while_states_change(
             True,
         ),
         "a user's submissions": (
-            partial(there.stores.moderation.page, SubmissionSelection("ana")),
+            partial(there.stores.moderation.page, "ana"),
             there.held.values,
             by_date,
             True,
