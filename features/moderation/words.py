@@ -5,16 +5,16 @@ words. In scripts without spaces between words, such as Thai, a phrase matches a
 and symbols separate words, like spaces. If the search ignored punctuation, 77 of 1,000 reviews
 would contain a word that their authors did not write, such as ``online`` in ``on-line``.
 
-The time of a search grows with the length of the text, but not with the number of phrases.
+The time of a search grows with the length of the text, but not with the number of phrases: the
+search reads at most one phrase from each beginning of a word.
 """
 
 import re
 import unicodedata
-from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from dal.model.folding import fold
 from dal.model.submissions import ReviewCause
@@ -47,67 +47,42 @@ class Moderation:
         return None
 
 
+_Trie: TypeAlias = "dict[str, _Trie]"
+
+
 class WordList:
-    """Finds words and phrases in texts, by the Aho-Corasick algorithm.
+    """Finds words and phrases in texts.
 
     Raises ValueError if a phrase is too long, or has neither a letter nor a digit. The error's
     argument is the number of this phrase, counted from 0.
     """
 
     def __init__(self, phrases: Iterable[str]) -> None:
-        self._next: list[dict[str, int]] = [{}]
-        self._lengths: list[list[int]] = [[]]
-        """For each state of the automaton, the lengths of the phrases that end in this state."""
+        self._phrases: _Trie = {}
+        """The first characters of all phrases, each with the characters that can follow it, and so
+        on. The key ``""`` marks the end of a phrase."""
         for number, phrase in enumerate(phrases):
             text = normalized(phrase)
             if not text or len(phrase) > MAX_PHRASE:
                 raise ValueError(number)
-            state = 0
+            following = self._phrases
             for character in text:
-                following = self._next[state].setdefault(character, len(self._next))
-                if following == len(self._next):
-                    self._next.append({})
-                    self._lengths.append([])
-                state = following
-            if not self._lengths[state]:
-                self._lengths[state].append(len(text))
-        self._fallbacks = self._linked()
+                following = following.setdefault(character, {})
+            following[""] = {}
 
     def matches(self, text: str) -> bool:
         """Return whether a text contains one of the phrases."""
         text = normalized(text)
-        state = 0
-        for end, character in enumerate(text, 1):
-            while state and character not in self._next[state]:
-                state = self._fallbacks[state]
-            state = self._next[state].get(character, 0)
-            lengths = self._lengths[state]
-            # The phrases of these lengths all end at the position ``end``. If this position is
-            # inside a word, none of them matches.
-            if lengths and _divides(text, end) and any(_divides(text, end - n) for n in lengths):
-                return True
+        boundaries = {found.start() for found in _BOUNDARY.finditer(text)}
+        for start in boundaries:
+            following = self._phrases
+            for end in range(start, len(text)):
+                if text[end] not in following:
+                    break
+                following = following[text[end]]
+                if "" in following and end + 1 in boundaries:
+                    return True
         return False
-
-    def _linked(self) -> list[int]:
-        """Return, for each state of the automaton, the state in which a failed search continues.
-
-        A state represents the beginning of a phrase that the last characters match. If the next
-        character does not match, the search continues with a shorter beginning that the last
-        characters also match. A phrase that ends in the state of the shorter beginning also ends in
-        the state of the longer beginning, so its length is added to the latter state.
-        """
-        fallbacks = [0] * len(self._next)
-        waiting = deque(self._next[0].values())
-        while waiting:
-            state = waiting.popleft()
-            for character, following in self._next[state].items():
-                fallback = fallbacks[state]
-                while fallback and character not in self._next[fallback]:
-                    fallback = fallbacks[fallback]
-                fallbacks[following] = self._next[fallback].get(character, 0)
-                self._lengths[following] += self._lengths[fallbacks[following]]
-                waiting.append(following)
-        return fallbacks
 
 
 _SYMBOLS = re.compile("[\u2120\u2122]|[\u2139\u24c2]\ufe0f|[0-9#*]\ufe0f?\u20e3")
@@ -135,22 +110,16 @@ def _compared(character: str) -> str:
 
 
 _UNSPACED = (
-    (0x0E00, 0x0EFF),  # Thai, Lao
-    (0x1000, 0x109F),  # Burmese
-    (0x1780, 0x17FF),  # Khmer
-    (0x3040, 0x30FF),  # Hiragana, Katakana
-    (0x3400, 0x9FFF),  # Han
-    (0xF900, 0xFAFF),
-    (0x20000, 0x3FFFF),
+    "\u0e00-\u0eff"  # Thai, Lao
+    "\u1000-\u109f"  # Burmese
+    "\u1780-\u17ff"  # Khmer
+    "\u3040-\u30ff"  # Hiragana, Katakana
+    "\u3400-\u9fff"  # Han
+    "\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
 )
-"""The first and last characters of scripts that have no spaces between words."""
+"""Ranges of characters of scripts that have no spaces between words."""
 
-
-def _divides(text: str, place: int) -> bool:
-    """Return whether a word may begin or end directly before the index ``place`` of the text."""
-    around = text[max(place - 1, 0) : place + 1]
-    return len(around) < 2 or any(one == " " or _is_unspaced(one) for one in around)  # noqa: PLR2004
-
-
-def _is_unspaced(character: str) -> bool:
-    return any(first <= ord(character) <= last for first, last in _UNSPACED)
+_BOUNDARY = re.compile(f"(?<![^ {_UNSPACED}])|(?![^ {_UNSPACED}])")
+"""Matches where a word may begin or end: at both ends of the text, and before and after each space
+and each character of a script without spaces."""
