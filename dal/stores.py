@@ -27,9 +27,8 @@ from features.moderation.repository import ModerationRepository
 from features.one_per_person.model import SWITCH
 from features.one_per_person.write_rule import OnePerPersonRule
 from features.trusted_documents.repository import DocumentRepository
-from features.votes.folds import HelpfulFolds
+from features.votes.folds import HelpfulFolds, VoteRule
 from features.votes.repository import VoteRepository
-from features.votes.write_rule import VoteRule
 
 
 class Stores:

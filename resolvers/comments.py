@@ -229,7 +229,7 @@ async def comment(
 
 async def load(info: Info, comment_id: str) -> Comment | None:
     """Return the published comment with this id, for ``node``, which has checked the id."""
-    return await info.context.part(CommentReads).comment(comment_id)
+    return await info.context.part(CommentReads).load(comment_id)
 
 
 def incentive(root: strawberry.Parent[Stored]) -> str | None:
@@ -304,7 +304,7 @@ def _shop_rules(context: Context) -> dict[str, Rule]:
 
 async def _require_known(context: Context, product_id: str) -> None:
     """Raise InvalidArgumentError unless the shop has stored details of the product."""
-    if await context.part(ProductReads).details(product_id) == NO_DETAILS:
+    if await context.part(ProductReads).details.load(product_id) == NO_DETAILS:
         raise InvalidArgumentError(
             "productId",
             f"productId {product_id!r} is not a product of this shop. Comment on a listed product.",

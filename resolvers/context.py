@@ -183,7 +183,8 @@ class ProductReads:
     def __init__(self, context: "Context") -> None:
         self._context = context
         self._stores = context.stores
-        self._details: DataLoader[str, ProductDetails] = DataLoader(self._load, cache=False)
+        self.details: DataLoader[str, ProductDetails] = DataLoader(self._load, cache=False)
+        """Loads a product's details. They are empty if the shop has not set any."""
 
     async def each(
         self, product_ids: Collection[str]
@@ -198,10 +199,6 @@ class ProductReads:
             found = [await self._both(one) for one in product_ids]
         counted = bool(found) and await self._stores.comments.counted()
         return [(statistics if counted else None, details) for statistics, details in found]
-
-    async def details(self, product_id: str) -> ProductDetails:
-        """Return a product's details. They are empty if the shop has not set any."""
-        return await self._details.load(product_id)
 
     async def _load(self, product_ids: Sequence[str]) -> list[ProductDetails]:
         """Return the details of the products that were requested in one turn of the event loop.
@@ -224,19 +221,15 @@ class ProductReads:
         return await cache.read(self._stores.comments.statistics_and_details, product_id)
 
 
-class CommentReads:
-    """Reads published comments by id.
+class CommentReads(DataLoader[str, Comment | None]):
+    """Reads published comments by id. A comment that is not published is None.
 
     One request reads all ids that are requested in one turn of the event loop.
     """
 
     def __init__(self, context: "Context") -> None:
+        super().__init__(self._load, cache=False)
         self._comments = context.stores.comments
-        self._loader: DataLoader[str, Comment | None] = DataLoader(self._load, cache=False)
-
-    async def comment(self, comment_id: str) -> Comment | None:
-        """Return a comment; None if it is not published."""
-        return await self._loader.load(comment_id)
 
     async def _load(self, comment_ids: Sequence[str]) -> list[Comment | None]:
         if len(comment_ids) == 1:

@@ -175,13 +175,14 @@ def detail(name: str) -> Callable[[Product, Info], Coroutine[Any, Any, str | Non
 
 async def is_known(root: strawberry.Parent[Product], info: Info) -> bool:
     """Return whether the shop has set details of the product, or the product has comments."""
-    has_details = await details_of(root, info) != NO_DETAILS
-    return has_details or await _newest(info, Selection(root.product_id)) is not None
+    if await details_of(root, info) != NO_DETAILS:
+        return True
+    return await info.context.stores.comments.newest(Selection(root.product_id)) is not None
 
 
 async def details_of(product: Product, info: Info) -> ProductDetails:
     """Return the details that the shop has set for a product."""
-    return product.details or await info.context.part(ProductReads).details(product.product_id)
+    return product.details or await info.context.part(ProductReads).details.load(product.product_id)
 
 
 @strawberry.input(description="Fields to change. An omitted field keeps its value.")
@@ -258,19 +259,15 @@ async def update_product(info: Info, input: Input[UpdateProductInput]) -> Produc
 
 async def most_recent_positive(root: strawberry.Parent[Product], info: Info) -> Comment | None:
     """Return the newest comment rated 4 or 5; None without such a comment."""
-    return await _newest(info, Selection(root.product_id, POSITIVE))
+    return await info.context.stores.comments.newest(Selection(root.product_id, POSITIVE))
 
 
 async def most_recent_negative(root: strawberry.Parent[Product], info: Info) -> Comment | None:
     """Return the newest comment rated 1 or 2; None without such a comment."""
-    return await _newest(info, Selection(root.product_id, NEGATIVE))
+    return await info.context.stores.comments.newest(Selection(root.product_id, NEGATIVE))
 
 
 async def last_commented_at(root: strawberry.Parent[Product], info: Info) -> datetime | None:
     """Return the creation time of the newest comment; None without comments."""
-    newest = await _newest(info, Selection(root.product_id))
+    newest = await info.context.stores.comments.newest(Selection(root.product_id))
     return newest.created_at if newest else None
-
-
-async def _newest(info: Info, selection: Selection) -> Comment | None:
-    return await info.context.stores.comments.newest(selection)

@@ -16,9 +16,8 @@ from dal.stores import Stores
 from features.analytics.exporting import analytics_of
 from features.analytics.service import Analytics
 from features.aspects.labels import labels_of
-from features.invitations.grant import grant_of
-from features.invitations.links import LinkSigner
-from features.invitations.model import SCOPE
+from features.invitations.links import LinkGrant, LinkSigner
+from features.invitations.model import SCOPE, link_of
 from features.invitations.repository import delivered_of
 from features.live.brokers import broker_of, check_broker, offers_events
 from features.live.log import Log
@@ -203,7 +202,7 @@ FILE_CHECKS: Sequence[Callable[[Settings], object]] = (moderation_of, _check_man
 """Functions that raise CommandError if a file that the settings name is invalid."""
 
 
-GRANTS: Mapping[str, GrantReader] = {SCOPE: grant_of}
+GRANTS: Mapping[str, GrantReader] = {SCOPE: lambda claims: LinkGrant(link_of(claims))}
 """What reads the grants in JWTs of this server, by scope."""
 
 

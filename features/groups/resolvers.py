@@ -12,16 +12,15 @@ from resolvers.products import details_of
 from resolvers.selection import Info
 
 
-class GroupReads:
-    """Reads groups. One BatchGetItem reads all groups that are requested in a turn of the loop."""
+class GroupReads(DataLoader[str, ProductGroup | None]):
+    """Reads groups. One BatchGetItem reads all groups that are requested in a turn of the loop.
+
+    A group without products is None.
+    """
 
     def __init__(self, context: Context) -> None:
+        super().__init__(self._load, cache=False)
         self._stores = context.stores
-        self._loader: DataLoader[str, ProductGroup | None] = DataLoader(self._load, cache=False)
-
-    async def group(self, group_id: str) -> ProductGroup | None:
-        """Return a group; None if it has no products."""
-        return await self._loader.load(group_id)
 
     async def _load(self, group_ids: Sequence[str]) -> list[ProductGroup | None]:
         found = await self._stores.groups.get_many(group_ids)
@@ -30,7 +29,7 @@ class GroupReads:
 
 async def load_group(info: Info, group_id: str) -> ProductGroup | None:
     """Return the group with this group id; None if it has no products."""
-    return await info.context.part(GroupReads).group(group_id)
+    return await info.context.part(GroupReads).load(group_id)
 
 
 async def group(root: strawberry.Parent[Product], info: Info) -> ProductGroup | None:

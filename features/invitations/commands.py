@@ -159,7 +159,10 @@ async def _print(
         except InvalidArgumentError as error:
             typer.echo(f"Order {one.order_id[:40]} is skipped: {error}", err=True)
             continue
-        writer.writerows(_row(one, link) for link in signed)
+        names = one.order_id, one.username, one.name or ""
+        for link in signed:
+            expires = f"{link.expires_at:%Y-%m-%dT%H:%M:%SZ}"
+            writer.writerow((*names, link.url, " ".join(link.products), expires))
         file.flush()
         links += len(signed)
         done.append(one)
@@ -241,12 +244,6 @@ async def _of_order(store: InvitationRepository, order_id: str) -> Invitation:
         raise CommandError(f"Order {order_id} is not stored: correct --order.") from error
     except InvalidArgumentError as error:
         raise CommandError(f"Order {order_id} is cancelled: leave it out of --order.") from error
-
-
-def _row(invitation: Invitation, link: SignedLink) -> Sequence[str]:
-    expires = f"{link.expires_at:%Y-%m-%dT%H:%M:%SZ}"
-    names = invitation.order_id, invitation.username, invitation.name or ""
-    return (*names, link.url, " ".join(link.products), expires)
 
 
 @contextmanager

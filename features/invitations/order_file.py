@@ -53,16 +53,13 @@ def orders_in(source: Path) -> list[Invitation]:
 
 def _order_in(row: Mapping[str | None, Any], where: str) -> Invitation:
     try:
-        name = (row.get("name") or "").strip()
+        name, products = (row.get("name") or "").strip(), row["products"] or ""
         return Invitation(
             own_ids.own_id("order", row["order"] or ""),
             own_ids.account("username", row["username"] or ""),
-            tuple([own_ids.own_id("products", one) for one in _products(row["products"] or "")]),
+            # Without a product, the rule of ids says that products is empty.
+            tuple([own_ids.own_id("products", one) for one in products.split() or [""]]),
             rules.name("name", name) if name else None,
         )
     except InvalidArgumentError as error:
         raise CommandError(f"{where}: {error}") from error
-
-
-def _products(text: str) -> list[str]:
-    return text.split() or [""]  # the rule of ids then says that products is empty

@@ -95,9 +95,9 @@ class InvitationRepository:
         entries = []
         for product_id, comment_id in ids.items():
             one = there.get(comment_id)
-            if one is None or one.username != link.username:  # not the customer's since an erasure
-                entries.append(Entry(product_id, comment_id))
-            elif isinstance(one, Comment):
+            if one is not None and one.username != link.username:
+                one = None  # not the customer's since an erasure
+            if one is None or isinstance(one, Comment):
                 entries.append(Entry(product_id, comment_id, comment=one))
             else:
                 entries.append(Entry(product_id, comment_id, submission=one))

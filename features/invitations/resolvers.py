@@ -11,8 +11,7 @@ from dal.model import Product, rules
 from dal.model.own_ids import global_id
 from dal.query.pagination import Page
 from dal.table.errors import InvalidArgumentError
-from features.invitations.grant import LinkGrant
-from features.invitations.links import LinkSigner, SignedLink
+from features.invitations.links import LinkGrant, LinkSigner, SignedLink
 from features.invitations.model import DEFAULT_DAYS, MOST_DAYS, Entry, Invitation, OpenedLink
 from resolvers.authorization import STAFF, require_role
 from resolvers.mutations import NullIsDefault, Payload, Rule, checked, reported

@@ -1,6 +1,5 @@
 """``marginalia documents``: registers GraphQL documents that clients request by id."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -8,8 +7,8 @@ import typer
 from graphql import parse
 from rich.table import Table as Grid
 
+from features.trusted_documents.document_files import read_manifests
 from features.trusted_documents.documents import TrustedDocuments
-from features.trusted_documents.manifests import read_manifests
 from features.trusted_documents.repository import DocumentRepository
 from schema.build import build_schema
 from schema.execution.selections import operations_of
@@ -59,10 +58,6 @@ async def list_(*, settings: Settings) -> None:
     """List the documents in the table."""
     async with open_table(settings, share=True) as table:
         texts = await DocumentRepository(table).all()
-    console().print(_grid(texts))
-
-
-def _grid(texts: Mapping[str, str]) -> Grid:
     grid = Grid(title=f"{len(texts):,} documents")
     grid.add_column("Id", overflow="fold")
     grid.add_column("Operations")
@@ -73,4 +68,4 @@ def _grid(texts: Mapping[str, str]) -> Grid:
             for one in operations_of(parse(text))
         )
         grid.add_row(document_id, operations, f"{len(text):,}")
-    return grid
+    console().print(grid)

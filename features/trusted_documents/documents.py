@@ -21,10 +21,6 @@ memory."""
 logger = logging.getLogger(__name__)
 
 
-class BrokenDocumentError(Exception):
-    """A document cannot be registered. The message is one sentence, with the document's id."""
-
-
 class TrustedDocuments:
     """Documents by id, and by the SHA-256 of their text in hexadecimal digits."""
 
@@ -34,28 +30,24 @@ class TrustedDocuments:
         self._texts: set[str] = set()
         self._characters = 0
 
-    def add(self, document_id: str, text: str) -> None:
-        """Register a document. Raise BrokenDocumentError if it cannot be registered."""
+    def add(self, document_id: str, text: str) -> str | None:
+        """Register a document. If it cannot be registered, return a sentence with its id."""
         fault = self._fault(document_id, text)
         if fault is not None:
-            raise BrokenDocumentError(f"Document {document_id!r} cannot be registered: {fault}")
+            return f"Document {document_id!r} cannot be registered: {fault}"
         if text not in self._texts:
             self._texts.add(text)
             self._characters += len(text)
         self._by_id[hash_of(text)] = self._by_id[document_id.removeprefix(HASH_PREFIX)] = text
+        return None
 
     def add_all(self, texts: Mapping[str, str]) -> list[str]:
         """Register documents by id.
 
         Return a sentence for each document that cannot be registered.
         """
-        sentences = []
-        for document_id, text in texts.items():
-            try:
-                self.add(document_id, text)
-            except BrokenDocumentError as error:
-                sentences.append(str(error))
-        return sentences
+        sentences = [self.add(document_id, text) for document_id, text in texts.items()]
+        return [one for one in sentences if one is not None]
 
     def add_stored(self, texts: Mapping[str, str]) -> None:
         """Register the documents of the table by id.

@@ -12,7 +12,7 @@ from cachetools import LRUCache, TTLCache
 from graphql import GraphQLError
 
 from dal.table.errors import DalError
-from features.trusted_documents.documents import BrokenDocumentError, TrustedDocuments, hash_of
+from features.trusted_documents.documents import TrustedDocuments, hash_of
 from features.trusted_documents.repository import DocumentRepository
 from features.trusted_documents.settings import DocumentSettings
 from schema.errors import KNOWN_ERRORS
@@ -131,15 +131,13 @@ class PersistedDocuments(Documents):
         """
         try:
             text = await self._stored.text(document_id)
-            if text is not None:
-                self._trusted.add(document_id, text)
         except DalError as error:
             raise _shown(error) from error
-        except BrokenDocumentError as error:
-            logger.error("%s", error)  # noqa: TRY400 - the message needs no traceback
+        if text is not None and (fault := self._trusted.add(document_id, text)):
+            logger.error("%s", fault)
             raise _error(
                 f"The document {document_id!r} does not fit this server's schema.", "BAD_REQUEST"
-            ) from error
+            )
         return text
 
 

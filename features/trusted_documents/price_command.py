@@ -10,8 +10,8 @@ import typer
 from graphql import GraphQLError
 from rich.table import Table as Grid
 
+from features.trusted_documents.document_files import read_documents
 from features.trusted_documents.documents import message_of
-from features.trusted_documents.graphql_files import read_documents
 from features.trusted_documents.pricing import READ_PRICE, PricedOperation, priced
 from schema.build import build_schema
 from schema.execution.executable_schema import ExecutableSchema
@@ -77,10 +77,22 @@ def price(
     """
     schema = build_schema(explain=True)
     values = _variables(variables)
-    found = _all_priced(schema, files, values)
+    found, invalid = _all_priced(schema, files, values)
+    if invalid:
+        sentences = (f"Document {one!r} cannot be priced: {fault}" for one, fault in invalid)
+        raise CommandError(" ".join(sentences))
+    if not found:
+        raise CommandError(
+            f"{', '.join(map(str, files))}: no operation found. Name a file that has one."
+        )
     if unused := values.keys() - {name for one in found for name in one.variables}:
         raise CommandError(f"No operation has the variable ${min(unused)}: see --variables.")
-    older = _older(schema, against or [], values)
+    older_operations, invalid = _all_priced(schema, against or [], values)
+    for document_id, fault in invalid:  # an older document may no longer fit the schema
+        typer.echo(f"marginalia: Document {document_id!r} is not compared: {fault}", err=True)
+    older: dict[tuple[str, str], float] = {}
+    for one in older_operations:  # of operations with one name, the dearest counts
+        older[one.key] = max(older.get(one.key, 0), one.cold["rcu"])
     dearer = {
         f"{_named(one)} costs {one.cold['rcu']:,g} RCU, but {before:,g} RCU in --against.": (
             one.cold["rcu"] > before * (1 + max_increase / 100)
@@ -119,40 +131,16 @@ def _variables(text: str | None) -> Mapping[str, Any]:
 
 def _all_priced(
     schema: ExecutableSchema, files: Sequence[Path], values: Mapping[str, Any]
-) -> list[PricedOperation]:
-    """Return the operations of all documents. Raise CommandError for the invalid documents."""
+) -> tuple[list[PricedOperation], list[tuple[str, str]]]:
+    """Return the operations of all documents, and the id and the error of each invalid document."""
     found: list[PricedOperation] = []
     faults = []
     for document_id, text in read_documents(files):
         try:
             found += priced(schema, document_id, text, values)
         except GraphQLError as error:
-            faults.append(f"Document {document_id!r} cannot be priced: {message_of(error)}")
-    if faults:
-        raise CommandError(" ".join(faults))
-    if not found:
-        raise CommandError(
-            f"{', '.join(map(str, files))}: no operation found. Name a file that has one."
-        )
-    return found
-
-
-def _older(
-    schema: ExecutableSchema, files: Sequence[Path], values: Mapping[str, Any]
-) -> dict[tuple[str, str], float]:
-    """Return the RCU of the older operations. Of operations with one name, the dearest counts.
-
-    A document that no longer fits the schema is not compared.
-    """
-    rcu: dict[tuple[str, str], float] = {}
-    for document_id, text in read_documents(files):
-        try:
-            for one in priced(schema, document_id, text, values):
-                rcu[one.key] = max(rcu.get(one.key, 0), one.cold["rcu"])
-        except GraphQLError as error:
-            fault = f"Document {document_id!r} is not compared: {message_of(error)}"
-            typer.echo(f"marginalia: {fault}", err=True)
-    return rcu
+            faults.append((document_id, message_of(error)))
+    return found, faults
 
 
 def _over_budget(

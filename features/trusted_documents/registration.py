@@ -1,8 +1,8 @@
 """Registers the documents of a server's manifests, and checks that a server has documents."""
 
 from dal.dynamodb.table import Table
+from features.trusted_documents.document_files import read_manifests
 from features.trusted_documents.documents import TrustedDocuments
-from features.trusted_documents.manifests import read_manifests
 from features.trusted_documents.repository import DocumentRepository
 from features.trusted_documents.settings import DocumentSettings
 from schema.execution.executable_schema import ExecutableSchema

@@ -28,9 +28,9 @@ from tests.strategies import ORDINARY
 
 
 class Unlisted:
-    """Reads of products without stored details."""
+    """Loads the details of products without stored details."""
 
-    async def details(self, _: str) -> object:
+    async def load(self, _: str) -> object:
         return NO_DETAILS
 
 
@@ -41,7 +41,7 @@ def _aspect_error(names: list[str]) -> None:
     raise caught.value.faults[0]
 
 
-UNKNOWN = SimpleNamespace(part=lambda _: Unlisted())
+UNKNOWN = SimpleNamespace(part=lambda _: SimpleNamespace(details=Unlisted()))
 SENTENCES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (
         lambda: plain_slice(101, None, None, None),

@@ -6,8 +6,7 @@ from functools import partial
 from dal.dynamodb.table import Table
 from dal.stores import Stores
 from features.invitations.entity import INVITATION
-from features.invitations.grant import LinkGrant
-from features.invitations.links import LinkSigner, claims_of
+from features.invitations.links import LinkGrant, LinkSigner, claims_of
 from features.invitations.model import Invitation, Link
 from resolvers.context import Grant
 from server.auth.authenticator import sign

@@ -7,7 +7,7 @@ from typing import Any
 
 from dal.dynamodb.table import Table
 from dal.stores import Stores
-from features.invitations.grant import LinkGrant
+from features.invitations.links import LinkGrant
 from features.invitations.model import Link
 from resolvers.publication import Publication
 from schema.build import build_schema

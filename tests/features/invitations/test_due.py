@@ -17,8 +17,7 @@ from dal.model import Money, Order, OrderLine, OrderStatus
 from dal.model.own_ids import global_id
 from dal.query.pagination import Slice
 from dal.stores import Stores
-from features.invitations.grant import LinkGrant
-from features.invitations.links import MAX_JWT, LinkSigner
+from features.invitations.links import MAX_JWT, LinkGrant, LinkSigner
 from features.invitations.repository import delivered_of
 from resolvers.context import Context
 from server.auth.authenticator import Authenticator, sign

@@ -11,8 +11,7 @@ import jwt
 import pytest
 
 from dal.dynamodb.table import Table
-from features.invitations.grant import LinkGrant
-from features.invitations.links import claims_of
+from features.invitations.links import LinkGrant, claims_of
 from pages.faults import flaw_message
 from resolvers.context import Viewer
 from server.auth.authenticator import Authenticator, make_token, sign

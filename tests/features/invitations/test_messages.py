@@ -12,8 +12,7 @@ from dal.model import OrderStatus
 from dal.stores import Stores
 from dal.table.errors import DalError
 from features.invitations.errors import LinkRevokedError, LinkUsedError
-from features.invitations.grant import LinkGrant
-from features.invitations.links import LinkSigner, claims_of
+from features.invitations.links import LinkGrant, LinkSigner, claims_of
 from features.invitations.model import link_of
 from features.invitations.resolvers import valid_days
 from resolvers.authorization import ForbiddenError, require_viewer

@@ -5,7 +5,6 @@ import pytest
 from dal.dynamodb.account import MAX_REQUESTS
 from features.trusted_documents.documents import (
     TRUSTED_CHARACTERS,
-    BrokenDocumentError,
     TrustedDocuments,
     hash_of,
 )
@@ -34,8 +33,7 @@ def test_a_trusted_document_is_found_by_its_id_and_by_its_hash(trusted: TrustedD
 def test_an_id_with_the_prefix_sha256_is_the_hash(trusted: TrustedDocuments) -> None:
     trusted.add(f"sha256:{hash_of(TYPENAME)}", TYPENAME)
     assert trusted.text(hash_of(TYPENAME)) == TYPENAME
-    with pytest.raises(BrokenDocumentError, match="SHA-256"):
-        trusted.add(f"sha256:{hash_of('x')}", TYPENAME)
+    assert "SHA-256" in (trusted.add(f"sha256:{hash_of('x')}", TYPENAME) or "")
 
 
 @pytest.mark.parametrize(

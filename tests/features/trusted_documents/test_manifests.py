@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
-from features.trusted_documents.manifests import read_manifests
+from features.trusted_documents.document_files import read_manifests
 from server.errors import CommandError
 
 TEXT = "query Page { __typename }"

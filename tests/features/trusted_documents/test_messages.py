@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 from graphql import GraphQLError
 
+from features.trusted_documents.document_files import read_manifests
 from features.trusted_documents.documents import TrustedDocuments
-from features.trusted_documents.manifests import read_manifests
 from features.trusted_documents.persisted import PersistedDocuments
 from features.trusted_documents.settings import DocumentSettings
 from schema.build import build_schema

@@ -12,7 +12,7 @@ from graphql import ArgumentNode, OperationDefinitionNode, parse, print_ast, typ
 from dal.dynamodb.table import Table
 from dal.model import OrderStatus
 from dal.stores import Stores
-from features.trusted_documents.graphql_files import read_documents
+from features.trusted_documents.document_files import read_documents
 from features.trusted_documents.pricing import PricedOperation, priced
 from pages.page_documents import DOCUMENTS
 from schema.build import build_schema
