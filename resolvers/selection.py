@@ -7,7 +7,7 @@ document do not compute these results again.
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -277,17 +277,9 @@ def slice_of(
     observed: ObservedPages | None = info.context.services.get(ObservedPages)
     key = observed or slice_of
     if key not in memo:
-        memo[key] = _Selected({}, raw.field_nodes, raw.fragments).wanted(observed)
-    return plain_slice(
-        first,
-        after,
-        last,
-        before,
-        kind=kind,
-        reverse=order_by == DateOrder.OLDEST,
-        plan_by=plan_by,
-        **memo[key],
-    )
+        memo[key] = _wanted(raw.field_nodes, raw.fragments, observed)
+    further = {"reverse": order_by == DateOrder.OLDEST, "plan_by": plan_by, **memo[key]}
+    return plain_slice(first, after, last, before, kind=kind, **further)
 
 
 def dated_slice(
@@ -314,14 +306,22 @@ def first_slice(info: Info, field: str, *, kind: CursorKind = CursorKind.INSTANT
       ``orderBy``.
     - ``orderBy`` is not NEWEST.
     """
-    for selected in _below(info, field):
-        given = selected.arguments
+    raw = raw_info(info)
+    by_key: dict[str, list[FieldNode]] = {}
+    for node in _under(raw.field_nodes, field, raw.fragments):
+        by_key.setdefault((node.alias or node.name).value, []).append(node)
+    for nodes in by_key.values():
+        arguments = {
+            argument.name.value: value_from_ast_untyped(argument.value, info.variable_values)
+            for argument in nodes[0].arguments or ()
+        }
+        given = {key: value for key, value in arguments.items() if value not in (None, Undefined)}
         usual = given.get("orderBy", DateOrder.NEWEST) == DateOrder.NEWEST
         if not (usual and given.keys() <= {"first", "before", "orderBy"}):
             continue
         try:
             first, before = given.get("first"), given.get("before")
-            wanted = selected.wanted(info.context.services.get(ObservedPages))
+            wanted = _wanted(nodes, raw.fragments, info.context.services.get(ObservedPages))
             return plain_slice(first, None, None, before, kind=kind, **wanted)
         except (InvalidArgumentError, InvalidCursorError):
             continue
@@ -374,39 +374,20 @@ def _position(argument: str, cursor: str | None, kind: CursorKind) -> str | None
     return position
 
 
-@dataclass(frozen=True, slots=True)
-class _Selected:
-    """A selected field: its arguments without nulls, and its nodes in the document."""
-
-    arguments: Mapping[str, Any]
-    nodes: Sequence[FieldNode]
-    fragments: dict[str, FragmentDefinitionNode]
-
-    def wanted(self, observed: ObservedPages | None) -> dict[str, Any]:
-        """Return arguments of ``Slice``: what to compute besides the rows, and the instruments."""
-        paths = () if observed is None else observed.paths
-        seen = any(_reaches(self.nodes, path, self.fragments) for path in paths)
-        return {
-            "next_page": _reaches(self.nodes, ("pageInfo", "hasNextPage"), self.fragments),
-            "previous_page": _reaches(self.nodes, ("pageInfo", "hasPreviousPage"), self.fragments),
-            "total": _reaches(self.nodes, ("totalCount",), self.fragments),
-            "instruments": observed.instruments if observed is not None and seen else None,
-        }
-
-
-def _below(info: Info, name: str) -> Iterator[_Selected]:
-    """Yield the selections of the field ``name`` below the current field, one per response key."""
-    raw = raw_info(info)
-    by_key: dict[str, list[FieldNode]] = {}
-    for node in _under(raw.field_nodes, name, raw.fragments):
-        by_key.setdefault((node.alias or node.name).value, []).append(node)
-    for nodes in by_key.values():
-        given = {
-            argument.name.value: value_from_ast_untyped(argument.value, info.variable_values)
-            for argument in nodes[0].arguments or ()
-        }
-        stated = {key: value for key, value in given.items() if value not in (None, Undefined)}
-        yield _Selected(stated, nodes, raw.fragments)
+def _wanted(
+    nodes: Sequence[FieldNode],
+    fragments: dict[str, FragmentDefinitionNode],
+    observed: ObservedPages | None,
+) -> dict[str, Any]:
+    """Return arguments of ``Slice``: what to compute besides the rows, and the instruments."""
+    paths = () if observed is None else observed.paths
+    seen = any(_reaches(nodes, path, fragments) for path in paths)
+    return {
+        "next_page": _reaches(nodes, ("pageInfo", "hasNextPage"), fragments),
+        "previous_page": _reaches(nodes, ("pageInfo", "hasPreviousPage"), fragments),
+        "total": _reaches(nodes, ("totalCount",), fragments),
+        "instruments": observed.instruments if observed is not None and seen else None,
+    }
 
 
 def _reaches(
