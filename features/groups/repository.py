@@ -1,7 +1,7 @@
 """Reads groups, and moves products into a group, or out of it, in one transaction."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 
 from dal.dynamodb.concurrency import batched, in_parallel
@@ -94,15 +94,11 @@ async def move_products(table: Table, group: str, rows: Mapping[str, ProductDeta
     left = {one.group for one in before if one.group} - {group}
     items += await table.get_many([group_key(one) for one in left])
     held = groups_in(items)
-    members = {
-        one: {*held[one].product_ids} if one in held else set[str]() for one in (group, *left)
-    }
-    for product_id, details in rows.items():
-        for one, products in members.items():
-            if one == details.group:
-                products.add(product_id)
-            else:
-                products.discard(product_id)
+    members = {}
+    for one in (group, *left):
+        there = held[one].product_ids if one in held else ()
+        joining = {product_id for product_id, details in rows.items() if details.group == one}
+        members[one] = {*there} - rows.keys() | joining
     if len(members[group]) > MAX_MEMBERS:
         raise InvalidArgumentError(
             "group",
@@ -110,13 +106,14 @@ async def move_products(table: Table, group: str, rows: Mapping[str, ProductDeta
             f"{MAX_MEMBERS}: split the group, then run the load again.",
         )
     stored = {key_pair(item): item for item in items}
-    new = [
-        encode_group(ProductGroup(one, tuple(sorted(products))))
-        for one, products in members.items()
-        if products
-    ]
-    empty = [group_key(one) for one, products in members.items() if not products]
-    actions = list(_changes(stored, new, empty))
+    actions: list[Action] = []
+    for one, products in members.items():
+        item = encode_group(ProductGroup(one, tuple(sorted(products))))
+        old = stored.get(key_pair(item))
+        if not products and old is not None:
+            actions.append({"Delete": {"Key": key_of(item), **unchanged(old, ("data", VERSION))}})
+        elif products and (old is None or item != contents(old)):
+            actions.append(replacement(old, item))
     for pair in rows.items():
         actions += changes(stored.get(key_pair(details_key(pair[0]))), pair)
     if actions:
@@ -126,21 +123,3 @@ async def move_products(table: Table, group: str, rows: Mapping[str, ProductDeta
             raise ConflictError(
                 "Other writes keep changing the same products: run the load again."
             ) from None
-
-
-def _changes(
-    old: Mapping[tuple[str, str], Item], new: Iterable[Item], gone: Iterable[Item]
-) -> Iterator[Action]:
-    """Yield actions that write the items ``new`` and delete the items with the keys ``gone``.
-
-    ``old`` has the items as they were read, by key. An action fails if the stored item has changed
-    since then. Items that are equal in ``old`` and ``new`` need no action.
-    """
-    for item in new:
-        held = old.get(key_pair(item))
-        if held is None or item != contents(held):
-            yield replacement(held, item)
-    for key in gone:
-        held = old.get(key_pair(key))
-        if held is not None:
-            yield {"Delete": {"Key": key_of(key), **unchanged(held, ("data", VERSION))}}
