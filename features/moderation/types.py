@@ -365,9 +365,8 @@ class ModerationMutation:
         description="Reject a submission or a published comment, which is then no longer "
         "published. The author sees the reason. Only for moderators.",
     )
-    decide_comments: moderation.DecisionsPayload | None = strawberry.mutation(
+    decide_comments: DecideCommentsPayload | None = mutation(
         resolver=moderation.decide_comments,
-        graphql_type=DecideCommentsPayload | None,
         description="Decide on up to 25 comments. Each decision has the effect of "
         "`approveComment` or `rejectComment`. Only for moderators.",
         metadata=facts(reads=Reads(5 * MOST_DECISIONS, most_requests=20 * MOST_DECISIONS)),

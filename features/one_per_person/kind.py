@@ -14,12 +14,12 @@ from dal.entities.submission import stored
 from dal.kinds.correction import Correction
 from dal.kinds.item_kind import ItemKind
 from dal.table.index import TABLE, QueryRequest, query_all
-from dal.table.items import Item, key_pair
+from dal.table.items import Item
 from dal.table.key_parts import unescape
-from features.one_per_person.entity import NAMED, commented, commented_key, is_commented
+from features.one_per_person.entity import NAMED, commented, is_commented
 from features.one_per_person.marking import FURTHER, name_comments
 from features.one_per_person.model import OnePerPerson, limit_of
-from features.one_per_person.write_rule import named
+from features.one_per_person.write_rule import named, unnamed_among
 
 KIND = ItemKind(
     name="commented",
@@ -102,16 +102,11 @@ class ReservationCorrection(Correction):
 
     async def _add(self, items: Sequence[Item], further: Collection[str]) -> None:
         there = [(one, item) for item in items if (one := stored(item)) is not None]
-        keys = {key_pair(commented_key(one)): commented_key(one) for one, _ in there}
-        owners = {
-            key_pair(item): item[NAMED]["S"]
-            for item in await self._table.get_many([*keys.values()])
-        }
+        found = await unnamed_among(self._table, [one for one, _ in there])
         unnamed = [
             item
             for one, item in there
-            if owners.get(key_pair(commented_key(one))) != one.comment_id
-            and one.comment_id not in further
+            if item["PK"]["S"] in found and one.comment_id not in further
         ]
         if unnamed:
             await name_comments(self._table, unnamed)

@@ -20,7 +20,6 @@ corrects the reservations afterwards.
 
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import datetime
 from functools import partial
 
 from dal.counts.mode import MaintenanceStore, WaitForWriters
@@ -156,7 +155,7 @@ async def _name_newest(table: Table, by_owner: dict[Key, list[Held]]) -> None:
         other = None if item is None else found.get(item[NAMED]["S"])
         if other is not None and key_pair(commented_key(other[0])) == owner:
             held.append(other)
-        newest, *older = sorted(held, key=_age, reverse=True)
+        *older, newest = sorted(held, key=lambda one: (one[0].created_at, one[0].comment_id))
         further += [primary_key(FURTHER, escape(one.comment_id)) for one, _ in older]
         if item is None or item[NAMED]["S"] != newest[0].comment_id:
             as_read = unchanged(item, (NAMED,))
@@ -166,10 +165,6 @@ async def _name_newest(table: Table, by_owner: dict[Key, list[Held]]) -> None:
     if actions:
         async with table.pace.turn():
             await retry_on_conflict(partial(table.write, actions), MAINTENANCE_DEADLINE)
-
-
-def _age(held: Held) -> tuple[datetime, str]:
-    return held[0].created_at, held[0].comment_id
 
 
 async def _further(table: Table) -> list[Comment | Submission]:
