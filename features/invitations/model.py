@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from dal.model import Comment, own_ids, rules
+from dal.model import Comment, Product, own_ids, rules
 from dal.model.submissions import Submission
 from dal.table.errors import InvalidArgumentError
 
@@ -82,7 +82,7 @@ class Invitation:
 class Entry:
     """A product of a link, and the comment that was written by the link."""
 
-    product_id: str
+    product: Product
     comment_id: str
     """The id that the comment has or will have."""
     comment: Comment | None = None

@@ -13,7 +13,7 @@ from dal.entities.order import ORDER, is_order, order_key
 from dal.entities.standing import permission_in, standing_key
 from dal.entities.submission import stored
 from dal.errors import NotFoundError
-from dal.model import Comment, Order, OrderStatus
+from dal.model import Comment, Order, OrderStatus, Product
 from dal.model.standings import Permission
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
@@ -98,9 +98,9 @@ class InvitationRepository:
             if one is not None and one.username != link.username:
                 one = None  # not the customer's since an erasure
             if one is None or isinstance(one, Comment):
-                entries.append(Entry(product_id, comment_id, comment=one))
+                entries.append(Entry(Product(product_id), comment_id, comment=one))
             else:
-                entries.append(Entry(product_id, comment_id, submission=one))
+                entries.append(Entry(Product(product_id), comment_id, submission=one))
         return OpenedLink(**asdict(link), entries=entries)
 
     async def due(

@@ -164,8 +164,3 @@ def invitation_id(root: strawberry.Parent[OpenedLink]) -> strawberry.ID:
 def entry_id(root: strawberry.Parent[Entry]) -> strawberry.ID:
     """Return the id of a link's entry, for caches."""
     return strawberry.ID(global_id("InvitationEntry", root.comment_id))
-
-
-def product(root: strawberry.Parent[Entry]) -> Product:
-    """Return the product of a link's entry."""
-    return Product(root.product_id)

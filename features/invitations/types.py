@@ -26,9 +26,7 @@ class InvitationEntry:
         resolver=resolvers.entry_id,
         description="Id of the entry, for caches. It is not an id for `node`.",
     )
-    product: model.Product = strawberry.field(
-        resolver=resolvers.product, graphql_type=Product, description="The product."
-    )
+    product: Product = strawberry.field(description="The product.")
     comment: Comment | None = strawberry.field(
         description="The published comment; null if it is not written or not published."
     )

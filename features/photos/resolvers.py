@@ -1,6 +1,6 @@
 """Returns the forms with which browsers upload photos for comments to the shop's bucket."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import strawberry
@@ -30,14 +30,6 @@ class PhotoUploadsPayload(Payload):
     uploads: list[UploadForm] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class UploadField:
-    """A field of the form that uploads a photo."""
-
-    name: str
-    value: str
-
-
 def _content_types(argument: str, given: Sequence[str]) -> Sequence[str]:
     rules.few(argument, given, rules.MAX_PHOTOS)
     for number, one in enumerate(given):
@@ -63,9 +55,3 @@ async def create_photo_uploads(
     uploads = info.context.service(PhotoUploads)
     content_types = checked(input, _GIVEN)["content_types"]
     return PhotoUploadsPayload(await uploads.forms(grant.author.user_id, content_types))
-
-
-def fields_of(root: strawberry.Parent[UploadForm]) -> list[UploadField]:
-    """Return the fields of a form in the order in which the client must send them."""
-    fields: Mapping[str, str] = root.fields
-    return [UploadField(name, value) for name, value in fields.items()]

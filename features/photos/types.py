@@ -12,7 +12,7 @@ from schema.types import USER_ERRORS, UserError
 
 @strawberry.type(description="A field of an upload's form.")
 class PhotoUploadField:
-    """The GraphQL type of ``features.photos.resolvers.UploadField``."""
+    """The GraphQL type of ``features.photos.uploads.UploadField``."""
 
     name: str = strawberry.field(description="Name of the field.")
     value: str = strawberry.field(description="Value of the field.")
@@ -26,9 +26,7 @@ class PhotoUpload:
     """The GraphQL type of ``features.photos.uploads.UploadForm``."""
 
     url: str = strawberry.field(description="URL to send the form to.")
-    fields: list[photos.UploadField] = strawberry.field(
-        resolver=photos.fields_of,
-        graphql_type=list[PhotoUploadField],
+    fields: list[PhotoUploadField] = strawberry.field(
         description="Fields to send before the file.",
         metadata=facts(reads=listed(8)),
     )

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
 
 from dal.dynamodb.concurrency import in_parallel
@@ -60,12 +60,19 @@ class FileStore(Protocol):
         """Copy a file. Return False if the source no longer has the ETag ``tag``."""
 
 
+class UploadField(NamedTuple):
+    """A field of the form that uploads a photo."""
+
+    name: str
+    value: str
+
+
 @dataclass(frozen=True, slots=True)
 class UploadForm:
     """A form that uploads one photo to ``url``. The form sends ``fields`` before the file."""
 
     url: str
-    fields: Mapping[str, str]
+    fields: Sequence[UploadField]
     photo_url: str
     """The photo's URL for ``addComment`` or ``updateComment`` after the upload."""
     expires_at: datetime
@@ -120,7 +127,8 @@ class PhotoUploads:
             name = f"{uuid.uuid4().hex}.{CONTENT_TYPES[content_type]}"
             key = f"uploads/{_folder_of(user_id)}/{name}"
             url, fields = await self._store.upload_form(key, content_type, MAX_UPLOAD, _SECONDS)
-            forms.append(UploadForm(url, fields, f"{self.url}/{key}", expires_at))
+            named = [UploadField(*one) for one in fields.items()]
+            forms.append(UploadForm(url, named, f"{self.url}/{key}", expires_at))
         return forms
 
     async def published(self, user_id: str, photos: Sequence[Photo]) -> tuple[Photo, ...]:
