@@ -1,7 +1,6 @@
 """``marginalia table one-per-person``: limits each person to one comment on a product, or not."""
 
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,18 +12,11 @@ from server.local_engine.storage import open_store
 from server.settings import Settings
 
 
-class Switch(StrEnum):
-    """The values of an argument that switches a rule on or off."""
-
-    ON = "on"
-    OFF = "off"
-
-
 @long_running
 @takes(*STORE)
 async def one_per_person(
     switch: Annotated[
-        Switch,
+        Literal["on", "off"],
         typer.Argument(
             metavar="on|off",
             help="on: one comment per person and product. off: any number of comments.",
@@ -53,7 +45,7 @@ async def one_per_person(
     async with open_store(settings, share=True) as store:
         store.table.pace = Pace(write_units)
         store.table.read_pace = Pace(read_units, reads=True)
-        if switch is Switch.OFF:
+        if switch == "off":
             await switch_off(store.table)
             typer.echo(f"Table {settings.table}: a person may have any number of comments.")
             return

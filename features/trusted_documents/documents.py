@@ -7,10 +7,10 @@ request.
 
 import logging
 from collections.abc import Mapping
-from hashlib import sha256
 
 from graphql import GraphQLError
 
+from features.trusted_documents.repository import hash_of
 from schema.execution.documents import DocumentCache
 from server.http.graphql import HASH_PREFIX
 
@@ -27,7 +27,6 @@ class TrustedDocuments:
     def __init__(self, documents: DocumentCache) -> None:
         self._documents = documents
         self._by_id: dict[str, str] = {}
-        self._texts: set[str] = set()
         self._characters = 0
 
     def add(self, document_id: str, text: str) -> str | None:
@@ -35,8 +34,7 @@ class TrustedDocuments:
         fault = self._fault(document_id, text)
         if fault is not None:
             return f"Document {document_id!r} cannot be registered: {fault}"
-        if text not in self._texts:
-            self._texts.add(text)
+        if not self.holds(text):
             self._characters += len(text)
         self._by_id[hash_of(text)] = self._by_id[document_id.removeprefix(HASH_PREFIX)] = text
         return None
@@ -69,7 +67,7 @@ class TrustedDocuments:
 
     def holds(self, text: str) -> bool:
         """Return whether a text is a trusted document."""
-        return text in self._texts
+        return self._by_id.get(hash_of(text)) == text
 
     def _fault(self, document_id: str, text: str) -> str | None:
         """Return the reason why a document cannot be registered, as a sentence; None if it can."""
@@ -78,7 +76,7 @@ class TrustedDocuments:
             return "another text is registered under this id: give the new text another id."
         if document_id.startswith(HASH_PREFIX) and document_id != HASH_PREFIX + hash_of(text):
             return "its id is not the SHA-256 of its text."
-        if text not in self._texts and self._characters + len(text) > TRUSTED_CHARACTERS:
+        if not self.holds(text) and self._characters + len(text) > TRUSTED_CHARACTERS:
             return f"all documents together may have {TRUSTED_CHARACTERS:,} characters at most."
         return self._fault_of_text(text)
 
@@ -97,11 +95,6 @@ class TrustedDocuments:
                 if fault is not None:
                     return fault
         return None
-
-
-def hash_of(text: str) -> str:
-    """Return the SHA-256 of a text in hexadecimal digits, as clients compute it."""
-    return sha256(text.encode()).hexdigest()
 
 
 def message_of(error: GraphQLError) -> str:

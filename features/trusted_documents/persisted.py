@@ -12,8 +12,8 @@ from cachetools import LRUCache, TTLCache
 from graphql import GraphQLError
 
 from dal.table.errors import DalError
-from features.trusted_documents.documents import TrustedDocuments, hash_of
-from features.trusted_documents.repository import DocumentRepository
+from features.trusted_documents.documents import TrustedDocuments
+from features.trusted_documents.repository import DocumentRepository, hash_of
 from features.trusted_documents.settings import DocumentSettings
 from schema.errors import KNOWN_ERRORS
 from schema.execution.documents import MAX_DOCUMENT
@@ -90,18 +90,17 @@ class PersistedDocuments(Documents):
         return Document(request.query)
 
     async def _by_id(self, document_id: str, request: GraphQLRequest) -> Document:
+        automatic = self._automatic if request.document_id is None else None
         text = self._trusted.text(document_id)
-        if text is None and self._automatic is not None and request.document_id is None:
-            text = self._automatic.get(document_id)
-            if text is not None:
-                return Document(text)
+        if text is None and automatic is not None and document_id in automatic:
+            return Document(automatic[document_id])
         if text is None:
             text = self.built_in().get(document_id.removeprefix(HASH_PREFIX))
         if text is None:
             text = await self._load(document_id)
         if text is not None:
             return Document(text, self.caching)
-        if self._automatic is not None and request.document_id is None:
+        if automatic is not None:
             # After this error, Apollo and urql send the text only with this request.
             raise _error("PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND")
         return await super().find(request)
@@ -116,7 +115,7 @@ class PersistedDocuments(Documents):
         if digest in self._refused:
             return False
         try:
-            if await self._stored.holds(text) and await self._load(digest) is not None:
+            if await self._stored.holds(digest) and await self._load(digest) is not None:
                 return True
         except DalError as error:
             raise _shown(error) from error

@@ -40,7 +40,7 @@ class DocumentRepository:
     async def put(self, texts: Mapping[str, str]) -> None:
         """Store each text under its id, which is its key in ``texts``, and under its SHA-256."""
         keys = [(_key(one), text) for one, text in texts.items()]
-        keys += [(_key_of_text(text), text) for text in sorted(set(texts.values()))]
+        keys += [(_hash_key(hash_of(text)), text) for text in sorted(set(texts.values()))]
         await self._table.put_many([{**key, "data": {"S": text}} for key, text in keys])
 
     async def text(self, document_id: str) -> str | None:
@@ -53,9 +53,9 @@ class DocumentRepository:
             item = await self._table.get(_hash_key(document_id))
         return None if item is None else str(item["data"]["S"])
 
-    async def holds(self, text: str) -> bool:
-        """Return whether a text is a trusted document."""
-        return await self._table.get(_key_of_text(text)) is not None
+    async def holds(self, digest: str) -> bool:
+        """Return whether the text with a SHA-256 is a trusted document."""
+        return await self._table.get(_hash_key(digest)) is not None
 
     async def all(self) -> dict[str, str]:
         """Return the texts of all documents by id, sorted by id."""
@@ -67,6 +67,11 @@ class DocumentRepository:
         return found
 
 
+def hash_of(text: str) -> str:
+    """Return the SHA-256 of a text in hexadecimal digits, as clients compute it."""
+    return sha256(text.encode()).hexdigest()
+
+
 def _key(document_id: str) -> Item:
     checked = rules.identifier("documentId", document_id)
     return primary_key(_PARTITION, f"{_LABEL}{escape(checked)}")
@@ -74,7 +79,3 @@ def _key(document_id: str) -> Item:
 
 def _hash_key(digest: str) -> Item:
     return primary_key(_PARTITION, f"{_HASH}{digest}")
-
-
-def _key_of_text(text: str) -> Item:
-    return _hash_key(sha256(text.encode()).hexdigest())

@@ -6,8 +6,8 @@ from dal.dynamodb.account import MAX_REQUESTS
 from features.trusted_documents.documents import (
     TRUSTED_CHARACTERS,
     TrustedDocuments,
-    hash_of,
 )
+from features.trusted_documents.repository import hash_of
 from schema.build import build_schema
 
 TYPENAME = "{ __typename }"

@@ -3,7 +3,7 @@
 import httpx
 
 from dal.dynamodb.table import Table
-from features.trusted_documents.documents import hash_of
+from features.trusted_documents.repository import hash_of
 from pages.page_documents import DOCUMENTS
 from server.settings import Settings
 from tests.features.live.subscribing import EVENTS, heard, said, say, socket
