@@ -108,10 +108,9 @@ async def orders(
     **given: Unpack[DatedArguments],
 ) -> Page[Order]:
     """Return a page of the user's orders."""
-    statuses = None if status is None else frozenset(status)
     period, cut = dated_slice(info, **given)
     return await info.context.stores.orders.page(
-        OrderSelection(root.username, statuses, *period), cut
+        OrderSelection(root.username, status, *period), cut
     )
 
 

@@ -99,9 +99,8 @@ async def tickets(
     """Return a page of a user's tickets in one organisation."""
     await require_tickets(info.context, root.organization, root.username)
     whole = TicketSelection(root.organization, root.username)
-    statuses = None if status is None else frozenset(status)
     period, cut = dated_slice(info, **given)
-    selection = TicketSelection(root.organization, root.username, statuses, *period)
+    selection = TicketSelection(root.organization, root.username, status, *period)
     page = info.context.part(PrefetchedPages).take(root, cut) if selection == whole else None
     return page or await info.context.stores.tickets.page(selection, cut)
 
@@ -115,9 +114,8 @@ async def tickets_of_organization(
 ) -> Page[Ticket]:
     """Return a page of the tickets of all users of an organisation."""
     await require_all_tickets(info.context, root.name)
-    statuses = None if status is None else frozenset(status)
     period, cut = dated_slice(info, **given)
-    selection = TicketSelection(root.name, None, statuses, *period)
+    selection = TicketSelection(root.name, None, status, *period)
     return await info.context.stores.tickets.page(selection, cut)
 
 
@@ -130,11 +128,10 @@ async def tickets_of_user(
 ) -> Page[Ticket]:
     """Return a page of a user's tickets in the user's first 20 organisations."""
     stores = info.context.stores
-    statuses = None if status is None else frozenset(status)
     period, cut = dated_slice(info, **given)
     of_user = await stores.organizations.of_user(root.username, Slice(TICKET_ORGANIZATIONS))
     names = frozenset(one.organization for one in of_user.nodes)
-    selection = TicketSelection(names, root.username, statuses, *period)
+    selection = TicketSelection(names, root.username, status, *period)
     return await stores.tickets.page(selection, cut)
 
 

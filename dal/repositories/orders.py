@@ -1,6 +1,6 @@
 """Orders: pages, look-ups, and conditional writes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeAlias
@@ -45,7 +45,7 @@ class OrderSelection:
     """
 
     username: str
-    statuses: frozenset[OrderStatus] | None = None
+    statuses: Collection[OrderStatus] | None = None
     created_from: datetime | None = None
     created_before: datetime | None = None
 
@@ -55,8 +55,8 @@ class OrderSelection:
         A filter with all four statuses is the same as no filter.
         """
         filters = {"user": frozenset({self.username})}
-        statuses = None if self.statuses == frozenset(OrderStatus) else self.statuses
-        if statuses is not None:
+        statuses = frozenset(OrderStatus if self.statuses is None else self.statuses)
+        if statuses != frozenset(OrderStatus):
             filters["status"] = frozenset(status.value for status in statuses)
         within = between(self.created_from, self.created_before)
         return query_of(filters, within, consistent=True)

@@ -1,5 +1,6 @@
 """Tickets: pages, reads by id, and conditional writes."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -30,7 +31,7 @@ class TicketSelection:
 
     organization: str | frozenset[str]
     username: str | None = None
-    statuses: frozenset[TicketStatus] | None = None
+    statuses: Collection[TicketStatus] | None = None
     created_from: datetime | None = None
     created_before: datetime | None = None
 
@@ -42,7 +43,7 @@ class TicketSelection:
         """
         names = self.organization
         filters = {"organization": frozenset({names}) if isinstance(names, str) else names}
-        statuses = _ANY_STATUS if self.statuses is None else self.statuses
+        statuses = _ANY_STATUS if self.statuses is None else frozenset(self.statuses)
         if self.username is not None:
             filters["username"] = frozenset({self.username})
         if self.username is None or statuses != _ANY_STATUS:

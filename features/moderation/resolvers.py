@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Annotated, Protocol, Unpack
+from typing import Annotated, Any, Unpack
 
 import strawberry
 
@@ -158,14 +158,9 @@ def entry_id(root: strawberry.Parent[QueueEntry]) -> strawberry.ID:
     return _entry_id(root.comment_id)
 
 
-class _Unpublishing(Protocol):
-    @property
-    def submission(self) -> Submission | None: ...
-
-
-def unpublished_id(root: strawberry.Parent[_Unpublishing]) -> strawberry.ID | None:
+def unpublished_id(root: strawberry.Parent[Any]) -> strawberry.ID | None:
     """Return the id that a comment has in the public lists, if a mutation has unpublished it."""
-    held = root.submission
+    held: Submission | None = root.submission
     return None if held is None else strawberry.ID(global_id("Comment", held.comment_id))
 
 

@@ -31,11 +31,6 @@ def commented(one: Comment | Submission) -> Item:
     return commented_key(one) | {NAMED: {"S": one.comment_id}}
 
 
-def of_same_person(one: Comment | Submission, other: Comment | Submission) -> bool:
-    """Return whether two comments have the same author and the same product."""
-    return (one.username, one.product_id) == (other.username, other.product_id)
-
-
 def named_actions(old: Item | None, new: Item | Comment | None, *, elsewhere: bool) -> list[Action]:
     """Return the actions that update reservations when a comment changes from ``old`` to ``new``.
 
@@ -50,7 +45,7 @@ def named_actions(old: Item | None, new: Item | Comment | None, *, elsewhere: bo
     """
     before = stored(old)
     after = new if isinstance(new, Comment) else stored(new)
-    if before is not None and after is not None and of_same_person(before, after):
+    if before is not None and after is not None and commented_key(before) == commented_key(after):
         return []
     actions: list[Action] = []
     if after is not None:

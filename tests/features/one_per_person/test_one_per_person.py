@@ -23,7 +23,7 @@ from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
 from dal.table.items import Item, key_of
 from dal.writes.overwrite import Outcome
-from features.one_per_person.entity import NAMED, commented, commented_key, of_same_person
+from features.one_per_person.entity import NAMED, commented, commented_key
 from features.one_per_person.kind import ReservationCorrection
 from features.one_per_person.marking import name_comments, switch_off, switch_on
 from features.one_per_person.model import OnePerPerson, extras, is_limited, limit_of
@@ -420,7 +420,7 @@ async def test_a_switch_killed_at_any_request_continues(table: Table, kill: int)
     further = await switch_on(Table(engine, table.name), at_once, ignore)
     newest = {
         row.username: max(
-            (one for one in rows if of_same_person(one, row)),
+            (one for one in rows if commented_key(one) == commented_key(row)),
             key=lambda one: (one.created_at, one.comment_id),
         )
         for row in rows
