@@ -20,10 +20,9 @@ from dal.writes.changes import WriteRule
 from dal.writes.comments import CommentWriter
 from features.groups.repository import GroupRepository
 from features.invitations.repository import InvitationRepository
-from features.moderation.block_repository import BlockRepository
 from features.moderation.cases import CaseRule
 from features.moderation.report_repository import ReportRepository
-from features.moderation.repository import ModerationRepository
+from features.moderation.repository import BlockRepository, ModerationRepository
 from features.one_per_person.model import SWITCH
 from features.one_per_person.write_rule import OnePerPersonRule
 from features.trusted_documents.repository import DocumentRepository

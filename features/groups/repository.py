@@ -14,7 +14,6 @@ from dal.table.errors import InvalidArgumentError
 from dal.table.items import (
     VERSION,
     Action,
-    Item,
     contents,
     key_of,
     key_pair,

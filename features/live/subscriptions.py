@@ -158,9 +158,8 @@ async def subscribe(
     )
 
 
-def failed(message: str, code: str | None = None) -> ExecutionResult:
+def failed(message: str, code: str) -> ExecutionResult:
     """Return a result with one error: why the subscription ends or cannot begin."""
-    code = code or _CODES.get(message, "BAD_REQUEST")
     return ExecutionResult(None, [GraphQLError(message, extensions={"code": code})])
 
 
@@ -235,7 +234,8 @@ class EventStreamView:
                 elif not end.reason.done():
                     await write(b":\n\n")
             else:
-                await write(_event(failed(end.reason.result())))
+                reason = end.reason.result()
+                await write(_event(failed(reason, _CODES[reason])))
         except SlowListenerError as error:
             await write(_event(failed(str(error), "TOO_SLOW")))
         finally:

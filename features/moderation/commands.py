@@ -9,7 +9,7 @@ from dal.dynamodb.table import Table
 from dal.model import own_ids, rules
 from dal.query.pagination import all_rows
 from dal.repositories.standings import StandingRepository
-from features.moderation.block_repository import BlockRepository
+from features.moderation.repository import BlockRepository
 from server.cli.console import console
 from server.cli.options import STORE, Name, takes
 from server.local_engine.storage import open_table

@@ -1,6 +1,7 @@
-"""Moderation: submissions (unpublished comments), and the moderators' queue and decisions."""
+"""Moderation: submissions (unpublished comments), the queue, decisions, and blocks of users."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from dal.catalogue import query_of
@@ -11,11 +12,14 @@ from dal.dynamodb.retries import retry_on_change
 from dal.dynamodb.table import Table
 from dal.entities import idempotency
 from dal.entities.comment import comment_key, comment_position
+from dal.entities.standing import IS_BLOCKED, STANDING, Standing
 from dal.entities.submission import HELD, QUEUE, SUBMISSION, encode, submission_in
 from dal.model import Comment
+from dal.model.standings import Block
 from dal.model.submissions import Submission, SubmissionState, rejected
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
+from dal.repositories.standings import StandingRepository
 from dal.table.entity import Row
 from dal.table.index import QUEUE_SHARDS, QueryRequest
 from dal.table.items import Action, Item, further_units
@@ -34,6 +38,8 @@ MOST_COUNTED = 500
 """Maximum rows of the queue that are counted in each shard."""
 
 _EDITED = "The comment was edited since you read it: read it again, then decide."
+
+_BLOCKED = query_of(IS_BLOCKED)
 
 _PENDING = {"state": frozenset({SubmissionState.PENDING.value})}
 
@@ -164,3 +170,40 @@ def _decided(item: Item, new: Stored, decided: Action) -> CommentChange:
 def _queued(row: Row) -> QueueEntry:
     submission = SUBMISSION.decode_row(row)
     return QueueEntry(submission.queued_at, submission)
+
+
+class BlockRepository:
+    """Writes blocks, and lists the blocked users. The list is eventually consistent."""
+
+    def __init__(self, table: Table, standings: StandingRepository) -> None:
+        self._standings = standings
+        executor = Executor(table.query, STANDING.indexes)
+        self._pages = PageReader(executor, _block, descending=True)
+
+    async def block(self, username: str, reason: str, by: str | None) -> Block:
+        """Block a user. ``by`` is the moderator; None if an operator's command blocks the user.
+
+        If the user is already blocked for the same reason, the older block stays and is returned.
+        """
+        block = Block(username, reason, datetime.now(UTC), by)
+
+        def blocked(standing: Standing) -> Standing:
+            there = standing.block
+            return replace(standing, block=there if there and there.reason == reason else block)
+
+        standing = await self._standings.rewrite(username, blocked)
+        return (standing and standing.block) or block
+
+    async def unblock(self, username: str) -> None:
+        """End the block of a user. Comments that wait for a moderator continue to wait."""
+        await self._standings.rewrite(username, lambda standing: replace(standing, block=None))
+
+    async def page(self, cut: Slice) -> Page[Block]:
+        """Return one page of the blocked users, the latest block first (access pattern AP18)."""
+        return await self._pages.read(_BLOCKED, cut)
+
+
+def _block(row: Row) -> Block:
+    block = STANDING.decode_row(row).block
+    assert block is not None  # noqa: S101 - the list has only blocked users
+    return block

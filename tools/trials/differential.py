@@ -93,7 +93,6 @@ class Clock:
                 "resolvers.tickets",
                 "dal.writes.comments",
                 "features.moderation.repository",
-                "features.moderation.block_repository",
                 "dal.writes.changes",
             ):
                 patches.enter_context(mock.patch(f"{module}.datetime", self))
