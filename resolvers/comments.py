@@ -3,7 +3,6 @@
 import logging
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Any
@@ -26,8 +25,8 @@ from resolvers.authorization import (
 )
 from resolvers.context import NO_DETAILS, CommentReads, Context, Grant, ProductReads
 from resolvers.mutations import (
+    Fields,
     NullIsDefault,
-    Payload,
     Rule,
     changed,
     checked,
@@ -161,56 +160,22 @@ class RemoveReplyInput:
     id: strawberry.ID = strawberry.field(description="Global `id` of the comment.")
 
 
-def product_of(one: Stored | None) -> Product | None:
-    """Return the product of a comment or a submission. Its statistics are read when selected."""
-    return None if one is None else Product(one.product_id)
+def _fields_of(written: Written) -> Fields:
+    """Return the fields of a payload: the published comment with its edge, or the submission.
+
+    The statistics of the product are read when selected.
+    """
+    edge = written if isinstance(written, Edge) else None
+    one = written.node if isinstance(written, Edge) else written
+    return {
+        "comment": edge and edge.node,
+        "comment_edge": edge,
+        "submission": None if edge else one,
+        "product": Product(one.product_id),
+    }
 
 
-@dataclass(frozen=True, slots=True)
-class CommentPayload(Payload):
-    """Result of ``addComment`` or ``updateComment``: the published comment, or the submission."""
-
-    written: Written | None = None
-
-    @property
-    def comment_edge(self) -> Edge[Comment] | None:
-        """The edge of the published comment; None if the comment is not published."""
-        return self.written if isinstance(self.written, Edge) else None
-
-    @property
-    def comment(self) -> Comment | None:
-        """The comment of ``comment_edge``; None without an edge."""
-        return self.comment_edge.node if self.comment_edge else None
-
-    @property
-    def submission(self) -> object | None:
-        """The submission, if the comment is stored but not published; otherwise None."""
-        return None if isinstance(self.written, Edge) else self.written
-
-    @property
-    def product(self) -> Product | None:
-        """The product of the comment or submission."""
-        return product_of(self.written.node if isinstance(self.written, Edge) else self.written)
-
-
-@dataclass(frozen=True, slots=True)
-class DeletePayload(Payload):
-    """Result of ``deleteComment``: the global id of the comment, and its product."""
-
-    deleted_id: str | None = None
-    product: Product | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ReplyPayload(Payload):
-    """Result of ``replyToComment`` and ``removeReply``: the changed comment."""
-
-    comment: Comment | None = None
-
-    @property
-    def product(self) -> Product | None:
-        """The product of the comment."""
-        return product_of(self.comment)
+_WITHOUT = dict.fromkeys(("comment", "comment_edge", "submission", "product"))
 
 
 async def comment(
@@ -242,8 +207,8 @@ def helpful_count(root: strawberry.Parent[Comment]) -> int:
     return root.helpful_count
 
 
-@reported(CommentPayload, reads_standing=True)
-async def add_comment(info: Info, input: Input[AddCommentInput]) -> CommentPayload:
+@reported(**_WITHOUT, reads_standing=True)
+async def add_comment(info: Info, input: Input[AddCommentInput]) -> Fields:
     """Store a new comment of the grant's author.
 
     If the viewer has received the product, or a product of its group, the comment has
@@ -272,7 +237,7 @@ async def add_comment(info: Info, input: Input[AddCommentInput]) -> CommentPaylo
     )
     added = context.publication.added
     hold = partial(added, permission, moderator=is_moderator(viewer))
-    return CommentPayload(await grant.add(context, new, key, hold))
+    return _fields_of(await grant.add(context, new, key, hold))
 
 
 async def _publish(
@@ -311,8 +276,8 @@ async def _require_known(context: Context, product_id: str) -> None:
         )
 
 
-@reported(CommentPayload, reads_standing=True)
-async def update_comment(info: Info, input: Input[UpdateCommentInput]) -> CommentPayload:
+@reported(**_WITHOUT, reads_standing=True)
+async def update_comment(info: Info, input: Input[UpdateCommentInput]) -> Fields:
     """Edit a comment: the author's own, or any comment if the author is a moderator."""
     context = info.context
     grant = require_grant(context)
@@ -330,34 +295,34 @@ async def update_comment(info: Info, input: Input[UpdateCommentInput]) -> Commen
         return edited(permission, old, new, moderator=is_moderator(viewer))
 
     written = await context.stores.comments.update(comment_id, changes, grant.may_change, edit)
-    return CommentPayload(written)
+    return _fields_of(written)
 
 
-@reported(DeletePayload)
-async def delete_comment(info: Info, input: Input[DeleteCommentInput]) -> DeletePayload:
+@reported(deleted_id=None, product=None)
+async def delete_comment(info: Info, input: Input[DeleteCommentInput]) -> Fields:
     """Delete a comment: the viewer's own, or any comment if the viewer is a moderator."""
     check = partial(may_change, require_viewer(info.context))
     gone = await info.context.stores.comments.delete(checked(input, _WHICH)["id"], check)
-    return DeletePayload(input.id, Product(gone.product_id))
+    return {"deleted_id": input.id, "product": Product(gone.product_id)}
 
 
-@reported(ReplyPayload)
-async def reply_to_comment(info: Info, input: Input[ReplyToCommentInput]) -> ReplyPayload:
+@reported(comment=None, product=None)
+async def reply_to_comment(info: Info, input: Input[ReplyToCommentInput]) -> Fields:
     """Set the shop's reply to a published comment. For merchants."""
     viewer = require_role(info.context, MERCHANT, "reply to comments")
     given = checked(input, _REPLIED)
     comment, replied = await info.context.stores.comments.reply(given["id"], given["text"])
     if replied:
         _audit.info("%s replied to the comment %s.", viewer.user_id, given["id"])
-    return ReplyPayload(comment)
+    return {"comment": comment, "product": Product(comment.product_id)}
 
 
-@reported(ReplyPayload)
-async def remove_reply(info: Info, input: Input[RemoveReplyInput]) -> ReplyPayload:
+@reported(comment=None, product=None)
+async def remove_reply(info: Info, input: Input[RemoveReplyInput]) -> Fields:
     """Remove the shop's reply from a published comment. For merchants."""
     viewer = require_role(info.context, MERCHANT, "remove replies")
     comment_id = checked(input, _WHICH)["id"]
     comment, removed = await info.context.stores.comments.reply(comment_id, None)
     if removed:
         _audit.info("%s removed the reply to the comment %s.", viewer.user_id, comment_id)
-    return ReplyPayload(comment)
+    return {"comment": comment, "product": Product(comment.product_id)}

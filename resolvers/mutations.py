@@ -3,9 +3,10 @@
 import hashlib
 import secrets
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, fields
 from functools import lru_cache, partial, wraps
-from typing import Any, Concatenate, Generic, ParamSpec, TypeAlias, TypeVar
+from types import SimpleNamespace
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import orjson
 import strawberry
@@ -21,7 +22,6 @@ from dal.errors import (
     NotFoundError,
 )
 from dal.model.own_ids import global_id
-from dal.query.pagination import Edge
 from dal.table.errors import DalError, InvalidArgumentError
 from resolvers.authorization import may_write
 from resolvers.context import RequestCache
@@ -29,9 +29,7 @@ from resolvers.selection import Info
 
 Arguments = ParamSpec("Arguments")
 
-Row = TypeVar("Row")
-
-Result = TypeVar("Result", bound="Payload")
+Result = TypeVar("Result")
 
 Name = TypeVar("Name", str, int)
 
@@ -42,6 +40,9 @@ _camel_case = lru_cache(maxsize=None)(to_camel_case)
 Rule: TypeAlias = Callable[[str, Any], Any]
 """A function of a field's name and value. It returns the value in canonical form, or raises
 InvalidArgumentError with the name."""
+
+Fields: TypeAlias = Mapping[str, Any]
+"""The fields of a mutation's payload, by the names of the attributes of its GraphQL type."""
 
 INPUT = "input"
 """The name of the argument of every mutation."""
@@ -62,25 +63,6 @@ class UserError:
     existing_id: str | None = None
     """With ALREADY_COMMENTED, the global id of the comment or submission that the user already has
     on the product. With other codes, None."""
-
-
-@dataclass(frozen=True, slots=True)
-class Payload:
-    """The base of the results of mutations."""
-
-    user_errors: list[UserError] = field(default_factory=list, kw_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class AddedPayload(Payload, Generic[Row]):
-    """Result of a mutation: a row with its edge, which clients insert into a list."""
-
-    edge: Edge[Row] | None = None
-
-    @property
-    def row(self) -> Row | None:
-        """The row of the edge; None without an edge."""
-        return self.edge.node if self.edge else None
 
 
 class InvalidInputError(Exception):
@@ -107,9 +89,12 @@ _REPORTED: tuple[type[DalError], ...] = (*CODES, GrantError)
 
 
 def reported(
-    payload: type[Result], *, reads_standing: bool = False
-) -> Callable[[Mutation[Arguments, Result]], Mutation[Arguments, Result]]:
+    *, reads_standing: bool = False, **without: Any
+) -> Callable[[Mutation[Arguments, Fields]], Mutation[Arguments, SimpleNamespace]]:
     """Decorate a mutation, so that the errors in ``_REPORTED`` become user errors.
+
+    The mutation returns the fields of its payload. ``without`` are the values of these fields in a
+    payload with errors. If the mutation does not return ``user_errors``, there are none.
 
     The limit of the operation's reads applies to the reads of the payload's fields, and not to the
     mutation itself, which would otherwise end after a part of its writes.
@@ -119,25 +104,30 @@ def reported(
     ``may_write``, because it reads the viewer's standing together with other items.
     """
 
-    def decorated(mutation: Mutation[Arguments, Result]) -> Mutation[Arguments, Result]:
+    def decorated(
+        mutation: Mutation[Arguments, Fields],
+    ) -> Mutation[Arguments, SimpleNamespace]:
         @wraps(mutation)
         async def reporting(
             info: Info, *args: Arguments.args, **kwargs: Arguments.kwargs
-        ) -> Result:
+        ) -> SimpleNamespace:
             context = info.context
             viewer = context.viewer
+            fields: Fields = without
+            errors: list[UserError] = []
             try:
                 with writing():
                     if viewer is not None and not reads_standing:
                         may_write(await context.stores.standings.permission(viewer.user_id))
-                    return await mutation(info, *args, **kwargs)
+                    fields = await mutation(info, *args, **kwargs)
             except InvalidInputError as invalid:
-                return payload(user_errors=[_user_error(one) for one in invalid.faults])
+                errors = [_user_error(one) for one in invalid.faults]
             except _REPORTED as error:
-                return payload(user_errors=[_user_error(error)])
+                errors = [_user_error(error)]
             finally:
                 # Forget cached reads, so that the payload's fields include the mutation's writes.
                 context.parts.pop(RequestCache, None)
+            return SimpleNamespace(**{"user_errors": errors, **fields})
 
         # Strawberry passes `info` by name, but the type Mutation cannot state argument names, so
         # mypy reports an error.

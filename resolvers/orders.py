@@ -18,7 +18,7 @@ from resolvers.authorization import (
     require_viewer,
     sees_own,
 )
-from resolvers.mutations import AddedPayload, Rule, checked, checked_each, new_id, reported
+from resolvers.mutations import Fields, Rule, checked, checked_each, new_id, reported
 from resolvers.node_ids import own_id_of, plain_account, plain_id
 from resolvers.selection import (
     DatedArguments,
@@ -82,10 +82,6 @@ class SetOrderStatusInput:
     status: OrderStatus = strawberry.field(description="New status.")
 
 
-class OrderPayload(AddedPayload[Order]):
-    """Result of a mutation of orders."""
-
-
 async def order(
     info: Info, order_id: Annotated[strawberry.ID, strawberry.argument(description="Order id.")]
 ) -> Order | None:
@@ -122,8 +118,8 @@ async def open_orders(info: Info, **given: Unpack[DatedArguments]) -> Page[Order
     return await info.context.stores.orders.open_page(cut, *period)
 
 
-@reported(OrderPayload)
-async def place_order(info: Info, input: Input[PlaceOrderInput]) -> OrderPayload:
+@reported(order=None, order_edge=None)
+async def place_order(info: Info, input: Input[PlaceOrderInput]) -> Fields:
     """Store a new order of a user, with prices from the shop's server. For staff."""
     require_role(
         info.context,
@@ -140,11 +136,12 @@ async def place_order(info: Info, input: Input[PlaceOrderInput]) -> OrderPayload
         created_at=datetime.now(UTC),
         **stated,
     )
-    return OrderPayload(await info.context.stores.orders.place(new))
+    edge = await info.context.stores.orders.place(new)
+    return {"order": edge.node, "order_edge": edge}
 
 
-@reported(OrderPayload)
-async def set_order_status(info: Info, input: Input[SetOrderStatusInput]) -> OrderPayload:
+@reported(order=None, order_edge=None)
+async def set_order_status(info: Info, input: Input[SetOrderStatusInput]) -> Fields:
     """Change an order's status, if the new status may follow the present status.
 
     Staff may change every order. Other users may only cancel their own orders.
@@ -153,9 +150,8 @@ async def set_order_status(info: Info, input: Input[SetOrderStatusInput]) -> Ord
     may_set_status(viewer, input.status)
     order_id = checked(input, {"id": own_id_of("Order")})["id"]
     owner = None if is_staff(viewer) else viewer.user_id
-    return OrderPayload(
-        await info.context.stores.orders.set_status(order_id, input.status, owner=owner)
-    )
+    edge = await info.context.stores.orders.set_status(order_id, input.status, owner=owner)
+    return {"order": edge.node, "order_edge": edge}
 
 
 def _lines(argument: str, given: Sequence[OrderLineInput]) -> tuple[OrderLine, ...]:

@@ -1,7 +1,6 @@
 """Organisations and their users: reads by name, lists of users, and mutations."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Unpack
 
 import strawberry
@@ -24,9 +23,8 @@ from resolvers.authorization import (
 )
 from resolvers.context import PrefetchedPages, RequestCache
 from resolvers.mutations import (
-    AddedPayload,
+    Fields,
     NullIsDefault,
-    Payload,
     Rule,
     checked,
     checked_each,
@@ -118,31 +116,6 @@ class SetSubscriptionPlanInput:
     subscription_plan: str = strawberry.field(
         description="Subscription plan, as free text. Maximum 200 characters."
     )
-
-
-@dataclass(frozen=True, slots=True)
-class OrganizationPayload(Payload):
-    """Result of ``createOrganization`` or ``setSubscriptionPlan``: the stored organisation."""
-
-    organization: Organization | None = None
-
-
-class OrganizationUserPayload(AddedPayload[OrganizationUser]):
-    """Result of ``addOrganizationUser``: the new user."""
-
-
-@dataclass(frozen=True, slots=True)
-class RemovedUserPayload(Payload):
-    """Result of ``removeOrganizationUser``: the global id of the removed user."""
-
-    deleted_id: strawberry.ID | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class UserTypePayload(Payload):
-    """Result of ``setOrganizationUserType``: the changed user."""
-
-    organization_user: OrganizationUser | None = None
 
 
 async def load_user(info: Info, own_id: str) -> OrganizationUser | None:
@@ -237,10 +210,8 @@ async def user(
     return await organization_user(context, root.name, username)
 
 
-@reported(OrganizationPayload)
-async def create_organization(
-    info: Info, input: Input[CreateOrganizationInput]
-) -> OrganizationPayload:
+@reported(organization=None)
+async def create_organization(info: Info, input: Input[CreateOrganizationInput]) -> Fields:
     """Store a new organisation."""
     viewer = require_viewer(info.context)
     stated = checked(input, _NEW)
@@ -250,13 +221,11 @@ async def create_organization(
         types[viewer.user_id] = UserType.ADMIN
     first_users = [OrganizationUser(new.name, *one) for one in types.items()]
     await info.context.stores.organizations.create(Roster(new, first_users))
-    return OrganizationPayload(new)
+    return {"organization": new}
 
 
-@reported(OrganizationUserPayload)
-async def add_organization_user(
-    info: Info, input: Input[AddOrganizationUserInput]
-) -> OrganizationUserPayload:
+@reported(organization_user=None, organization_user_edge=None)
+async def add_organization_user(info: Info, input: Input[AddOrganizationUserInput]) -> Fields:
     """Store a new user of an organisation."""
     viewer = require_viewer(info.context)
     stated = checked(input, _NAMED)
@@ -264,13 +233,11 @@ async def add_organization_user(
     new = OrganizationUser(stated["organization_name"], stated["username"], input.type)
     by = None if is_staff(viewer) else viewer.user_id
     edge = await info.context.stores.organizations.add_user(new, by=by)
-    return OrganizationUserPayload(edge)
+    return {"organization_user": edge.node, "organization_user_edge": edge}
 
 
-@reported(RemovedUserPayload)
-async def remove_organization_user(
-    info: Info, input: Input[RemoveOrganizationUserInput]
-) -> RemovedUserPayload:
+@reported(deleted_id=None)
+async def remove_organization_user(info: Info, input: Input[RemoveOrganizationUserInput]) -> Fields:
     """Remove a user from an organisation.
 
     Users may remove themselves. Staff and admins may remove every user.
@@ -284,13 +251,13 @@ async def remove_organization_user(
         await require_admin(info.context, organization, "remove other users")
     by = None if is_staff(viewer) else viewer.user_id
     await info.context.stores.organizations.remove_user(organization, username, by=by)
-    return RemovedUserPayload(node_id(OrganizationUser(organization, username)))
+    return {"deleted_id": node_id(OrganizationUser(organization, username))}
 
 
-@reported(UserTypePayload)
+@reported(organization_user=None)
 async def set_organization_user_type(
     info: Info, input: Input[SetOrganizationUserTypeInput]
-) -> UserTypePayload:
+) -> Fields:
     """Make a user of an organisation an admin or a member."""
     viewer = require_viewer(info.context)
     stated = checked(input, _NAMED)
@@ -298,19 +265,17 @@ async def set_organization_user_type(
     changed = OrganizationUser(stated["organization_name"], stated["username"], input.type)
     by = None if is_staff(viewer) else viewer.user_id
     await info.context.stores.organizations.set_user_type(changed, by=by)
-    return UserTypePayload(changed)
+    return {"organization_user": changed}
 
 
-@reported(OrganizationPayload)
-async def set_subscription_plan(
-    info: Info, input: Input[SetSubscriptionPlanInput]
-) -> OrganizationPayload:
+@reported(organization=None)
+async def set_subscription_plan(info: Info, input: Input[SetSubscriptionPlanInput]) -> Fields:
     """Change the subscription plan of an organisation. For staff."""
     require_role(info.context, STAFF, "change a subscription plan")
     stated = checked(input, _PLAN)
     changed = Organization(stated["organization_name"], stated["subscription_plan"])
     await info.context.stores.organizations.set_plan(changed)
-    return OrganizationPayload(changed)
+    return {"organization": changed}
 
 
 def _types(argument: str, users: Sequence[OrganizationUserInput]) -> dict[str, UserType]:

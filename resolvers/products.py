@@ -1,7 +1,7 @@
 """Products: their comments and details."""
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any, TypeAlias, Unpack
 
@@ -24,7 +24,7 @@ from features.plans.arguments import PlanBy
 from resolvers.authorization import STAFF, require_role
 from resolvers.change_log import ChangeLog
 from resolvers.context import NO_DETAILS, ProductReads
-from resolvers.mutations import Payload, changed, reported
+from resolvers.mutations import Fields, changed, reported
 from resolvers.node_ids import plain_id
 from resolvers.product_sets import ProductSet, product_ids
 from resolvers.selection import (
@@ -220,13 +220,6 @@ class UpdateProductInput:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ProductPayload(Payload):
-    """Result of ``updateProduct``: the product with its new details."""
-
-    product: Product | None = None
-
-
 def _address(argument: str, value: str) -> str:
     return value and rules.address(argument, value)
 
@@ -235,8 +228,8 @@ def _gtin(argument: str, value: str) -> str:
     return value and rules.gtin(argument, value)
 
 
-@reported(ProductPayload)
-async def update_product(info: Info, input: Input[UpdateProductInput]) -> ProductPayload:
+@reported(product=None)
+async def update_product(info: Info, input: Input[UpdateProductInput]) -> Fields:
     """Set details of a product, such as its title. For staff."""
     require_role(info.context, STAFF, "change products")
     changes = changed(
@@ -254,7 +247,7 @@ async def update_product(info: Info, input: Input[UpdateProductInput]) -> Produc
     )
     product_id = changes.pop("product_id")
     details = await info.context.stores.products.update(product_id, changes)
-    return ProductPayload(Product(product_id, details))
+    return {"product": Product(product_id, details)}
 
 
 async def most_recent_positive(root: strawberry.Parent[Product], info: Info) -> Comment | None:

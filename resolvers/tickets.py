@@ -20,7 +20,7 @@ from resolvers.authorization import (
     sees_tickets,
 )
 from resolvers.context import PrefetchedPages
-from resolvers.mutations import AddedPayload, Rule, checked, new_id, reported
+from resolvers.mutations import Fields, Rule, checked, new_id, reported
 from resolvers.node_ids import own_id_of, plain_id
 from resolvers.selection import (
     DatedArguments,
@@ -66,10 +66,6 @@ class CloseTicketInput:
     """The ticket to close."""
 
     id: strawberry.ID = strawberry.field(description="Global `id` of the ticket.")
-
-
-class TicketPayload(AddedPayload[Ticket]):
-    """Result of a mutation of tickets."""
 
 
 async def ticket(
@@ -143,8 +139,8 @@ async def open_tickets(info: Info, **given: Unpack[DatedArguments]) -> Page[Tick
     return await info.context.stores.tickets.open_page(cut, *period)
 
 
-@reported(TicketPayload)
-async def create_ticket(info: Info, input: Input[CreateTicketInput]) -> TicketPayload:
+@reported(ticket=None, ticket_edge=None)
+async def create_ticket(info: Info, input: Input[CreateTicketInput]) -> Fields:
     """Store a new ticket of the viewer."""
     viewer = require_viewer(info.context)
     stated = checked(input, _NEW)
@@ -159,14 +155,16 @@ async def create_ticket(info: Info, input: Input[CreateTicketInput]) -> TicketPa
         created_at=datetime.now(UTC),
         **stated,
     )
-    return TicketPayload(await info.context.stores.tickets.create(new))
+    edge = await info.context.stores.tickets.create(new)
+    return {"ticket": edge.node, "ticket_edge": edge}
 
 
-@reported(TicketPayload)
-async def close_ticket(info: Info, input: Input[CloseTicketInput]) -> TicketPayload:
+@reported(ticket=None, ticket_edge=None)
+async def close_ticket(info: Info, input: Input[CloseTicketInput]) -> Fields:
     """Close a ticket, if the viewer may see it."""
     require_viewer(info.context)
     found = await load(info, checked(input, {"id": own_id_of("Ticket")})["id"])
     if found is None:
         raise NotFoundError("Ticket not found.")
-    return TicketPayload(await info.context.stores.tickets.close(found))
+    edge = await info.context.stores.tickets.close(found)
+    return {"ticket": edge.node, "ticket_edge": edge}

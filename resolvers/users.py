@@ -1,6 +1,5 @@
 """Users and their profiles, and authors, which show the public data of users."""
 
-from dataclasses import dataclass
 from typing import Any, Unpack
 
 import strawberry
@@ -10,7 +9,7 @@ from dal.query.pagination import Page
 from dal.repositories.comments import AuthorSelection
 from resolvers.authorization import require_viewer, sees_own
 from resolvers.context import RequestCache
-from resolvers.mutations import Payload, Rule, changed, reported
+from resolvers.mutations import Fields, Rule, changed, reported
 from resolvers.node_ids import plain_id
 from resolvers.selection import (
     DatedArguments,
@@ -35,13 +34,6 @@ class UpdateProfileInput:
         description="Email address. Maximum 254 characters. Null or an empty string removes the "
         "address.",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ProfilePayload(Payload):
-    """Result of ``updateProfile``: the user with the new profile."""
-
-    user: User | None = None
 
 
 def _email(argument: str, value: str) -> str:
@@ -150,11 +142,11 @@ async def profile(root: strawberry.Parent[User], info: Info) -> Profile | None:
     return await info.context.stores.users.profile(root.username)
 
 
-@reported(ProfilePayload)
-async def update_profile(info: Info, input: Input[UpdateProfileInput]) -> ProfilePayload:
+@reported(user=None)
+async def update_profile(info: Info, input: Input[UpdateProfileInput]) -> Fields:
     """Change fields of the viewer's own profile."""
     viewer = require_viewer(info.context)
     rules_of: dict[str, Rule] = {"full_name": rules.title, "email": _email}
     changes = changed(input, rules_of, rules_of)
     await info.context.stores.users.update_profile(viewer.user_id, changes)
-    return ProfilePayload(User(viewer.user_id, viewer.name))
+    return {"user": User(viewer.user_id, viewer.name)}

@@ -281,7 +281,7 @@ _ChangedProduct: TypeAlias = Annotated[
 
 @strawberry.type(description="Result of `addComment`.")
 class AddCommentPayload:
-    """The GraphQL type of ``resolvers.comments.CommentPayload``."""
+    """The GraphQL type of what ``resolvers.comments.add_comment`` returns."""
 
     comment: Comment | None = strawberry.field(
         description="The published comment; null on errors, and if the comment waits for a "
@@ -302,7 +302,7 @@ class AddCommentPayload:
 
 @strawberry.type(description="Result of `updateComment`.")
 class UpdateCommentPayload(AddCommentPayload):
-    """The GraphQL type of ``resolvers.comments.CommentPayload``."""
+    """The GraphQL type of what ``resolvers.comments.update_comment`` returns."""
 
     unpublished_id: strawberry.ID | None = strawberry.field(
         resolver=moderation.unpublished_id,
@@ -313,7 +313,7 @@ class UpdateCommentPayload(AddCommentPayload):
 
 @strawberry.type(description="Result of `deleteComment`.")
 class DeleteCommentPayload:
-    """The GraphQL type of ``resolvers.comments.DeletePayload``."""
+    """The GraphQL type of what ``resolvers.comments.delete_comment`` returns."""
 
     deleted_id: strawberry.ID | None = strawberry.field(
         description="Global `id` of the deleted comment or submission; null on errors."
@@ -324,7 +324,7 @@ class DeleteCommentPayload:
 
 @strawberry.type(description="Result of `replyToComment`.")
 class ReplyToCommentPayload:
-    """The GraphQL type of ``resolvers.comments.ReplyPayload``."""
+    """The GraphQL type of what ``resolvers.comments.reply_to_comment`` returns."""
 
     comment: Comment | None = strawberry.field(
         description="The comment with its reply; null on errors."
@@ -335,7 +335,7 @@ class ReplyToCommentPayload:
 
 @strawberry.type(description="Result of `removeReply`.")
 class RemoveReplyPayload(ReplyToCommentPayload):
-    """The GraphQL type of ``resolvers.comments.ReplyPayload``."""
+    """The GraphQL type of what ``resolvers.comments.remove_reply`` returns."""
 
     comment: Comment | None = strawberry.field(
         description="The comment without a reply; null on errors."

@@ -87,13 +87,10 @@ class OrderConnection(Connection[Order]):
 
 @strawberry.type(description="Result of `placeOrder`.")
 class PlaceOrderPayload:
-    """The GraphQL type of ``resolvers.orders.OrderPayload``."""
+    """The GraphQL type of what ``resolvers.orders.place_order`` returns."""
 
-    row: Order | None = strawberry.field(
-        name="order", description="The stored order; null on errors."
-    )
-    edge: Edge[Order] | None = strawberry.field(
-        name="orderEdge",
+    order: Order | None = strawberry.field(description="The stored order; null on errors.")
+    order_edge: Edge[Order] | None = strawberry.field(
         description="The order's edge. Insert the edge into cached lists instead of reading them "
         "again, because lists may lack the change for a moment. Null on errors.",
     )
@@ -102,7 +99,7 @@ class PlaceOrderPayload:
 
 @strawberry.type(description="Result of `setOrderStatus`.")
 class SetOrderStatusPayload(PlaceOrderPayload):
-    """The GraphQL type of ``resolvers.orders.OrderPayload``."""
+    """The GraphQL type of what ``resolvers.orders.set_order_status`` returns."""
 
 
 @strawberry.type

@@ -100,7 +100,7 @@ class Organization(Node):
 
 @strawberry.type(description="Result of `createOrganization`.")
 class CreateOrganizationPayload:
-    """The GraphQL type of ``resolvers.organizations.OrganizationPayload``."""
+    """The GraphQL type of what ``resolvers.organizations.create_organization`` returns."""
 
     organization: Organization | None = strawberry.field(
         description="The stored organisation; null on errors."
@@ -110,13 +110,12 @@ class CreateOrganizationPayload:
 
 @strawberry.type(description="Result of `addOrganizationUser`.")
 class AddOrganizationUserPayload:
-    """The GraphQL type of ``resolvers.organizations.OrganizationUserPayload``."""
+    """The GraphQL type of what ``resolvers.organizations.add_organization_user`` returns."""
 
-    row: OrganizationUser | None = strawberry.field(
-        name="organizationUser", description="The new user of the organisation; null on errors."
+    organization_user: OrganizationUser | None = strawberry.field(
+        description="The new user of the organisation; null on errors."
     )
-    edge: Edge[OrganizationUser] | None = strawberry.field(
-        name="organizationUserEdge",
+    organization_user_edge: Edge[OrganizationUser] | None = strawberry.field(
         description="The user's edge. Insert the edge into cached lists of `Organization.users`, "
         "which are sorted by user name. Null on errors.",
     )
@@ -125,7 +124,7 @@ class AddOrganizationUserPayload:
 
 @strawberry.type(description="Result of `removeOrganizationUser`.")
 class RemoveOrganizationUserPayload:
-    """The GraphQL type of ``resolvers.organizations.RemovedUserPayload``."""
+    """The GraphQL type of what ``resolvers.organizations.remove_organization_user`` returns."""
 
     deleted_id: strawberry.ID | None = strawberry.field(
         description="Global `id` of the removed `OrganizationUser`. Remove the object from "
@@ -136,7 +135,7 @@ class RemoveOrganizationUserPayload:
 
 @strawberry.type(description="Result of `setOrganizationUserType`.")
 class SetOrganizationUserTypePayload:
-    """The GraphQL type of ``resolvers.organizations.UserTypePayload``."""
+    """The GraphQL type of what ``resolvers.organizations.set_organization_user_type`` returns."""
 
     organization_user: OrganizationUser | None = strawberry.field(
         description="The changed user of the organisation; null on errors."
@@ -146,7 +145,7 @@ class SetOrganizationUserTypePayload:
 
 @strawberry.type(description="Result of `setSubscriptionPlan`.")
 class SetSubscriptionPlanPayload(CreateOrganizationPayload):
-    """The GraphQL type of ``resolvers.organizations.OrganizationPayload``."""
+    """The GraphQL type of what ``resolvers.organizations.set_subscription_plan`` returns."""
 
 
 @strawberry.type

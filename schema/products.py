@@ -165,7 +165,7 @@ class ProductConnection(Connection[Product]):
 
 @strawberry.type(description="Result of `updateProduct`.")
 class UpdateProductPayload:
-    """The GraphQL type of ``resolvers.products.ProductPayload``."""
+    """The GraphQL type of what ``resolvers.products.update_product`` returns."""
 
     product: Product | None = strawberry.field(description="The updated product; null on errors.")
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)

@@ -64,13 +64,10 @@ class TicketConnection(Connection[Ticket]):
 
 @strawberry.type(description="Result of `createTicket`.")
 class CreateTicketPayload:
-    """The GraphQL type of ``resolvers.tickets.TicketPayload``."""
+    """The GraphQL type of what ``resolvers.tickets.create_ticket`` returns."""
 
-    row: Ticket | None = strawberry.field(
-        name="ticket", description="The stored ticket; null on errors."
-    )
-    edge: Edge[Ticket] | None = strawberry.field(
-        name="ticketEdge",
+    ticket: Ticket | None = strawberry.field(description="The stored ticket; null on errors.")
+    ticket_edge: Edge[Ticket] | None = strawberry.field(
         description="The ticket's edge. Insert the edge into cached lists instead of reading them "
         "again, because lists may lack the change for a moment. Null on errors.",
     )
@@ -79,7 +76,7 @@ class CreateTicketPayload:
 
 @strawberry.type(description="Result of `closeTicket`.")
 class CloseTicketPayload(CreateTicketPayload):
-    """The GraphQL type of ``resolvers.tickets.TicketPayload``."""
+    """The GraphQL type of what ``resolvers.tickets.close_ticket`` returns."""
 
 
 @strawberry.type

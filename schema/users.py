@@ -96,7 +96,7 @@ class User(Node):
 
 @strawberry.type(description="Result of `updateProfile`.")
 class UpdateProfilePayload:
-    """The GraphQL type of ``resolvers.users.ProfilePayload``."""
+    """The GraphQL type of what ``resolvers.users.update_profile`` returns."""
 
     user: User | None = strawberry.field(
         description="The user with the updated profile; null on errors."

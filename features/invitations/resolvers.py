@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Unpack
 
 import strawberry
@@ -14,7 +13,7 @@ from dal.table.errors import InvalidArgumentError
 from features.invitations.links import LinkGrant, LinkSigner, SignedLink
 from features.invitations.model import DEFAULT_DAYS, MOST_DAYS, Entry, Invitation, OpenedLink
 from resolvers.authorization import STAFF, require_role
-from resolvers.mutations import NullIsDefault, Payload, Rule, checked, reported
+from resolvers.mutations import Fields, NullIsDefault, Rule, checked, reported
 from resolvers.node_ids import plain_account, plain_id
 from resolvers.selection import (
     CreatedBefore,
@@ -75,25 +74,8 @@ class RevokeInvitationInput:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class CreateInvitationPayload(Payload):
-    """Result of ``createInvitation``: links for all products of the order."""
-
-    links: list[SignedLink] = field(default_factory=list)
-    due_invitation_id: strawberry.ID | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RevokeInvitationPayload(Payload):
-    """Result of ``revokeInvitation``."""
-
-    due_invitation_id: strawberry.ID | None = None
-
-
-@reported(CreateInvitationPayload)
-async def create_invitation(
-    info: Info, input: Input[CreateInvitationInput]
-) -> CreateInvitationPayload:
+@reported(links=[], due_invitation_id=None)
+async def create_invitation(info: Info, input: Input[CreateInvitationInput]) -> Fields:
     """Make links for an order, and remove the order from the due invitations. For staff."""
     viewer = require_role(info.context, STAFF, "invite customers")
     given = checked(input, _NEW)
@@ -102,19 +84,17 @@ async def create_invitation(
     links = signer.signed(invitation.link(given.get("incentive"), given["days"]))
     await store.mark(invitation)
     _audit.info("%s made links for the order %s.", viewer.user_id, invitation.order_id)
-    return CreateInvitationPayload(links, _due_id(invitation.order_id))
+    return {"links": links, "due_invitation_id": _due_id(invitation.order_id)}
 
 
-@reported(RevokeInvitationPayload)
-async def revoke_invitation(
-    info: Info, input: Input[RevokeInvitationInput]
-) -> RevokeInvitationPayload:
+@reported(due_invitation_id=None)
+async def revoke_invitation(info: Info, input: Input[RevokeInvitationInput]) -> Fields:
     """End all links of an order. For staff."""
     viewer = require_role(info.context, STAFF, "revoke invitations")
     given = checked(input, _REVOKED)
     revoked = await info.context.stores.invitations.revoke(given["order_id"], given.get("username"))
     _audit.info("%s revoked the links of the order %s.", viewer.user_id, revoked.order_id)
-    return RevokeInvitationPayload(_due_id(revoked.order_id))
+    return {"due_invitation_id": _due_id(revoked.order_id)}
 
 
 @with_arguments

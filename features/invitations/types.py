@@ -114,7 +114,7 @@ _DUE_INVITATION_ID = (
 
 @strawberry.type(description="Result of `createInvitation`.")
 class CreateInvitationPayload:
-    """The GraphQL type of ``features.invitations.resolvers.CreateInvitationPayload``."""
+    """The GraphQL type of what ``features.invitations.resolvers.create_invitation`` returns."""
 
     links: list[InvitationLink] = strawberry.field(
         description="Links for all products of the order: one for each 20 products, or more if ids "
@@ -127,7 +127,7 @@ class CreateInvitationPayload:
 
 @strawberry.type(description="Result of `revokeInvitation`.")
 class RevokeInvitationPayload:
-    """The GraphQL type of ``features.invitations.resolvers.RevokeInvitationPayload``."""
+    """The GraphQL type of what ``features.invitations.resolvers.revoke_invitation`` returns."""
 
     due_invitation_id: strawberry.ID | None = strawberry.field(description=_DUE_INVITATION_ID)
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)

@@ -1,7 +1,6 @@
 """Moderators block users, end blocks, and list the blocked users."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Unpack
 
 import strawberry
@@ -11,7 +10,7 @@ from dal.model.own_ids import global_id
 from dal.model.standings import Block
 from dal.query.pagination import Page
 from resolvers.authorization import MODERATOR, require_role
-from resolvers.mutations import Payload, Rule, checked, reported
+from resolvers.mutations import Fields, Rule, checked, reported
 from resolvers.node_ids import plain_account
 from resolvers.selection import (
     Info,
@@ -43,25 +42,6 @@ class UnblockUserInput:
     username: str = strawberry.field(description="User name.")
 
 
-@dataclass(frozen=True, slots=True)
-class BlockPayload(Payload):
-    """Result of ``blockUser``: the stored block."""
-
-    block: Block | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class UnblockPayload(Payload):
-    """Result of ``unblockUser``: the user name of the unblocked user."""
-
-    username: str | None = None
-
-    @property
-    def unblocked_id(self) -> strawberry.ID | None:
-        """The id of the user in the list of blocked users; None on errors."""
-        return None if self.username is None else _block_id(self.username)
-
-
 def _block_id(username: str) -> strawberry.ID:
     return strawberry.ID(global_id("BlockedUser", username))
 
@@ -71,8 +51,8 @@ def block_id(root: strawberry.Parent[Block]) -> strawberry.ID:
     return _block_id(root.username)
 
 
-@reported(BlockPayload)
-async def block_user(info: Info, input: Input[BlockUserInput]) -> BlockPayload:
+@reported(blocked_user=None)
+async def block_user(info: Info, input: Input[BlockUserInput]) -> Fields:
     """Block a user. For moderators.
 
     The user's new and edited comments then wait for a moderator, and the user cannot vote.
@@ -80,16 +60,17 @@ async def block_user(info: Info, input: Input[BlockUserInput]) -> BlockPayload:
     viewer = require_role(info.context, MODERATOR, "block users")
     given = checked(input, _BLOCK)
     store = info.context.stores.blocks
-    return BlockPayload(await store.block(given["username"], given["reason"], viewer.user_id))
+    block = await store.block(given["username"], given["reason"], viewer.user_id)
+    return {"blocked_user": block}
 
 
-@reported(UnblockPayload)
-async def unblock_user(info: Info, input: Input[UnblockUserInput]) -> UnblockPayload:
+@reported(username=None, unblocked_id=None)
+async def unblock_user(info: Info, input: Input[UnblockUserInput]) -> Fields:
     """End the block of a user. For moderators."""
     require_role(info.context, MODERATOR, "unblock users")
     username = checked(input, _WHO)["username"]
     await info.context.stores.blocks.unblock(username)
-    return UnblockPayload(username)
+    return {"username": username, "unblocked_id": _block_id(username)}
 
 
 @with_arguments

@@ -47,17 +47,17 @@ BLOCKED_USERS: Any = strawberry.field(
 
 @strawberry.type(description="Result of `blockUser`.")
 class BlockUserPayload:
-    """The GraphQL type of ``features.moderation.block_resolvers.BlockPayload``."""
+    """The GraphQL type of what ``features.moderation.block_resolvers.block_user`` returns."""
 
-    block: BlockedUser | None = strawberry.field(
-        name="blockedUser", description="The blocked user; null on errors."
+    blocked_user: BlockedUser | None = strawberry.field(
+        description="The blocked user; null on errors."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
 @strawberry.type(description="Result of `unblockUser`.")
 class UnblockUserPayload:
-    """The GraphQL type of ``features.moderation.block_resolvers.UnblockPayload``."""
+    """The GraphQL type of what ``features.moderation.block_resolvers.unblock_user`` returns."""
 
     username: str | None = strawberry.field(
         description="User name of the unblocked user; null on errors."

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any, Unpack
 
@@ -24,11 +24,10 @@ from resolvers.authorization import (
     require_role,
     require_viewer,
 )
-from resolvers.comments import product_of
 from resolvers.mutations import (
     CODES,
     INPUT,
-    Payload,
+    Fields,
     Rule,
     UserError,
     checked,
@@ -112,43 +111,6 @@ class DecideCommentsInput:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionsPayload(Payload):
-    """Result of ``decideComments``: the ids of the decided comments, as in the input.
-
-    ``products`` are the products of these comments, without repetitions.
-    """
-
-    ids: list[strawberry.ID] = field(default_factory=list)
-    queue_entry_ids: list[strawberry.ID] = field(default_factory=list)
-    unpublished_ids: list[strawberry.ID] = field(default_factory=list)
-    products: list[Product] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class DecisionPayload(Payload):
-    """Result of a decision: the published comment with its edge, or the rejected submission."""
-
-    comment_edge: Edge[Comment] | None = None
-    submission: Submission | None = None
-
-    @property
-    def comment(self) -> Comment | None:
-        """The comment of ``comment_edge``; None without an edge."""
-        return self.comment_edge.node if self.comment_edge else None
-
-    @property
-    def product(self) -> Product | None:
-        """The product of the comment or submission."""
-        return product_of(self.submission or self.comment)
-
-    @property
-    def queue_entry_id(self) -> strawberry.ID | None:
-        """The id of the decided comment's row in the queues; None on errors."""
-        one = self.submission or self.comment
-        return None if one is None else _entry_id(one.comment_id)
-
-
 def _entry_id(comment_id: str) -> strawberry.ID:
     return strawberry.ID(global_id("ModerationQueueEntry", comment_id))
 
@@ -177,35 +139,38 @@ class ReportCommentInput:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ReportPayload(Payload):
-    """Result of ``reportComment``: the id of the comment, as in the input."""
-
-    reported_id: strawberry.ID | None = None
-
-
-@reported(DecisionPayload)
-async def approve_comment(info: Info, input: Input[ApproveCommentInput]) -> DecisionPayload:
+@reported(comment=None, comment_edge=None, queue_entry_id=None, product=None)
+async def approve_comment(info: Info, input: Input[ApproveCommentInput]) -> Fields:
     """Publish a submission, or keep a published comment and close its reports. For moderators."""
     viewer = require_role(info.context, MODERATOR, "approve comments")
     given = checked(input, {name: _DECIDED[name] for name in ("id", "seen")})
     store = info.context.stores.moderation
-    return DecisionPayload(await store.approve(given["id"], given["seen"], viewer.user_id))
+    edge = await store.approve(given["id"], given["seen"], viewer.user_id)
+    return {
+        "comment": edge.node,
+        "comment_edge": edge,
+        "queue_entry_id": _entry_id(given["id"]),
+        "product": Product(edge.node.product_id),
+    }
 
 
-@reported(DecisionPayload)
-async def reject_comment(info: Info, input: Input[RejectCommentInput]) -> DecisionPayload:
+@reported(submission=None, queue_entry_id=None, product=None)
+async def reject_comment(info: Info, input: Input[RejectCommentInput]) -> Fields:
     """Reject a submission or a published comment. For moderators."""
     viewer = require_role(info.context, MODERATOR, "reject comments")
     given = checked(input, _DECIDED)
     held = await info.context.stores.moderation.reject(
         given["id"], given["seen"], viewer.user_id, given["reason"]
     )
-    return DecisionPayload(submission=held)
+    return {
+        "submission": held,
+        "queue_entry_id": _entry_id(given["id"]),
+        "product": Product(held.product_id),
+    }
 
 
-@reported(DecisionsPayload)
-async def decide_comments(info: Info, input: Input[DecideCommentsInput]) -> DecisionsPayload:
+@reported(ids=[], queue_entry_ids=[], unpublished_ids=[], products=[])
+async def decide_comments(info: Info, input: Input[DecideCommentsInput]) -> Fields:
     """Approve and reject several comments, as ``approve_comment`` and ``reject_comment`` do.
 
     For moderators. Each decision succeeds or fails separately. The decisions run in parallel, so
@@ -232,25 +197,30 @@ async def decide_comments(info: Info, input: Input[DecideCommentsInput]) -> Deci
         ),
         return_exceptions=True,
     )
-    payload, products = DecisionsPayload(), dict[str, None]()
+    ids, queue_entry_ids, unpublished_ids = [], [], []
+    user_errors, products = list[UserError](), dict[str, Product]()
     for number, (given, one, outcome) in enumerate(
         zip(input.decisions, decisions, outcomes, strict=True)
     ):
         if isinstance(outcome, DalError) and type(outcome) in CODES:
             path = [INPUT, "decisions", str(number)]
-            payload.user_errors.append(UserError(str(outcome), CODES[type(outcome)], path))
+            user_errors.append(UserError(str(outcome), CODES[type(outcome)], path))
             continue
         if isinstance(outcome, BaseException):
             raise outcome
-        payload.ids.append(given.id)
-        payload.queue_entry_ids.append(_entry_id(one["id"]))
+        ids.append(given.id)
+        queue_entry_ids.append(_entry_id(one["id"]))
         if isinstance(outcome, Submission):
-            payload.unpublished_ids.append(strawberry.ID(global_id("Comment", one["id"])))
-            products[outcome.product_id] = None
-        else:
-            products[outcome.node.product_id] = None
-    payload.products.extend(map(Product, products))
-    return payload
+            unpublished_ids.append(strawberry.ID(global_id("Comment", one["id"])))
+        product_id = (outcome if isinstance(outcome, Submission) else outcome.node).product_id
+        products[product_id] = Product(product_id)
+    return {
+        "ids": ids,
+        "queue_entry_ids": queue_entry_ids,
+        "unpublished_ids": unpublished_ids,
+        "products": [*products.values()],
+        "user_errors": user_errors,
+    }
 
 
 async def submission(info: Info, comment_id: str) -> Submission | None:
@@ -317,8 +287,8 @@ async def reports(root: strawberry.Parent[QueueEntry], info: Info) -> CommentRep
     return await info.context.stores.reports.reports(root.comment_id)
 
 
-@reported(ReportPayload, reads_standing=True)
-async def report_comment(info: Info, input: Input[ReportCommentInput]) -> ReportPayload:
+@reported(reported_id=None, reads_standing=True)
+async def report_comment(info: Info, input: Input[ReportCommentInput]) -> Fields:
     """Report a published comment. A user's second report of the same comment is not stored."""
     viewer = require_viewer(info.context)
     given = checked(input, _REPORTED)
@@ -333,4 +303,4 @@ async def report_comment(info: Info, input: Input[ReportCommentInput]) -> Report
         info.context.service(Moderation).review_at,
         may_write,
     )
-    return ReportPayload(input.id)
+    return {"reported_id": input.id}

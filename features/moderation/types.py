@@ -288,7 +288,7 @@ _QUEUE_ENTRY_ID = (
 
 @strawberry.type(description="Result of `approveComment`.")
 class ApproveCommentPayload:
-    """The GraphQL type of ``features.moderation.resolvers.DecisionPayload``."""
+    """The GraphQL type of what ``features.moderation.resolvers.approve_comment`` returns."""
 
     comment: Comment | None = strawberry.field(description="The published comment; null on errors.")
     comment_edge: Edge[Comment] | None = strawberry.field(
@@ -302,7 +302,7 @@ class ApproveCommentPayload:
 
 @strawberry.type(description="Result of `rejectComment`.")
 class RejectCommentPayload:
-    """The GraphQL type of ``features.moderation.resolvers.DecisionPayload``."""
+    """The GraphQL type of what ``features.moderation.resolvers.reject_comment`` returns."""
 
     submission: Submission | None = strawberry.field(
         description="The rejected comment as a submission; null on errors."
@@ -319,7 +319,7 @@ class RejectCommentPayload:
 
 @strawberry.type(description="Result of `decideComments`.")
 class DecideCommentsPayload:
-    """The GraphQL type of ``features.moderation.resolvers.DecisionsPayload``."""
+    """The GraphQL type of what ``features.moderation.resolvers.decide_comments`` returns."""
 
     ids: list[strawberry.ID] = strawberry.field(
         description="Global `id`s, as in the input, of the comments for which the decision took "
@@ -343,7 +343,7 @@ class DecideCommentsPayload:
 
 @strawberry.type(description="Result of `reportComment`.")
 class ReportCommentPayload:
-    """The GraphQL type of ``features.moderation.resolvers.ReportPayload``."""
+    """The GraphQL type of what ``features.moderation.resolvers.report_comment`` returns."""
 
     reported_id: strawberry.ID | None = strawberry.field(
         description="`id` of the comment, as in the input; null on errors."

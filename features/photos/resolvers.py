@@ -1,15 +1,14 @@
 """Returns the forms with which browsers upload photos for comments to the shop's bucket."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import strawberry
 
 from dal.model import rules
 from dal.table.errors import InvalidArgumentError
-from features.photos.uploads import CONTENT_TYPES, PhotoUploads, UploadForm
+from features.photos.uploads import CONTENT_TYPES, PhotoUploads
 from resolvers.authorization import require_grant
-from resolvers.mutations import Payload, checked, reported
+from resolvers.mutations import Fields, checked, reported
 from resolvers.selection import Info, Input
 
 
@@ -21,13 +20,6 @@ class CreatePhotoUploadsInput:
         description="Media type of each photo: `image/avif`, `image/jpeg`, `image/png` or "
         "`image/webp`. Maximum 10 photos."
     )
-
-
-@dataclass(frozen=True, slots=True)
-class PhotoUploadsPayload(Payload):
-    """Result of ``createPhotoUploads``: a form for each photo, in the order of the input."""
-
-    uploads: list[UploadForm] = field(default_factory=list)
 
 
 def _content_types(argument: str, given: Sequence[str]) -> Sequence[str]:
@@ -45,13 +37,11 @@ def _content_types(argument: str, given: Sequence[str]) -> Sequence[str]:
 _GIVEN = {"content_types": _content_types}
 
 
-@reported(PhotoUploadsPayload, reads_standing=True)
-async def create_photo_uploads(
-    info: Info, input: Input[CreatePhotoUploadsInput]
-) -> PhotoUploadsPayload:
+@reported(uploads=[], reads_standing=True)
+async def create_photo_uploads(info: Info, input: Input[CreatePhotoUploadsInput]) -> Fields:
     """Return forms with which the author's browser uploads photos to the bucket."""
     grant = require_grant(info.context)
     await grant.permission(info.context)
     uploads = info.context.service(PhotoUploads)
     content_types = checked(input, _GIVEN)["content_types"]
-    return PhotoUploadsPayload(await uploads.forms(grant.author.user_id, content_types))
+    return {"uploads": await uploads.forms(grant.author.user_id, content_types)}

@@ -42,7 +42,7 @@ class PhotoUpload:
 
 @strawberry.type(description="Result of `createPhotoUploads`.")
 class CreatePhotoUploadsPayload:
-    """The GraphQL type of ``features.photos.resolvers.PhotoUploadsPayload``."""
+    """The GraphQL type of what ``features.photos.resolvers.create_photo_uploads`` returns."""
 
     uploads: list[PhotoUpload] = strawberry.field(
         description="A form for each photo, in the order of the input; empty on errors.",

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 import strawberry
 from strawberry.dataloader import DataLoader
@@ -14,7 +13,7 @@ from dal.table.errors import DalError
 from features.votes.model import Highlights
 from resolvers.authorization import ForbiddenError, may_write, require_viewer
 from resolvers.context import Context, RequestCache
-from resolvers.mutations import Payload, checked, reported
+from resolvers.mutations import Fields, checked, reported
 from resolvers.node_ids import own_id_of
 from resolvers.selection import Info, Input
 
@@ -88,21 +87,14 @@ class UnmarkHelpfulInput(MarkHelpfulInput):
     """Input of ``unmarkHelpful``: the comment."""
 
 
-@dataclass(frozen=True, slots=True)
-class VotePayload(Payload):
-    """Result of ``markHelpful`` or ``unmarkHelpful``: the comment with its new number of votes."""
-
-    comment: Comment | None = None
-
-
-@reported(VotePayload, reads_standing=True)
-async def mark_helpful(info: Info, input: Input[MarkHelpfulInput]) -> VotePayload:
+@reported(comment=None, reads_standing=True)
+async def mark_helpful(info: Info, input: Input[MarkHelpfulInput]) -> Fields:
     """Store the viewer's vote for a published comment. A second vote changes nothing."""
     return await _set_vote(info, input, helpful=True)
 
 
-@reported(VotePayload, reads_standing=True)
-async def unmark_helpful(info: Info, input: Input[UnmarkHelpfulInput]) -> VotePayload:
+@reported(comment=None, reads_standing=True)
+async def unmark_helpful(info: Info, input: Input[UnmarkHelpfulInput]) -> Fields:
     """Delete the viewer's vote for a published comment."""
     return await _set_vote(info, input, helpful=False)
 
@@ -114,12 +106,12 @@ def _may_vote(permission: Permission) -> None:
         raise ForbiddenError("A moderator has blocked you. You cannot vote.")
 
 
-async def _set_vote(info: Info, given: MarkHelpfulInput, *, helpful: bool) -> VotePayload:
+async def _set_vote(info: Info, given: MarkHelpfulInput, *, helpful: bool) -> Fields:
     viewer, comment_id = require_viewer(info.context), checked(given, _WHICH)["id"]
     votes = info.context.stores.votes
     comment = await votes.mark(comment_id, viewer.user_id, _may_vote, helpful=helpful)
     info.context.part(ViewerVotes).changed[comment_id] = helpful, comment.votes
-    return VotePayload(comment)
+    return {"comment": comment}
 
 
 def viewer_found_helpful(

@@ -27,7 +27,7 @@ class ProductHighlights:
 
 @strawberry.type(description="Result of `markHelpful`.")
 class MarkHelpfulPayload:
-    """The GraphQL type of ``features.votes.resolvers.VotePayload``."""
+    """The GraphQL type of what ``features.votes.resolvers.mark_helpful`` returns."""
 
     comment: Comment | None = strawberry.field(
         description="The comment; null on errors. Its `helpfulCount` includes the new vote."
@@ -37,7 +37,7 @@ class MarkHelpfulPayload:
 
 @strawberry.type(description="Result of `unmarkHelpful`.")
 class UnmarkHelpfulPayload:
-    """The GraphQL type of ``features.votes.resolvers.VotePayload``."""
+    """The GraphQL type of what ``features.votes.resolvers.unmark_helpful`` returns."""
 
     comment: Comment | None = strawberry.field(
         description="The comment; null on errors. Its `helpfulCount` does not include the "
