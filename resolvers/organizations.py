@@ -22,14 +22,7 @@ from resolvers.authorization import (
     sees_tickets,
 )
 from resolvers.context import PrefetchedPages, RequestCache
-from resolvers.mutations import (
-    Fields,
-    NullIsDefault,
-    Rule,
-    checked,
-    checked_each,
-    reported,
-)
+from resolvers.mutations import Fields, NullIsDefault, Rule, checked, checked_each, reported
 from resolvers.node_ids import node_id, plain_account, plain_id
 from resolvers.selection import (
     Info,

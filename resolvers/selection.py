@@ -198,16 +198,14 @@ class PageArguments(TypedDict, total=False):
     before: Before
 
 
-class DatedArguments(TypedDict, total=False):
-    """The arguments of a list that is sorted by date."""
-
+class _Dates(TypedDict, total=False):
     created_from: CreatedFrom
     created_before: CreatedBefore
     order_by: OrderBy
-    first: First
-    after: After
-    last: Last
-    before: Before
+
+
+class DatedArguments(_Dates, PageArguments, total=False):
+    """The arguments of a list that is sorted by date."""
 
 
 def with_arguments(resolver: Resolver) -> Resolver:

@@ -11,15 +11,7 @@ from dal.dynamodb.table import Table
 from dal.entities.product import PRODUCT_ACTIONS, changes, details_in, details_key
 from dal.model import ProductDetails
 from dal.table.errors import InvalidArgumentError
-from dal.table.items import (
-    VERSION,
-    Action,
-    contents,
-    key_of,
-    key_pair,
-    replacement,
-    unchanged,
-)
+from dal.table.items import VERSION, Action, contents, key_of, key_pair, replacement, unchanged
 from features.groups.entity import encode_group, group_key, groups_in
 from features.groups.model import ProductGroup
 
