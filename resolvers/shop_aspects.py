@@ -2,29 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import strawberry
 
 from dal.counts.counts import CommentStatistics, sum_names
 from dal.model import AspectRating, Comment, rules
 from dal.model.comment_fields import ASPECTS, MAX_ASPECTS
+from dal.model.shop_aspects import ShopAspects
 from dal.table.errors import InvalidArgumentError
 from dal.writes.comments import Stored
 from resolvers.context import Context
 from resolvers.mutations import checked_each
 from resolvers.selection import Info
-
-
-class ShopAspects(Protocol):
-    """The aspects that the shop names."""
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The names of the aspects, in the order in which clients show them."""
-
-    def label(self, name: str, language: str) -> str:
-        """Return the label of an aspect for a language tag in canonical form."""
 
 
 def labels(context: Context, language: str) -> Mapping[str, str]:

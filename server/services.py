@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from dal.dynamodb.table import Table
+from dal.model.shop_aspects import ShopAspects
 from dal.repositories import erasures
 from dal.stores import Stores
 from features.analytics.exporting import analytics_of
@@ -32,7 +33,6 @@ from features.trusted_documents.registration import trusted_documents
 from resolvers.change_log import ChangeLog
 from resolvers.photo_files import PhotoFiles
 from resolvers.selection import ObservedPages
-from resolvers.shop_aspects import ShopAspects
 from schema.build import build_schema, printed
 from schema.execution.executable_schema import ExecutableSchema
 from server.auth.authenticator import Authenticator, SignInCode

@@ -6,8 +6,9 @@ from typing import Annotated
 import strawberry
 
 from dal.model import rules
+from dal.model.shop_aspects import ShopAspects
 from resolvers.selection import Info
-from resolvers.shop_aspects import ShopAspects, names_of
+from resolvers.shop_aspects import names_of
 
 
 @dataclass(frozen=True, slots=True)

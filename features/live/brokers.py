@@ -4,7 +4,7 @@ import logging
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from features.live.write_rule import Broker, InProcessBroker
+from features.live.write_rule import Broker
 from server.errors import CommandError, installing
 from server.findings import Finding, danger, ok, warning
 from server.settings import Settings
@@ -26,7 +26,7 @@ def broker_of(settings: Settings, metrics: "Metrics | None" = None) -> Broker:
     ``metrics`` show whether the broker can use Redis. They are None if metrics are off.
     """
     if settings.redis_url is None:
-        return InProcessBroker()
+        return Broker()
     from features.live.redis_stream import RedisBroker  # noqa: PLC0415 - an extra
 
     if metrics is None:

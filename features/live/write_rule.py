@@ -1,6 +1,5 @@
 """Publishes the changes of comments after each write: the last rule of the writes of comments."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from dal.writes.changes import CommentChange, WriteRule
@@ -8,10 +7,10 @@ from features.live.changes import LogEntry, UncertainWrite, change_of, new_epoch
 from features.live.log import Log
 
 
-class Broker(WriteRule, ABC):
-    """Publishes this process's writes of published comments.
+class Broker(WriteRule):
+    """Publishes this process's writes of published comments to the log of this process.
 
-    ``log`` receives the changes of all processes.
+    The subclass ``RedisBroker`` publishes them to the logs of all processes.
     """
 
     def __init__(self, log: Log | None = None) -> None:
@@ -34,25 +33,13 @@ class Broker(WriteRule, ABC):
         for product_id in {comment.product_id for comment in comments}:
             self.publish(UncertainWrite(product_id))
 
-    @abstractmethod
-    def publish(self, entry: LogEntry) -> None:
-        """Deliver an entry to the log of every process."""
-
-    @abstractmethod
-    def erased(self, erasure: str) -> None:
-        """Begin a new epoch, because texts of an erased user may be in the log.
-
-        ``erasure`` is the id of the erasure. Several processes may pass the same id.
-        """
-
-
-class InProcessBroker(Broker):
-    """The broker of a server with a single process: it publishes to this process's log only."""
-
     def publish(self, entry: LogEntry) -> None:
         """Append the entry to the log, so that listeners receive it before the write returns."""
         self.log.append(self.log.last.number + 1, entry)
 
     def erased(self, erasure: str) -> None:  # noqa: ARG002 - only one process has this log
-        """Drop all texts. Listeners reload their lists."""
+        """Begin a new epoch, because texts of an erased user may be in the log.
+
+        ``erasure`` is the id of the erasure. Several processes may pass the same id.
+        """
         self.log.begin(new_epoch(), 0)

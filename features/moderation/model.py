@@ -153,13 +153,7 @@ class QueueEntry:
     moderator has decided.
     """
 
+    comment_id: str
     waiting_since: datetime
     submission: Submission | None = None
     comment: Comment | None = None
-
-    @property
-    def comment_id(self) -> str:
-        """The id of the comment or the submission."""
-        one = self.submission or self.comment
-        assert one is not None  # noqa: S101 - an entry has one of them
-        return one.comment_id

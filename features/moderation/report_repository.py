@@ -202,14 +202,8 @@ class _PublishedRows:
             span = span.beyond(rows[-1].position, descending=descending)
             most = max(_READ_ON, count - len(found))
 
-    async def any(
-        self, query: Query, span: Range, stats: ExecutionStatistics, *, descending: bool
-    ) -> bool:
-        """Return whether there is a row of a published comment within ``span``."""
-        return bool(await self.first(query, span, stats, descending=descending, count=1))
-
     def entry(self, row: Row) -> QueueEntry:
         """Return the queue's entry for a row that ``first`` has returned."""
         case = CASE.decode_row(row)
         assert case.opened_at is not None  # noqa: S101 - the queue has only open cases
-        return QueueEntry(case.opened_at, comment=self._comments[case.comment_id])
+        return QueueEntry(case.comment_id, case.opened_at, comment=self._comments[case.comment_id])

@@ -169,7 +169,7 @@ def _decided(item: Item, new: Stored, decided: Action) -> CommentChange:
 
 def _queued(row: Row) -> QueueEntry:
     submission = SUBMISSION.decode_row(row)
-    return QueueEntry(submission.queued_at, submission)
+    return QueueEntry(submission.comment_id, submission.queued_at, submission)
 
 
 class BlockRepository:

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from dal.model.shop_aspects import ShopAspects
 from features.aspects.labels import labels_of
-from resolvers.shop_aspects import ShopAspects
 
 ROOTS = {"aspects": ""}
 """The root fields, with their arguments."""

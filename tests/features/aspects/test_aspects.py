@@ -9,10 +9,10 @@ from strawberry import Schema
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT
 from dal.model import AspectRating
+from dal.model.shop_aspects import ShopAspects
 from dal.stores import Stores
 from features.aspects.labels import labels_of
 from resolvers.context import Context
-from resolvers.shop_aspects import ShopAspects
 from tests.schema.conftest import ANN, SERVICES
 from tests.strategies import comment
 

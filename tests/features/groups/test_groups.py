@@ -8,12 +8,12 @@ from strawberry.relay.utils import to_base64
 
 from dal.dynamodb.table import Table
 from dal.model import AspectRating, ProductDetails
+from dal.model.shop_aspects import ShopAspects
 from dal.stores import Stores
 from features.aspects.labels import labels_of
 from features.live.log import Log
 from resolvers.change_log import ChangeLog
 from resolvers.context import Context
-from resolvers.shop_aspects import ShopAspects
 from tests.calls import calls_of
 from tests.dal.read_pages import ReadPages
 from tests.putting import put_comments

@@ -8,7 +8,7 @@ from functools import partial
 from dal.stores import Stores
 from features.live.changes import change_of
 from features.live.log import Log
-from features.live.write_rule import InProcessBroker
+from features.live.write_rule import Broker
 from resolvers.context import Context, Pace
 from schema.execution.executable_schema import EventResult
 from tests.schema.execution.test_answer_size import SCHEMAS, TEXTS, codes, hurtful
@@ -18,7 +18,7 @@ __all__ = ["hurtful"]
 
 
 async def test_an_event_ends_when_its_result_is_too_large(hurtful: Stores) -> None:
-    broker = InProcessBroker()
+    broker = Broker()
     context = partial(Context, None, hurtful, services={Log: broker.log})
     of_product = f"commentEdge {{ node {{ product {{ {TEXTS} }} }} }}"
     text = f'subscription {{ commentEvents(productId: "g1") {{ kind {of_product} }} }}'
@@ -32,7 +32,7 @@ async def test_an_event_ends_when_its_result_is_too_large(hurtful: Stores) -> No
 
 async def test_the_results_of_one_change_are_completed_one_after_another(hurtful: Stores) -> None:
     """Between the results of any two subscriptions, other tasks run."""
-    broker, arrived, turn = InProcessBroker(), list[int](), 0
+    broker, arrived, turn = Broker(), list[int](), 0
 
     async def count() -> None:
         nonlocal turn

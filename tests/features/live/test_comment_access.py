@@ -8,7 +8,7 @@ import pytest
 
 from dal.dynamodb.table import Table
 from features.live.log import Log
-from features.live.write_rule import InProcessBroker
+from features.live.write_rule import Broker
 from tests.integration.comment_access import STATES, WHO, World
 from tests.integration.test_comment_access import FIELDS, PATHS, SCHEMA, operation
 from tests.strategies import comment
@@ -19,7 +19,7 @@ from tests.strategies import comment
 async def test_events_show_a_comment_only_to_permitted_users(
     table: Table, name: str, who: str
 ) -> None:
-    broker = InProcessBroker()
+    broker = Broker()
     world = World(table, [broker], {Log: broker.log})
     given = {"PRODUCT": "events", "MARK": ""}
     context = partial(world.context, WHO[who])

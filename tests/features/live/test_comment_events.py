@@ -16,7 +16,7 @@ from dal.stores import Stores
 from dal.table.index import QueryRequest, QueryResponse
 from features.live.changes import change_of
 from features.live.log import Log
-from features.live.write_rule import Broker, InProcessBroker
+from features.live.write_rule import Broker
 from resolvers.change_log import ChangeLog
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
@@ -49,7 +49,7 @@ class Api:
     """The schema over a table, with a broker of events."""
 
     def __init__(self, table: Table, broker: Broker | None = None) -> None:
-        self.broker = broker or InProcessBroker()
+        self.broker = broker or Broker()
         self.schema = build_schema()
         self.context = partial(
             Context,

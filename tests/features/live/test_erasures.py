@@ -11,7 +11,7 @@ from dal.repositories import erasures
 from dal.repositories.comments import Selection
 from dal.stores import Stores
 from features.live.changes import Change, CommentEventKind
-from features.live.write_rule import InProcessBroker
+from features.live.write_rule import Broker
 from features.privacy.erasure import Choices, Erasure
 from tests import strategies
 from tests.features.live.listening import waiting
@@ -22,7 +22,7 @@ async def test_a_running_server_forgets_the_texts_of_an_erased_user(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(erasures, "LOOK_SECONDS", 0.01)
-    broker = InProcessBroker()
+    broker = Broker()
     stores, told = Stores(table, [broker]), asyncio.Event()
     one = strategies.comment("one", product_id="42", username="zoe", text="secret")
     await stores.comments.add(one)

@@ -23,14 +23,14 @@ from features.live.changes import (
     event_position_of,
 )
 from features.live.log import Log, SlowListenerError
-from features.live.write_rule import InProcessBroker
+from features.live.write_rule import Broker
 from tests.features.live.listening import applied, comment, waiting
 
 ALL = Selection("42")
 KIND = CommentEventKind
 
 
-def write(broker: InProcessBroker, table: dict[int, Comment], dice: random.Random) -> None:
+def write(broker: Broker, table: dict[int, Comment], dice: random.Random) -> None:
     """Publish that a comment was added, edited or deleted. New comments have new ids."""
     number = dice.choice([*table, len(broker.log._entries)])
     old = table.get(number)
@@ -56,7 +56,7 @@ async def test_reconnects_neither_lose_nor_repeat_events(
     seed: int, ratings: frozenset[int] | None, languages: frozenset[str] | None
 ) -> None:
     dice = random.Random(seed)
-    broker = InProcessBroker()
+    broker = Broker()
     selection = Selection("42", ratings, languages)
     table: dict[int, Comment] = {}
     shown: dict[str, Comment] = {}
@@ -161,7 +161,7 @@ async def test_a_list_read_between_merged_changes_becomes_the_newest_list(
     """A client reads a page after the cursor with which it subscribes. The page may be newer."""
     versions = [None if edits is None else comment(1, edits=edits) for edits in states]
     for count in range(1, len(versions)):
-        broker = InProcessBroker()
+        broker = Broker()
         after = broker.log.last
         for pair in pairwise(versions[: count + 1]):
             broker.publish(change_of(*pair))
@@ -218,7 +218,7 @@ async def test_the_last_event_shows_the_newest_state_for_changes_in_any_order(
 
 async def test_edits_with_equal_versions_do_not_loop_forever() -> None:
     """If the clocks of two servers differ, a comment may get the same version twice."""
-    broker = InProcessBroker()
+    broker = Broker()
     listener = broker.log.listen(ALL, None)
     one, other = comment(1, edits=1), comment(1, edits=2)
     for old, new in ((one, other), (other, one), (one, one)):
@@ -243,7 +243,7 @@ async def test_an_edit_that_arrives_late_is_shown_with_the_current_comment() -> 
 
 
 async def test_a_cursor_of_dropped_events_receives_reload() -> None:
-    broker = InProcessBroker(Log(kept=3))
+    broker = Broker(Log(kept=3))
     start = broker.log.last
     for number in range(3):
         broker.publish(change_of(None, comment(number)))
@@ -255,7 +255,7 @@ async def test_a_cursor_of_dropped_events_receives_reload() -> None:
 
 
 async def test_after_a_restart_listeners_receive_reload() -> None:
-    before, after = InProcessBroker(), InProcessBroker()
+    before, after = Broker(), Broker()
     (event,) = await waiting(after.log.listen(ALL, before.log.last))
     assert event.kind is KIND.RELOAD
 
@@ -271,7 +271,7 @@ async def test_an_event_received_from_another_process_is_not_repeated() -> None:
 
 
 async def test_a_new_epoch_reloads_all_listeners() -> None:
-    broker = InProcessBroker()
+    broker = Broker()
     listener = broker.log.listen(ALL, None)
     broker.publish(change_of(None, comment(1)))
     broker.log.begin(7, 100)
@@ -282,7 +282,7 @@ async def test_a_new_epoch_reloads_all_listeners() -> None:
 async def test_a_write_with_an_unknown_outcome_sends_reload_to_the_listeners_of_its_product() -> (
     None
 ):
-    broker = InProcessBroker()
+    broker = Broker()
     listener, other = broker.log.listen(ALL, None), broker.log.listen(Selection("43"), None)
     broker.publish(UncertainWrite("42"))
     assert [event.kind for event in await waiting(listener)] == [KIND.RELOAD]
@@ -302,7 +302,7 @@ async def test_a_write_with_an_unknown_outcome_removes_the_texts_of_its_product(
 @pytest.mark.parametrize("bound", ["MAX_WAITING_EVENTS", "MAX_WAITING_BYTES"])
 async def test_a_slow_listener_is_dropped(monkeypatch: pytest.MonkeyPatch, bound: str) -> None:
     monkeypatch.setattr(log, bound, 2)
-    broker = InProcessBroker()
+    broker = Broker()
     slow, quick = broker.log.listen(ALL, None), broker.log.listen(ALL, None)
     for number in range(4):
         broker.publish(change_of(None, comment(number)))

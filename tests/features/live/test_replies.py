@@ -4,7 +4,7 @@ from dal.dynamodb.table import Table
 from dal.repositories.comments import Selection
 from dal.stores import Stores
 from features.live.changes import change_of
-from features.live.write_rule import InProcessBroker
+from features.live.write_rule import Broker
 from tests.dal.repositories.test_observer import Recorder
 from tests.fakes import anybody
 from tests.features.live.listening import waiting
@@ -16,7 +16,7 @@ async def test_each_reply_is_one_event(stores: Stores, table: Table) -> None:
 
     After the removal, it receives the comment without a reply.
     """
-    broker = InProcessBroker()
+    broker = Broker()
     told = Stores(table, [broker])
     await stores.comments.add(ONE)
     listener = broker.log.listen(Selection("42"), None)
@@ -49,7 +49,7 @@ async def test_events_that_arrive_in_the_wrong_order_lead_to_the_latest_reply(ta
     for text in ("a", None, "b", None):
         await stores.comments.reply("one", text)
     changes = [one for one in recorder.told if isinstance(one, tuple)][1:]
-    broker = InProcessBroker()
+    broker = Broker()
     listener = broker.log.listen(Selection("42"), None)
     await anext(listener)
     states = []

@@ -15,6 +15,7 @@ from dal.dynamodb.errors import ConflictError
 from dal.dynamodb.table import Table
 from dal.entities.comment import comment_position
 from dal.model import Comment, Reply
+from dal.model.shop_aspects import ShopAspects
 from dal.model.submissions import ReviewCause, Submission, SubmissionState
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, Selection
@@ -23,12 +24,11 @@ from dal.table.key_parts import escape
 from dal.writes.comments import version
 from dal.writes.overwrite import Outcome
 from features.aspects.labels import labels_of
-from features.live.write_rule import InProcessBroker
+from features.live.write_rule import Broker
 from features.moderation.model import QueueKind
 from features.moderation.publication import ModeratedPublication
 from features.moderation.words import Moderation, WordList
 from resolvers.context import Context, Viewer
-from resolvers.shop_aspects import ShopAspects
 from schema.build import build_schema
 from tests import oracle
 from tests.calls import calls_of
@@ -515,7 +515,7 @@ async def test_listeners_receive_an_event_when_a_comment_is_published_again(
 
     The log must not take the event for a late event of the add.
     """
-    broker = InProcessBroker()
+    broker = Broker()
     stores = Stores(table, [broker])
     one = COMMENTS[0]
     listener = broker.log.listen(Selection(one.product_id), None)

@@ -28,7 +28,7 @@ from dal.table.errors import StoreRefusedError
 from dal.table.items import Item, key_of, primary_key, versioned
 from dal.table.key_parts import escape
 from features.live.changes import CommentEventKind, change_of
-from features.live.write_rule import InProcessBroker
+from features.live.write_rule import Broker
 from features.moderation.entity import case_key
 from features.moderation.model import ReportReason
 from features.one_per_person.marking import switch_on
@@ -393,7 +393,7 @@ async def test_an_item_that_cannot_be_decoded_is_exported_and_erased(table: Tabl
 
 
 async def test_listeners_see_an_anonymized_comment_as_changed() -> None:
-    broker = InProcessBroker()
+    broker = Broker()
     listener = broker.log.listen(Selection("42"), None)
     old = comment(username=NAME, name=SHOWN)
     new = old._replace(username="erased-1", name=None)

@@ -18,10 +18,10 @@ from dal.counts.counts import MAX_LANGUAGES
 from dal.model import AspectRating, Photo, ProductDetails, Reply
 from dal.model.comment_fields import MAX_ASPECTS
 from dal.model.rules import MAX_PHOTOS
+from dal.model.shop_aspects import ShopAspects
 from dal.stores import Stores
 from resolvers import json_ld
 from resolvers.context import Context
-from resolvers.shop_aspects import ShopAspects
 from schema.build import build_schema
 from schema.execution.compiled import answer_size
 from schema.execution.compiled.answer_size import SMALL, AnswerSize, AnswerTooLargeError, bytes_of
