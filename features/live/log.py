@@ -238,12 +238,6 @@ class Log:
         self._listeners.setdefault(selection.product_id, {})[listener] = None
         return listener
 
-    def end(self) -> None:
-        """Close all listeners."""
-        for listeners in list(self._listeners.values()):
-            for listener in list(listeners):
-                listener.close()
-
     def _forget(self, listener: Listener) -> None:
         product_id = listener.selection.product_id
         listeners = self._listeners.get(product_id, {})
