@@ -243,7 +243,7 @@ async def remove_organization_user(info: Info, input: Input[RemoveOrganizationUs
     else:
         await require_admin(info.context, organization, "remove other users")
     by = None if is_staff(viewer) else viewer.user_id
-    await info.context.stores.organizations.remove_user(organization, username, by=by)
+    await info.context.stores.organizations.change_user(organization, username, None, by=by)
     return {"deleted_id": node_id(OrganizationUser(organization, username))}
 
 
@@ -254,11 +254,11 @@ async def set_organization_user_type(
     """Make a user of an organisation an admin or a member."""
     viewer = require_viewer(info.context)
     stated = checked(input, _NAMED)
-    await require_admin(info.context, stated["organization_name"], "change its users")
-    changed = OrganizationUser(stated["organization_name"], stated["username"], input.type)
+    organization, username = stated["organization_name"], stated["username"]
+    await require_admin(info.context, organization, "change its users")
     by = None if is_staff(viewer) else viewer.user_id
-    await info.context.stores.organizations.set_user_type(changed, by=by)
-    return {"organization_user": changed}
+    await info.context.stores.organizations.change_user(organization, username, input.type, by=by)
+    return {"organization_user": OrganizationUser(organization, username, input.type)}
 
 
 @reported(organization=None)

@@ -14,7 +14,7 @@ from dal.dynamodb.account import note_hidden
 from dal.dynamodb.concurrency import SharedReads, both, in_parallel
 from dal.dynamodb.table import Table
 from dal.entities.comment import COMMENT, SEARCHED, comment_in, comment_key
-from dal.model import RATINGS, Comment, ProductDetails
+from dal.model import RATINGS, Comment
 from dal.model.languages import coarser, disjoint_ranges
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
@@ -131,6 +131,8 @@ class CommentRepository:
         self.reply, self.rewrite = writer.reply, writer.rewrite
         self._statistics = statistics
         self._maintenance = maintenance
+        self.counted = maintenance.counted
+        self.statistics_and_details = statistics.read_with_details
         provider = ProductStatisticsProvider(table.query, statistics, maintenance)
         executor = Executor(table.query, COMMENT.indexes, provider)
         self._pages = PageReader(executor, COMMENT.decode_row, descending=True)
@@ -220,19 +222,6 @@ class CommentRepository:
             for product in selection.product_ids
         ]
         return CommentStatistics.together(await in_parallel(reads)).count(query)
-
-    async def counted(self) -> bool:
-        """Return whether the table has counters.
-
-        In the maintenance mode ``stream``, the table has counters only after a rebuild.
-        """
-        return await self._maintenance.counted()
-
-    async def statistics_and_details(
-        self, product_id: str
-    ) -> tuple[CommentStatistics, ProductDetails]:
-        """Return a product's statistics and its details, by one Query."""
-        return await self._statistics.read_with_details(product_id)
 
     async def get(self, comment_id: str) -> Comment | None:
         """Return a comment by its id, read consistently; None if it is not published."""

@@ -133,27 +133,17 @@ class OrganizationRepository:
 
         await retry_on_change(attempt, "this organisation")
 
-    async def remove_user(self, organization: str, username: str, *, by: str | None) -> None:
-        """Remove a user from an organisation. The user's tickets stay.
+    async def change_user(
+        self, organization: str, username: str, new: UserType | None, *, by: str | None
+    ) -> None:
+        """Change the type of an organisation's user, or remove the user if ``new`` is None.
 
-        ``by`` is an admin, or the user who leaves; None for staff. The errors are those of
-        ``set_user_type``. The last admin cannot leave the organisation.
-        """
-        await self._change(organization, username, None, by)
-
-    async def set_user_type(self, user: OrganizationUser, *, by: str | None) -> None:
-        """Change the type of an organisation's user. ``by`` is an admin; None for staff.
+        ``by`` is an admin, or the user who leaves; None for staff. A removed user's tickets stay.
 
         Raises NotFoundError if the organisation does not have the user, or if ``by`` is no longer
-        an admin when the write happens. Raises InvalidArgumentError if ``by`` is the last admin and
-        would become a member. Raises ConflictError if other requests keep changing the user.
-        """
-        await self._change(user.organization, user.username, user.type, by)
-
-    async def _change(
-        self, organization: str, username: str, new: UserType | None, by: str | None
-    ) -> None:
-        """Change the type of a user, or remove the user if ``new`` is None.
+        an admin when the write happens. Raises InvalidArgumentError if ``by`` is the last admin,
+        who cannot leave or become a member. Raises ConflictError if other requests keep changing
+        the user.
 
         The write fails in two cases:
 

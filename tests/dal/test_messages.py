@@ -178,7 +178,7 @@ WRITES: list[tuple[Callable[[], Awaitable[object]], type[Exception], str]] = [
         "'ann' is a user of this organisation already.",
     ),
     (
-        lambda: stores().organizations.set_user_type(USER, by=None),
+        lambda: stores().organizations.change_user("acme", "bob", None, by=None),
         NotFoundError,
         "The organisation has no such user.",
     ),

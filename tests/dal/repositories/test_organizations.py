@@ -166,12 +166,11 @@ Change = Callable[[OrganizationRepository], Coroutine[Any, Any, None]]
 
 
 def removed(username: str, by: str | None) -> Change:
-    return lambda store: store.remove_user(ACME.name, username, by=by)
+    return lambda store: store.change_user(ACME.name, username, None, by=by)
 
 
 def made(username: str, kind: UserType, by: str | None) -> Change:
-    changed = OrganizationUser(ACME.name, username, kind)
-    return lambda store: store.set_user_type(changed, by=by)
+    return lambda store: store.change_user(ACME.name, username, kind, by=by)
 
 
 async def types(store: OrganizationRepository) -> dict[str, str]:
