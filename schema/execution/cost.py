@@ -425,11 +425,10 @@ class _Arguments:
         ``lists`` is the number of lists that the page merges: for a group, one list for each
         product. Partitions above the maximum do not count, because such a page is not planned.
         """
-        given = self._filters.items()
-        sizes = {name: len(set(map(str, one))) for name, one in given if isinstance(one, list)}
+        sizes = self._most_values()
         if (sorting := self._by_filter) is not None:
-            usual = 1 if sorting.filter in self.given else _VALUES_OF_PAGE
-            sizes[sorting.filter] = min(_VALUES_OF_PAGE, sizes.get(sorting.filter, usual))
+            most = sizes.get(sorting.filter, _VALUES_OF_PAGE)
+            sizes[sorting.filter] = min(_VALUES_OF_PAGE, most)
         # For the first of two stages, add one partition for each list.
         return self._at_most(lists, sizes) + lists * self._in_stages
 

@@ -129,9 +129,7 @@ def _faults_of_selections(document: DocumentNode) -> Iterator[str]:
         yield f"The fragment {error.args[1][0]!r} spreads itself: remove one of its spreads."
     measure = _Measure(fragments)
     sets = [root.selection_set for root in _roots(document, fragments)]
-    whole = Extent()
-    for selection_set in sets:
-        whole = whole.plus(measure.extent(selection_set.selections))
+    whole = measure.extent(chain.from_iterable(one.selections for one in sets))
     if whole.levels > MAX_DEPTH + 1:
         yield f"The operation exceeds the maximum depth of {MAX_DEPTH}."
     if whole.aliases > MAX_ALIASES:
@@ -219,15 +217,13 @@ class _Measure:
             case InlineFragmentNode():
                 return self.extent(selection.selection_set.selections).plus(_SPREAD)
             case FragmentSpreadNode():
-                return self._of_fragment(selection.name.value).plus(_SPREAD)
+                name = selection.name.value
+                if name not in self._extents:
+                    fragment = self._fragments.get(name)
+                    within = fragment.selection_set.selections if fragment else ()
+                    self._extents[name] = self.extent(within)
+                return self._extents[name].plus(_SPREAD)
         return Extent()
-
-    def _of_fragment(self, name: str) -> Extent:
-        if name not in self._extents:
-            fragment = self._fragments.get(name)
-            within = fragment.selection_set.selections if fragment else ()
-            self._extents[name] = self.extent(within)
-        return self._extents[name]
 
     def pairs(self, sets: Sequence[SelectionSetNode]) -> int:
         """Return how many pairs of fields have the same response key, in ``sets`` and below them.

@@ -235,29 +235,21 @@ class GraphQLView:
             note_errors([error])
             document, result = Document(""), ExecutionResult(None, [error])
         else:
-            result = await self._execute(document, request, context, post=post)
+            try:
+                result = await self.schema.execute(
+                    document.text,
+                    request.variables,
+                    context_value=context,
+                    operation_name=request.operation_name,
+                    # Any site can make a browser send a GET, so it may execute only queries.
+                    allowed_operation_types=_POST_TYPES if post else _GET_TYPES,
+                    operation_extensions=request.extensions,
+                )
+            except InvalidOperationTypeError as error:
+                message = "A GET request only reads: send a mutation as JSON in a POST request."
+                raise HTTPException(405, message, {"Allow": "POST"}) from error
         response = graphql_response(result, media_type)
         return response if post else document.caching(scope, result, response)
-
-    async def _execute(
-        self, document: Document, request: GraphQLRequest, context: Context, *, post: bool
-    ) -> ExecutionResult:
-        """Execute an operation, and return its result.
-
-        A GET may execute only queries, because any site can make a browser send a GET.
-        """
-        try:
-            return await self.schema.execute(
-                document.text,
-                request.variables,
-                context_value=context,
-                operation_name=request.operation_name,
-                allowed_operation_types=_POST_TYPES if post else _GET_TYPES,
-                operation_extensions=request.extensions,
-            )
-        except InvalidOperationTypeError as error:
-            message = "A GET request only reads: send a mutation as JSON in a POST request."
-            raise HTTPException(405, message, {"Allow": "POST"}) from error
 
     async def context(self, authorization: str | None, site: str | None = None) -> Context:
         """Return the context for resolvers.
