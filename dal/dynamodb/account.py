@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any
+from typing import Any, Self
 
 from dal.dynamodb.errors import QueryTooCostlyError
 
@@ -50,7 +50,9 @@ class Limit:
 class Account:
     """The number of requests, including retries, and the consumed capacity.
 
-    ``rcu`` and ``wcu`` are DynamoDB's read and write capacity units.
+    ``rcu`` and ``wcu`` are DynamoDB's read and write capacity units. An account counts the requests
+    of its ``with`` block, and of the tasks that the block starts. In the block, an account of an
+    outer block counts nothing.
     """
 
     requests: int = 0
@@ -63,6 +65,15 @@ class Account:
     """The maximum RCU of the reads that have no response yet."""
     released: asyncio.Event | None = field(default=None, compare=False)
     """The next response sets the event. None if no read waits for it."""
+    _before: Any = field(default=None, init=False, repr=False, compare=False)
+
+    # Every operation opens one. A generator with ``contextmanager`` takes twice as long.
+    def __enter__(self) -> Self:
+        self._before = OPEN.set(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        OPEN.reset(self._before)
 
     def add(self, operation: str, response: dict[str, Any]) -> None:
         """Add the capacity that a response reports."""
@@ -82,31 +93,11 @@ class Account:
             )
 
 
-OPEN: ContextVar[Account | None] = ContextVar("account", default=None)
-"""The account of the current task."""
+OPEN: ContextVar[Account] = ContextVar("account", default=Account())  # noqa: B039 - nothing reads it
+"""The account of the current task. Requests outside of all blocks count in the default."""
 
 WRITING: ContextVar[bool] = ContextVar("writing", default=False)
 """Whether the current task is in a ``writing`` block."""
-
-
-class opened:  # noqa: N801 - named like contextlib's classes
-    """Counts the requests of the ``with`` block, and of the tasks that the block starts.
-
-    In the block, an account of an outer block counts nothing.
-    """
-
-    # Every operation opens one. A generator with ``contextmanager`` takes twice as long.
-    __slots__ = ("_account", "_before")
-
-    def __init__(self, limit: Limit | None = None) -> None:
-        self._account = Account(limit=limit)
-
-    def __enter__(self) -> Account:
-        self._before = OPEN.set(self._account)
-        return self._account
-
-    def __exit__(self, *_: object) -> None:
-        OPEN.reset(self._before)
 
 
 @contextmanager
@@ -116,9 +107,7 @@ def writing() -> Iterator[None]:
     So a write never ends after a part of its requests. If the account is already above its limit,
     the block does not begin, and QueryTooCostlyError is raised.
     """
-    account = OPEN.get()
-    if account is not None:
-        account.check(0)
+    OPEN.get().check(0)
     before = WRITING.set(True)
     try:
         yield
@@ -131,9 +120,7 @@ def check_search() -> None:
 
     A search of any length calls this before each of its reads, if nothing has been written yet.
     """
-    account = OPEN.get()
-    if account is not None:
-        account.check(1)
+    OPEN.get().check(1)
 
 
 def note_hidden(capacity: float) -> None:
@@ -143,9 +130,7 @@ def note_hidden(capacity: float) -> None:
     item. Responses to clients can show the account's RCU. Without the subtraction, a viewer could
     see that a hidden item of more than 4 kB exists.
     """
-    account = OPEN.get()
-    if account is not None:
-        account.rcu -= capacity
+    OPEN.get().rcu -= capacity
 
 
 def consumed(response: dict[str, Any]) -> float:

@@ -11,12 +11,12 @@ from collections.abc import (
     Iterable,
     Sequence,
 )
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from time import monotonic
 from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
-from dal.dynamodb.account import opened
+from dal.dynamodb.account import Account
 from dal.dynamodb.deadline import time_left
 from dal.dynamodb.errors import ConflictError
 
@@ -115,23 +115,18 @@ class KeyedLocks:
         request if that is earlier. With ``deadline`` None, only the request's deadline limits the
         wait.
         """
-        held: list[asyncio.Lock] = []
-        try:
+        async with AsyncExitStack() as held:
             try:
                 async with asyncio.timeout(time_left(deadline)):
                     # All tasks take their locks in sorted order, which prevents deadlocks.
                     for name in sorted(set(names)):
                         lock = self._locks.setdefault(name, asyncio.Lock())
-                        await lock.acquire()
-                        held.append(lock)
+                        await held.enter_async_context(lock)
             except TimeoutError:
                 raise ConflictError(
                     "Too many requests write the same data: try again in a moment."
                 ) from None
             yield
-        finally:
-            for lock in held:
-                lock.release()
 
 
 _EXPECTED_WCU = 1_000.0
@@ -176,7 +171,7 @@ class Pace:
                 await sleep(min(left, _CHECK_SECONDS))
             reserved = self._expected
             self._due = max(self._due, monotonic()) + reserved / self._units
-        with opened() as account:
+        with Account() as account:
             try:
                 yield
             finally:

@@ -7,8 +7,6 @@ its own time limit.
 
 import asyncio
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
@@ -24,12 +22,8 @@ class Deadline:
         self.at = asyncio.get_running_loop().time() + seconds
 
 
-_CURRENT: ContextVar[Deadline] = ContextVar("deadline")
-
-
-def current_deadline() -> Deadline:
-    """Return the current request's deadline; infinite if none is set."""
-    return _CURRENT.get(Deadline())
+CURRENT: ContextVar[Deadline] = ContextVar("deadline", default=Deadline())  # noqa: B039 - nothing moves it
+"""The current request's deadline; infinite if none is set."""
 
 
 class deadline:  # noqa: N801 - named like contextlib's classes
@@ -42,19 +36,17 @@ class deadline:  # noqa: N801 - named like contextlib's classes
         self._at = at
 
     def __enter__(self) -> None:
-        self._token = _CURRENT.set(self._at)
+        self._token = CURRENT.set(self._at)
 
     def __exit__(self, *_: object) -> None:
-        _CURRENT.reset(self._token)
+        CURRENT.reset(self._token)
 
 
-@contextmanager
-def deadline_in(seconds: float) -> Iterator[None]:
-    """Set a deadline in ``seconds`` from now for the ``with`` block."""
+def deadline_in(seconds: float) -> deadline:
+    """Return what sets a deadline in ``seconds`` from now for its ``with`` block."""
     end = Deadline()
     end.restart(seconds)
-    with deadline(end):
-        yield
+    return deadline(end)
 
 
 def time_left(most: float | None = None) -> float | None:
@@ -62,8 +54,8 @@ def time_left(most: float | None = None) -> float | None:
 
     Without a deadline, return ``most``. As argument or result, None means that there is no limit.
     """
-    current = _CURRENT.get(None)
-    if current is None or current.at == math.inf:
+    at = CURRENT.get().at
+    if at == math.inf:
         return most
-    left = max(0.0, current.at - asyncio.get_running_loop().time())
+    left = max(0.0, at - asyncio.get_running_loop().time())
     return left if most is None else min(left, most)

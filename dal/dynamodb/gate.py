@@ -105,7 +105,7 @@ class Gate:
     def __init__(self, send: Send) -> None:
         self._send = send
         self._free = asyncio.Semaphore(CONNECTIONS)
-        self._breaker = CircuitBreaker()
+        self.breaker = CircuitBreaker()
         self._under_way: set[asyncio.Task[Any]] = set()
         self._due: dict[asyncio.Timeout, float] = {}
         """The attempts in progress, each with the time at which ``_watch`` ends it."""
@@ -133,11 +133,6 @@ class Gate:
         """
         limit = ATTEMPT_SECONDS if operation in _QUICK else MAINTENANCE_SECONDS
         return inf if self._free.locked() else limit + _WATCH_EVERY
-
-    @property
-    def circuit_open(self) -> bool:
-        """Whether calls fail without being sent to DynamoDB, except probes."""
-        return self._breaker.open
 
     async def drain(self) -> None:
         """Wait for the responses to the writes that were sent."""
@@ -167,7 +162,7 @@ class Gate:
             task.exception()
 
     async def _attempt(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        self._breaker.admit()
+        self.breaker.admit()
         limit = ATTEMPT_SECONDS if operation in _QUICK else MAINTENANCE_SECONDS
         try:
             async with asyncio.timeout(None) as timeout:
@@ -179,15 +174,15 @@ class Gate:
                 finally:
                     del self._due[timeout]
         except TimeoutError:
-            self._breaker.failed()
+            self.breaker.failed()
             raise StoreUnavailableError(
                 f"DynamoDB did not answer within {limit:.0f} seconds: try again in a moment."
             ) from None
         except StoreUnavailableError:
-            self._breaker.failed()
+            self.breaker.failed()
             raise
         except DalError:
-            self._breaker.succeeded()
+            self.breaker.succeeded()
             raise
-        self._breaker.succeeded()
+        self.breaker.succeeded()
         return response

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from tenacity import (
@@ -141,7 +141,8 @@ async def retry(
             async with asyncio.timeout(left):
                 return await attempts.next()
         except DalError as error:
-            rest = None if left is None else max(0.0, left - attempts.seconds)
+            passed = time.monotonic() - attempts.began
+            rest = None if left is None else max(0.0, left - passed)
             async with asyncio.timeout(rest):
                 return await _retry_after(
                     error,
@@ -155,41 +156,34 @@ async def retry(
         raise attempts.outcome(error) from error.__cause__
 
 
+@dataclass(slots=True)
 class _Attempts(Generic[Response]):
     """Makes the attempts at one request, and determines the error that is raised at the end."""
 
-    def __init__(
-        self, attempt: Callable[[], Coroutine[Any, Any, Response]], operation: str
-    ) -> None:
-        self._attempt = attempt
-        self._operation = operation
-        self._number = 0
-        self._began = time.monotonic()
-        self._latest: DalError | None = None
-        self._lost: DalError | None = None
-        """The error of the latest attempt that was sent and had no response."""
-
-    @property
-    def seconds(self) -> float:
-        """The seconds since the first attempt began."""
-        return time.monotonic() - self._began
+    attempt: Callable[[], Coroutine[Any, Any, Response]]
+    operation: str
+    number: int = 0
+    began: float = field(default_factory=time.monotonic)
+    latest: DalError | None = None
+    lost: DalError | None = None
+    """The error of the latest attempt that was sent and had no response."""
 
     async def next(self) -> Response:
         """Make an attempt."""
-        self._latest, self._number = None, self._number + 1
-        if self._number > 1 and (instruments := STORE_INSTRUMENTS.get()) is not None:
-            instruments.retried(self._operation)
+        self.latest, self.number = None, self.number + 1
+        if self.number > 1 and (instruments := STORE_INSTRUMENTS.get()) is not None:
+            instruments.retried(self.operation)
         patience = _PATIENCE.get()
         try:
-            response = await self._attempt()
+            response = await self.attempt()
         except DalError as error:
-            self._latest = error
+            self.latest = error
             sent = not isinstance(error, CircuitOpenError)
             if sent and isinstance(error, StoreUnavailableError):
-                self._lost = error
-            log_failure(self._operation, error, self._number)
+                self.lost = error
+            log_failure(self.operation, error, self.number)
             if patience is not None:
-                patience.waiting(self._began, error)
+                patience.waiting(self.began, error)
             raise
         if patience is not None:
             patience.answered = True
@@ -197,10 +191,10 @@ class _Attempts(Generic[Response]):
 
     def too_late(self) -> DalError:
         """Return the error to raise at the deadline."""
-        if self._latest is None:
-            self._latest = StoreUnavailableError(_TOO_LATE)
-            log_failure(self._operation, self._latest, self._number)
-        return self._lost or self._latest
+        if self.latest is None:
+            self.latest = StoreUnavailableError(_TOO_LATE)
+            log_failure(self.operation, self.latest, self.number)
+        return self.lost or self.latest
 
     def outcome(self, error: DalError) -> DalError:
         """Return the error to raise after the last attempt.
@@ -208,9 +202,9 @@ class _Attempts(Generic[Response]):
         This is ``error``, the error of the last attempt. But if an attempt at a write had no
         response, it is the error of that attempt, unless ``error`` is a ConditionFailedError.
         """
-        if self._operation not in WRITES or isinstance(error, ConditionFailedError):
+        if self.operation not in WRITES or isinstance(error, ConditionFailedError):
             return error
-        return self._lost or error
+        return self.lost or error
 
 
 async def _retry_after(

@@ -177,24 +177,26 @@ class Table:
 
     async def get_many(self, keys: Sequence[Item], *, consistent: bool = True) -> list[Item]:
         """Return the existing items with these distinct primary keys, in any order."""
-        batches = batched(keys, GET_BATCH)
-        found = await in_parallel([self._get_batch(batch, consistent) for batch in batches])
-        return [item for items in found for item in items]
+        rcu, reads = ROW_RCU / (1 if consistent else 2), []
+        for batch in batched(keys, GET_BATCH):
+            work = {"Keys": list(batch), "ConsistentRead": consistent}
+            send = partial(self._in_batches, "batch_get_item", work)
+            reads.append(_read(len(batch) * rcu, send))
+        return [item for items in await in_parallel(reads) for item in items]
 
-    async def _get_batch(self, keys: Sequence[Item], consistent: bool) -> list[Item]:  # noqa: FBT001 - for get_many only
-        items: list[Item] = []
-        left: dict[str, Any] = {"Keys": list(keys), "ConsistentRead": consistent}
+    async def _in_batches(self, operation: str, work: Any) -> list[Item]:
+        """Send BatchGetItem or BatchWriteItem until nothing is left, and return the items read."""
+        left, items = {self.name: work}, list[Item]()
 
-        async def get_left() -> None:
-            request = {self.name: left}
-            response = await self.once("batch_get_item", RequestItems=request, **_CAPACITY)
-            items.extend(response["Responses"].get(self.name, []))
-            left.update(response["UnprocessedKeys"].get(self.name, {"Keys": []}))
-            if left["Keys"]:
+        async def send_left() -> None:
+            nonlocal left
+            response = await self.once(operation, RequestItems=left, **_CAPACITY)
+            items.extend(response.get("Responses", {}).get(self.name, []))
+            left = response.get("UnprocessedKeys") or response.get("UnprocessedItems") or {}
+            if left:
                 raise ThrottledError("DynamoDB is busy: try again in a moment.")
 
-        most = len(keys) * ROW_RCU / (1 if consistent else 2)
-        await _read(most, partial(retry, get_left, "batch_get_item", self._gate.bound))
+        await retry(send_left, operation, self._gate.bound)
         return items
 
     async def write(self, actions: Sequence[Action]) -> None:
@@ -286,7 +288,8 @@ class Table:
 
         async def put(batch: Sequence[Item]) -> None:
             async with gate, self.pace.turn():
-                await self._put_batch(batch)
+                work = [{"PutRequest": {"Item": item}} for item in batch]
+                await self._in_batches("batch_write_item", work)
 
         await in_parallel([put(batch) for batch in batched(items, _WRITE_BATCH)])
 
@@ -296,18 +299,6 @@ class Table:
         async for response in query_all(self.query, some):
             deletes = [{"Delete": {"Key": key_of(item)}} for item in response.items]
             await in_parallel([self.write([delete]) for delete in deletes])
-
-    async def _put_batch(self, batch: Sequence[Item]) -> None:
-        left: list[Any] = [{"PutRequest": {"Item": item}} for item in batch]
-
-        async def put_left() -> None:
-            request = {self.name: left}
-            response = await self.once("batch_write_item", RequestItems=request, **_CAPACITY)
-            left[:] = response.get("UnprocessedItems", {}).get(self.name, [])
-            if left:
-                raise ThrottledError("DynamoDB is busy: try again in a moment.")
-
-        await retry(put_left, "batch_write_item", self._gate.bound)
 
     def call(self, operation: str, **arguments: Any) -> Coroutine[Any, Any, dict[str, Any]]:
         """Send an operation on this table, with retries. Raises DalError."""
@@ -324,7 +315,7 @@ class Table:
 
         Some requests are sent nevertheless, as probes (see ``CircuitBreaker``).
         """
-        return self._gate.circuit_open
+        return self._gate.breaker.open
 
     async def drain(self) -> None:
         """Call and await the functions in ``unfinished``, then await all responses to writes."""
@@ -336,8 +327,7 @@ class Table:
 
     async def _send(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         account, instruments = OPEN.get(), STORE_INSTRUMENTS.get()
-        if account is not None:
-            account.requests += 1
+        account.requests += 1
         try:
             if instruments is None:
                 response = await self.service.call(operation, arguments)
@@ -351,8 +341,7 @@ class Table:
             raise
         if operation in WRITES:
             self.writes += 1
-        if account is not None:
-            account.add(operation, response)
+        account.add(operation, response)
         return response
 
 
@@ -363,8 +352,6 @@ async def _read(most: float, send: Callable[[], Awaitable[Response]]) -> Respons
     QueryTooCostlyError at the account's limit.
     """
     account = OPEN.get()
-    if account is None:
-        return await send()
     limit = account.limit
     while limit and account.reserved and account.rcu + account.reserved + most >= 2 * limit.rcu:
         account.released = account.released or asyncio.Event()

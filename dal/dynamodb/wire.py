@@ -128,9 +128,14 @@ class Wire:
             body = orjson.dumps(arguments)
         except TypeError:  # only the SDK encodes binary attributes and lone surrogates
             return await self._sdk.call(operation, arguments)
-        request = await self._request(name, body)
+        credentials = await self._sdk.credentials()
+        lines, signer = _head(credentials, self._sdk.region, self._host, name, int(time.time()))
+        head = (
+            f"POST / HTTP/1.1\r\n{lines}authorization: {signer.authorization(body)}\r\n"
+            f"{_UNSIGNED}{len(body)}\r\n\r\n"
+        )
         try:
-            response = await self._pool.send(request)
+            response = await self._pool.send(head.encode() + body)
         except OSError as error:
             raise unreachable(self.endpoint_url, error) from error
         status, checksum, content_type, body = response
@@ -138,15 +143,6 @@ class Wire:
             return self._sdk.responses.parse(name, status, body, checksum)
         kind = content_type.decode(errors="replace")
         raise dal_error(parse_error(status, body, checksum, kind))
-
-    async def _request(self, name: str, body: bytes) -> bytes:
-        credentials = await self._sdk.credentials()
-        lines, signer = _head(credentials, self._sdk.region, self._host, name, int(time.time()))
-        head = (
-            f"POST / HTTP/1.1\r\n{lines}authorization: {signer.authorization(body)}\r\n"
-            f"{_UNSIGNED}{len(body)}\r\n\r\n"
-        )
-        return head.encode() + body
 
 
 @lru_cache(16)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from dal.counts.counts import CounterRule
 from dal.counts.mode import MaintenanceStore
-from dal.dynamodb.account import note_hidden, opened
+from dal.dynamodb.account import Account, note_hidden
 from dal.dynamodb.deadline import Deadline, deadline
 from dal.dynamodb.errors import AlreadyExistsError, ConditionFailedError, ConflictError
 from dal.dynamodb.retries import retry_on_conflict
@@ -228,7 +228,7 @@ class CommentWriter:
         do not count as requests of the client's operation, because other users' writes decide their
         number.
         """
-        with deadline(Deadline()), opened():
+        with deadline(Deadline()), Account():
             removal = asyncio.create_task(self.remove_rest(comment_id))
 
         async def finish() -> None:

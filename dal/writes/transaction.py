@@ -21,7 +21,7 @@ from dal.counts.counts import CounterRule, Deltas, RatingCounts, in_generation, 
 from dal.counts.mode import Maintenance, MaintenanceStore
 from dal.dynamodb import retries
 from dal.dynamodb.concurrency import KeyedLocks, in_parallel
-from dal.dynamodb.deadline import current_deadline, deadline, time_left
+from dal.dynamodb.deadline import CURRENT, deadline, time_left
 from dal.dynamodb.errors import (
     ConditionFailedError,
     ConflictError,
@@ -49,7 +49,7 @@ class _PendingWrite:
 
     def __init__(self, change: CommentChange) -> None:
         self.change = change
-        self.deadline = current_deadline()
+        self.deadline = CURRENT.get()
         self.outcome: asyncio.Future[BaseException | None] = asyncio.Future()
 
     def end(self, outcome: BaseException | None) -> None:

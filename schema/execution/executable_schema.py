@@ -38,7 +38,7 @@ from schema.execution.documents import (
 )
 from schema.execution.errors import client_errors, log_faults
 from schema.execution.facts import SchemaFacts
-from schema.execution.host import Account, Context, Event, Events, Host
+from schema.execution.host import Account, Context, Events, Host
 from schema.execution.semantic_nulls import mark_semantic_non_null
 from schema.execution.strawberry_door import core_schema
 
@@ -159,11 +159,10 @@ class ExecutableSchema(Schema):
 
         The errors in the result are in the form that the client may see.
         """
-        execution = _Execution(
-            self, variable_values, context_value, root_value, operation_extensions
-        )
+        execution = _Execution(self, context_value, root_value, operation_extensions or {})
         allowed = OperationType if allowed_operation_types is None else allowed_operation_types
-        return execution.result(query or "", operation_name, allowed)
+        executing = execution.executed(query or "", operation_name, variable_values or {}, allowed)
+        return execution.result(executing)
 
     async def listen(
         self,
@@ -232,37 +231,17 @@ class ExecutableSchema(Schema):
     ) -> AsyncGenerator[EventResult, None]:
         async with aclosing(events):
             async for event in events:
-                found = await self._executed_for_event(operation, values, event, context(), seconds)
-                errors = found.errors and self.client_errors(found.errors)
-                yield EventResult(event.cursor, ExecutionResult(found.data, errors))
+                execution = _Execution(self, context(), event, {})
+                # A change wakes all its subscriptions at once. Each result begins in its own turn.
+                await execution.turn()
+                with self.host.deadline(seconds):
+                    cost = operation.costs.cost(values.coerced)
+                    found = await execution.result(execution.run(operation, values, cost))
+                yield EventResult(event.cursor, found)
 
     def client_errors(self, errors: list[GraphQLError]) -> list[GraphQLError]:
         """Return errors in the form that the client may see."""
         return client_errors(errors, self.host.known_errors, introspection=self._introspection)
-
-    async def _executed_for_event(
-        self,
-        operation: CheckedOperation,
-        values: VariableValues,
-        event: Event,
-        context: Context,
-        seconds: float,
-    ) -> CoreResult:
-        # A change wakes all its subscriptions at once. Each result begins in its own turn.
-        await context.pace.turn()
-        cost = operation.costs.cost(values.coerced)
-        try:
-            with self.host.deadline(seconds), self.host.account(self.host.limit(*cost.limit())):
-                found = await operation.compiled.execute(
-                    values,
-                    root_value=event,
-                    context_value=context,
-                    answer=_answer_size(cost, context, self.host),
-                )
-        except Exception as error:  # noqa: BLE001 - the subscription continues with the next event
-            found = CoreResult(None, [GraphQLError(str(error), original_error=error)])
-        log_faults(found.errors or [], self.host.known_errors)
-        return found
 
     def _refused(self, errors: list[GraphQLError]) -> RefusedSubscriptionError:
         return RefusedSubscriptionError(self.client_errors(errors))
@@ -283,47 +262,35 @@ def _without_explained(field: StrawberryField) -> StrawberryField:
     return field
 
 
-def _answer_size(cost: Cost, context: Context | None, host: Host) -> AnswerSize:
-    """Return what counts the result of an operation with this predicted cost."""
-    turn = None if context is None else context.pace.turn
-    paced = cost.usual_values > PACED_VALUES
-    return AnswerSize(cost.values, MAX_RESPONSE, host.too_costly, paced=paced, turn=turn)
-
-
 class _Execution:
-    """One request for a query or a mutation."""
+    """One execution of an operation: of a request, or for an event of a subscription."""
 
     def __init__(
         self,
         schema: ExecutableSchema,
-        variables: Mapping[str, Any] | None,
-        context: Any,
+        context: Context | None,
         root_value: Any,
-        extensions: Mapping[str, Any] | None,
+        extensions: Mapping[str, Any],
     ) -> None:
         self._schema = schema
-        self._documents = schema.documents
         self._host = schema.host
-        self._variables = variables or {}
         self._context = context
         self._root_value = root_value
-        self._extensions = extensions or {}
+        self._extensions = extensions
         self._operation: CheckedOperation | None = None
         self._cost: Cost | None = None
         self._account: Account | None = None
         self._answer: AnswerSize | None = None
 
-    async def result(
-        self, text: str, name: str | None, allowed: Iterable[OperationType]
-    ) -> ExecutionResult:
-        """Execute the request, log bugs of the server, and return the result."""
+    async def result(self, executing: Coroutine[Any, Any, CoreResult]) -> ExecutionResult:
+        """Await the execution, log bugs of the server, and return the result."""
         try:
-            found = await self._executed(text, name, allowed)
+            found = await executing
         except GraphQLError as error:
             found = CoreResult(None, [error])
         except InvalidOperationTypeError:
             raise
-        except Exception as error:  # noqa: BLE001 - this request fails, the server continues
+        except Exception as error:  # noqa: BLE001 - this execution fails, the server continues
             found = CoreResult(None, [GraphQLError(str(error), original_error=error)])
         errors = found.errors
         if errors:
@@ -331,47 +298,66 @@ class _Execution:
             errors = self._schema.client_errors(errors)
         return OperationResult(found.data, errors, self._shown_cost(), self._operation)
 
-    async def _executed(
-        self, text: str, name: str | None, allowed: Iterable[OperationType]
+    async def executed(
+        self,
+        text: str,
+        name: str | None,
+        variables: Mapping[str, Any],
+        allowed: Iterable[OperationType],
     ) -> CoreResult:
-        checked = self._documents.known(text)
+        """Execute a query or a mutation of a request."""
+        documents = self._schema.documents
+        checked = documents.known(text)
         if checked is None:
-            await self._turn()
-            checked = self._documents.checked(text)
+            await self.turn()
+            checked = documents.checked(text)
         operation = self._operation = checked.operation(name)
         kind = operation.kind
         if kind not in allowed:
             raise InvalidOperationTypeError(kind)
         if kind is OperationType.SUBSCRIPTION:
-            if self._documents.schema.subscription_type is None:
+            if documents.schema.subscription_type is None:
                 raise GraphQLError("The schema has no subscriptions.")
             raise GraphQLError(
                 "A subscription has many results: send it by WebSocket with the protocol "
                 "graphql-transport-ws, or by POST with 'Accept: text/event-stream'."
             )
         with charged():
-            errors = checked.errors or faults_of_variables(self._variables)
-            values = errors or operation.coerced(self._variables)
+            errors = checked.errors or faults_of_variables(variables)
+            values = errors or operation.coerced(variables)
             if isinstance(values, list):
                 return CoreResult(None, values)
-            self._cost = operation.costs.cost(values.coerced)
-            if fault := self._cost.fault(self._host.limits):
+            cost = self._cost = operation.costs.cost(values.coerced)
+            if fault := cost.fault(self._host.limits):
                 raise GraphQLError(fault, original_error=self._host.too_costly(fault))
         if operation.compiled.selection(values, compiles=False) is None:
-            await self._turn()
+            await self.turn()
             with charged():
                 operation.compiled.selection(values)
-        self._answer = _answer_size(self._cost, self._context, self._host)
-        with self._host.account(self._host.limit(*self._cost.limit())) as self._account:
+        return await self.run(operation, values, cost)
+
+    async def run(
+        self, operation: CheckedOperation, values: VariableValues, cost: Cost
+    ) -> CoreResult:
+        """Execute an operation within the limits of its predicted cost."""
+        host, context = self._host, self._context
+        self._answer = AnswerSize(
+            cost.values,
+            MAX_RESPONSE,
+            host.too_costly,
+            paced=cost.usual_values > PACED_VALUES,
+            turn=None if context is None else context.pace.turn,
+        )
+        with host.account(limit=host.limit(*cost.limit())) as self._account:
             return await operation.compiled.execute(
                 values,
                 root_value=self._root_value,
-                context_value=self._context,
+                context_value=context,
                 operation_extensions=self._extensions,
                 answer=self._answer,
             )
 
-    async def _turn(self) -> None:
+    async def turn(self) -> None:
         """Wait for a turn of the event loop, in which no other request begins such work.
 
         Checking, compiling or first executing an operation takes some milliseconds. If several

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal.catalogue import Order
-from dal.dynamodb.account import opened
+from dal.dynamodb.account import Account
 from dal.dynamodb.table import Table
 from dal.model import RATINGS, Comment
 from dal.query.pagination import Slice
@@ -141,7 +141,7 @@ async def test_a_page_of_a_range_costs_as_much_as_a_page_of_one_tag(
     ]
     await put_comments(Stores(table).comments, rows)
     selection = Selection("42", None if ratings is None else frozenset(ratings), frozenset({asked}))
-    with opened() as account:
+    with Account() as account:
         page = await Stores(table).comments.page(selection, Slice(limit=20))
     assert page.nodes == oracle.page(rows, selection, Slice(limit=20))
     assert (page.stats.index, account.requests, account.rcu) == cost
@@ -162,13 +162,13 @@ async def test_statistics_are_read_when_a_page_drops_rows_of_many_regions(table:
     await put_comments(Stores(table).comments, rows)
     selection = Selection("42", frozenset({5}), frozenset({"en-GB"}))
     comments = Stores(table).comments
-    with opened() as account:
+    with Account() as account:
         page = await comments.page(selection, Slice(limit=20))
     assert page.nodes == oracle.page(rows, selection, Slice(limit=20))
     read = [(one.partition_key, one.items_read) for one in page.stats.segments]
     assert read == [("PRODUCT#42/en/5", 40), ("PRODUCT#42/en-GB", 26)]
     assert (account.requests, account.rcu) == (5, 6.5)
-    with opened() as account:
+    with Account() as account:
         page = await comments.page(selection, Slice(limit=20))
     assert page.nodes == oracle.page(rows, selection, Slice(limit=20))
     assert (page.stats.index, account.requests, account.rcu) == ("byLocale", 1, 1.5)
@@ -178,7 +178,7 @@ async def test_a_tag_with_a_region_costs_one_more_wcu(table: Table) -> None:
     store = Stores(table).comments
     costs = []
     for tag in ("en", "en-GB", "zh-Hant-TW"):
-        with opened() as account:
+        with Account() as account:
             await store.add(comment(tag, language=tag))
         costs.append(account.wcu)
     assert [one - costs[0] for one in costs] == [0, 1, 1]

@@ -113,7 +113,7 @@ async def test_an_idle_server_notices_the_end_of_an_outage(table: Table) -> None
     """Otherwise the alert of an open circuit would ring until a client sends a request."""
     away = refuse(StoreUnavailableError("away"))
     table.service = FaultyClient(table.service, away)
-    table._gate._breaker._next_probe = 0.0
+    table._gate.breaker._next_probe = 0.0
     async with probing(table), asyncio.timeout(60):
         while table.circuit_open:  # noqa: ASYNC110
             await asyncio.sleep(0.02)

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
-from dal.dynamodb.account import opened
+from dal.dynamodb.account import Account
 from dal.model.text_search import search_of
 from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
@@ -78,7 +78,7 @@ async def _read(
 ) -> None:
     cut = Slice(SIZE, next_page=True)
     for number in range(1, _PAGES + 1):
-        with opened() as account:
+        with Account() as account:
             try:
                 page = await comments.page(selection, cut)
             except DalError:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dal.counts import counter_items
 from dal.counts.counts import CommentStatistics, RatingCounts, StatisticsKey, sum_names
-from dal.dynamodb.account import opened
+from dal.dynamodb.account import Account
 from dal.dynamodb.table import Table
 from dal.table.items import Item
 from tests.strategies import LANGUAGES, MORE, identifiers
@@ -162,6 +162,6 @@ async def test_counts_of_flags_and_aspects_cost_no_further_write_capacity(table:
     changes = {EN: RatingCounts(most)}, {EN: RatingCounts(most, most * 3, many)}
     further = {EN: RatingCounts(one)}, {EN: RatingCounts(one, one * 3, few)}
     for change in (*changes, *further):
-        with opened() as account:
+        with Account() as account:
             await table.write(counter_items.actions(change))
         assert (account.requests, account.wcu) == (1, 2.0)

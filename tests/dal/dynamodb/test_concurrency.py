@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from dal.dynamodb.account import OPEN, opened
+from dal.dynamodb.account import OPEN, Account
 from dal.dynamodb.concurrency import KeyedLocks, Pace, batched, in_parallel
 from dal.dynamodb.errors import ConflictError, ThrottledError
 from dal.dynamodb.table import Table
@@ -166,10 +166,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def count(operation: str, response: dict[str, object]) -> None:
-    """Add the capacity of a response to the current account, if there is one."""
-    account = OPEN.get()
-    if account is not None:
-        account.add(operation, response)
+    """Add the capacity of a response to the current account."""
+    OPEN.get().add(operation, response)
 
 
 async def test_consumption_never_exceeds_the_pace_and_the_requests_in_progress(
@@ -200,7 +198,7 @@ async def stays_below_its_units(
     real = table.once
 
     async def once(operation: str, **arguments: object) -> dict[str, object]:
-        with opened() as account:
+        with Account() as account:
             answer = await real(operation, **arguments)
         consumed.append(account.wcu)
         count(operation, answer)

@@ -161,11 +161,11 @@ async def test_an_error_response_closes_the_circuit(opened: Gate, clock: list[fl
     for _ in range(gate.FAILURES):
         with pytest.raises(StoreUnavailableError):
             await opened.call("query", send=Store(GONE))
-    assert opened.circuit_open
+    assert opened.breaker.open
     clock[0] += gate.PROBE_SECONDS
     with pytest.raises(ConditionFailedError):
         await opened.call("put_item", send=Store(ConditionFailedError([0])))
-    assert not opened.circuit_open
+    assert not opened.breaker.open
 
 
 async def test_a_cancelled_probe_neither_opens_nor_closes_the_circuit(

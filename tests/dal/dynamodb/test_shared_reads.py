@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.dynamodb.account import opened
+from dal.dynamodb.account import Account
 from dal.dynamodb.concurrency import SharedReads
 from dal.dynamodb.deadline import Deadline, deadline
 from dal.dynamodb.errors import StoreUnavailableError, ThrottledError
@@ -124,7 +124,7 @@ async def test_a_shared_page_is_charged_to_the_request_that_reads_it(table: Tabl
     await put_comments(store, [comment(str(number), product_id="42") for number in range(3)])
 
     async def paid() -> int:
-        with opened() as account:
+        with Account() as account:
             page = await store.page(Selection("42"), Slice(20))
         assert (len(page.edges), page.stats.requests) == (3, 1)
         return account.requests

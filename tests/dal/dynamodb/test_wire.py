@@ -11,6 +11,8 @@ from botocore.credentials import Credentials as BotocoreCredentials
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dal.dynamodb.connection_pool import HttpResponse
+from dal.dynamodb.errors import StoreUnavailableError
 from dal.dynamodb.sdk import AwsSdk
 from dal.dynamodb.table import Table, TableAddress, connect
 from dal.dynamodb.wire import Credentials, Signer, Wire
@@ -142,13 +144,24 @@ async def test_the_wire_sends_a_session_token_and_uses_refreshed_credentials(
     monkeypatch.setenv("AWS_SESSION_TOKEN", "token")
     async with connect(TableAddress(endpoint_url=dynoxide_url)) as table:
         wire, sdk = ways(table)
-        sent = (await wire._request("Query", b"{}")).decode()
+        heads: list[str] = []
+
+        async def send(request: bytes) -> HttpResponse:
+            heads.append(request.decode())
+            raise ConnectionError
+
+        monkeypatch.setattr(wire._pool, "send", send)
+        with pytest.raises(StoreUnavailableError):
+            await wire.call("query", {})
+        (sent,) = heads
         assert "\r\nx-amz-security-token: token\r\n" in sent
         assert "Credential=first/" in sent
         assert "x-amz-date;x-amz-security-token;x-amz-target" in sent
         assert isinstance(sdk, AwsSdk)
         sdk._credentials.access_key = "second"  # as a refresh does
-        assert "Credential=second/" in (await wire._request("Query", b"{}")).decode()
+        with pytest.raises(StoreUnavailableError):
+            await wire.call("query", {})
+        assert "Credential=second/" in heads[1]
 
 
 KEYS = st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", min_size=16, max_size=32)

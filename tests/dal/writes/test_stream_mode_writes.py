@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from dal.counts.mode import MaintenanceMode, MaintenanceStore
-from dal.dynamodb.account import opened
+from dal.dynamodb.account import Account
 from dal.dynamodb.errors import InvalidRequestError
 from dal.dynamodb.table import Table
 from dal.repositories.comments import CommentRepository
@@ -50,7 +50,7 @@ async def test_in_stream_mode_no_write_of_comments_is_a_transaction(streamed: Ta
 
 async def test_in_stream_mode_an_add_costs_only_its_rows(table: Table) -> None:
     store = Stores(await in_stream_mode(table)).comments
-    with opened() as account:
+    with Account() as account:
         await store.add(ROWS[0]._replace(text="short"), "key")
     assert account.wcu == 6, "the comment, and its rows of five indexes"
 

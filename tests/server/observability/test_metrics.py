@@ -186,7 +186,7 @@ async def test_a_scrape_reads_the_current_state_of_the_server(table: Table) -> N
     found = scraped(metrics)
     assert by(found, "marginalia_requests", "state") == {"running": 3, "waiting": 2}
     assert value(found, "marginalia_event_loop_late_seconds") == 0.25
-    table._gate._breaker._next_probe = 1.0
+    table._gate.breaker._next_probe = 1.0
     background.failed("INTERNAL")
     load.running, load.waiting, load.refused = 0, 1, 9
     sampler.sample(0.0)
