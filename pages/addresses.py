@@ -9,12 +9,11 @@ A product's page shows 20, 50 or 100 comments of a list: the first comments, the
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any
-from urllib.parse import quote, quote_plus, urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from starlette.datastructures import QueryParams
 
@@ -98,13 +97,6 @@ class Filters:
             " ".join(given.get("words", "").split()),
         )
 
-    def spelt(self, languages: Iterable[str]) -> "Filters":
-        """Return these filters with ``languages``, the same languages in the API's spelling.
-
-        For example, ``EN`` in an address becomes ``en``.
-        """
-        return replace(self, languages=_distinct(languages))
-
     @property
     def chosen(self) -> int:
         """The number of selected values that hide comments.
@@ -132,16 +124,6 @@ class Filters:
         """Whether the visitor has chosen another size than ``SIZE``."""
         return self.size != SIZE
 
-    @property
-    def essential(self) -> "Filters":
-        """The filters for the canonical address, which crawlers store.
-
-        The size is the default size. If all five ratings are selected, the ratings are left out,
-        because the list is the same without them. All other filters stay.
-        """
-        ratings = () if self.ratings == RATINGS else self.ratings
-        return replace(self, ratings=ratings, size=SIZE)
-
     def variables(self) -> dict[str, Any]:
         """Return the filter arguments and the order for the field ``comments``.
 
@@ -158,15 +140,9 @@ class Filters:
             "orderBy": ORDERS[self.order].order_by,
         }
 
-    def query(
-        self, last: Mapping[str, str] = MappingProxyType({}), *, order: str = "", size: int = 0
-    ) -> str:
-        """Return the query string with its question mark; empty without parameters.
-
-        ``last`` has further parameters, such as those of a ``ListPart``. They come last. ``order``
-        and ``size`` replace those of the filters.
-        """
-        order, size = order or self.order, size or self.size
+    @property
+    def query(self) -> str:
+        """The query string with its question mark; empty without parameters."""
         pairs = [("rating", str(rating)) for rating in self.ratings]
         if self.words:
             pairs.append(("words", self.words))
@@ -177,14 +153,11 @@ class Filters:
         pairs += [(name, "yes") for name in self.on]
         if self.together:
             pairs.append(("variants", "all"))
-        if order != "newest":
-            pairs.append(("order", order))
-        if size != SIZE:
-            pairs.append(("show", str(size)))
-        pairs += last.items()
-        return (
-            "?" + "&".join(f"{name}={quote_plus(value)}" for name, value in pairs) if pairs else ""
-        )
+        if self.order != "newest":
+            pairs.append(("order", self.order))
+        if self.sized:
+            pairs.append(("show", str(self.size)))
+        return with_query("", *pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,29 +213,16 @@ class Pager:
 
     @classmethod
     def of(
-        cls,
-        path: str,
-        filters: Filters,
-        part: ListPart,
-        info: dict[str, Any],
-        shown: int,
-        total: int | None,
+        cls, start: str, part: ListPart, info: Mapping[str, Any], shown: int, total: int | None
     ) -> "Pager":
         """Return the pager of a page that shows ``shown`` comments.
 
         ``info`` is the connection's ``pageInfo``.
         """
-        before, after = info["hasPreviousPage"], info["hasNextPage"]
-        last = None if total is None or after else total - shown + 1
-        return cls(
-            part,
-            total,
-            last if before else 1,
-            path + filters.query(),
-            path + filters.query({"page": "last"}),
-            path + filters.query({"before": info["startCursor"]}) if before else None,
-            path + filters.query({"after": info["endCursor"]}) if after else None,
-        )
+        last = None if total is None or info["hasNextPage"] else total - shown + 1
+        first = last if info["hasPreviousPage"] else 1
+        end = with_query(start, page="last")
+        return cls(part, total, first, start, end, **neighbours(start, info))
 
 
 quoted = lru_cache(maxsize=8192)(quote)
@@ -341,10 +301,23 @@ def without(address: str, *names: str) -> str:
     return f"{path}?{kept}" if kept else path
 
 
-def with_query(path: str, *pairs: tuple[str, str], **parameters: str | None) -> str:
-    """Return ``path`` with a query of ``pairs`` and of the ``parameters`` that are not empty."""
+def with_query(address: str, *pairs: tuple[str, str], **parameters: str | None) -> str:
+    """Return ``address`` with further parameters: ``pairs``, and ``parameters`` with a value."""
     query = urlencode([*pairs, *((name, value) for name, value in parameters.items() if value)])
-    return f"{path}?{query}" if query else path
+    return f"{address}{'&' if '?' in address else '?'}{query}" if query else address
+
+
+def neighbours(start: str, info: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the addresses of the next page, ``onward``, and of the previous page, ``back``.
+
+    An address is None if there is no such page. ``start`` is the address of the list's first page,
+    and ``info`` the ``pageInfo`` of the connection.
+    """
+    onward, back = info["hasNextPage"], info["hasPreviousPage"]
+    return {
+        "onward": with_query(start, after=info["endCursor"]) if onward else None,
+        "back": with_query(start, before=info["startCursor"]) if back else None,
+    }
 
 
 def invalid(message: str, value: str, **names: str) -> PageFault:

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from starlette.responses import Response
 from strawberry.relay.utils import to_base64
@@ -20,6 +20,7 @@ from pages.addresses import (
     SIZE,
     author_path,
     comment_path,
+    neighbours,
     product_path,
     with_query,
 )
@@ -295,19 +296,15 @@ def done(request: PageRequest, comment: dict[str, Any], notice: str) -> Response
 
     If a script sent the form, redirect to the script's list, with the comment as ``fresh``.
     """
-    if request.list_of_script is not None:
-        return request.to(_added(request.list_of_script, notice, fresh=comment["commentId"]))
-    return request.to(with_query(comment_path(comment["commentId"]), notice=notice))
+    listed, comment_id = request.list_of_script, comment["commentId"]
+    if listed is not None:
+        return request.to(with_query(listed, notice=notice, fresh=comment_id))
+    return request.to(with_query(comment_path(comment_id), notice=notice))
 
 
 def gone(request: PageRequest, product_id: str, notice: str) -> Response:
     """Redirect to the product's page, or to the script's list, which does not show the comment."""
-    return request.to(_added(request.list_of_script or product_path(product_id), notice))
-
-
-def _added(address: str, notice: str, **parameters: str) -> str:
-    mark = "&" if "?" in address else "?"
-    return f"{address}{mark}{urlencode({'notice': notice, **parameters})}"
+    return request.to(with_query(request.list_of_script or product_path(product_id), notice=notice))
 
 
 async def fresh_comment(request: PageRequest) -> dict[str, Any] | None:
@@ -463,7 +460,7 @@ async def show_author(request: PageRequest) -> Response:
             )
         raise PageFault(404, message, leaves_list=bool(after or before))
 
-    path, end, start = author_path(username), info["endCursor"], info["startCursor"]
+    path = author_path(username)
     return request.render(
         "author.html",
         fresh=await fresh_comment(request),
@@ -475,7 +472,6 @@ async def show_author(request: PageRequest) -> Response:
         if first and unpublished["pageInfo"]["hasNextPage"]
         else None,
         canonical=with_query(path, before=before, after=None if before else after),
-        onward=with_query(path, after=end) if info["hasNextPage"] else None,
-        back=with_query(path, before=start) if info["hasPreviousPage"] else None,
+        **neighbours(path, info),
         account=plan_account(connection.get("plan"), result),
     )

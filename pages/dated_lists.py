@@ -10,7 +10,7 @@ from typing import Any
 
 from starlette.datastructures import QueryParams
 
-from pages.addresses import ORDER_UNKNOWN, Filters, ListPart, invalid, with_query
+from pages.addresses import ORDER_UNKNOWN, Filters, ListPart, invalid, neighbours, with_query
 from pages.i18n import gettext, gettext_noop
 from pages.list_orders import ORDERS
 
@@ -65,8 +65,8 @@ class DatedList:
             **self.part.variables(),
         }
 
-    def address(self, order: str = "", **cursor: str | None) -> str:
-        """Return the address of the list in an order, by default its own, from a cursor."""
+    def address(self, order: str = "") -> str:
+        """Return the address of the list in an order, by default its own."""
         order = order or self.filters.order
         days = {"from": self.filters.since, "to": self.filters.until}
         return with_query(
@@ -75,7 +75,6 @@ class DatedList:
             **{name: str(day) for name, day in days.items() if day},
             **self.others,
             order="" if order == "newest" else order,
-            **cursor,
         )
 
     def facts(self, info: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,8 +91,7 @@ class DatedList:
             ],
             "everything": with_query(self.path, **self.others),
             "narrowed": bool(self.statuses or self.filters.dated),
-            "onward": info["hasNextPage"] and self.address(after=info["endCursor"]),
+            **neighbours(self.address(), info),
             "onward_words": gettext(words.onward),
-            "back": info["hasPreviousPage"] and self.address(before=info["startCursor"]),
             "back_words": gettext(words.back),
         }

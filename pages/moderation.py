@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from dal.model.rules import MAX_TITLE
-from pages.addresses import ListPart, with_query
+from pages.addresses import ListPart, neighbours, with_query
 from pages.comment import REASONS, size_message, user_errors
 from pages.formats import number
 from pages.i18n import gettext, gettext_noop
@@ -128,7 +128,7 @@ async def _page(
     For some moments, the index may still contain these comments.
     """
     part = ListPart.of(request.http.query_params)
-    kind = _kind(request).get("kind")
+    start, kind = with_query(_PATH, **_kind(request)), _kind(request).get("kind")
     reported, of_users = kind == "reported", kind == "blocked"
     if of_users:
         result = await request.run("moderation.blocked", **part.variables())
@@ -142,11 +142,9 @@ async def _page(
             **part.variables(),
         )
         queue = result.data["moderationQueue"]
-    info = queue["pageInfo"]
     blocked = users["nodes"] if of_users else None
     if part.chosen and not (blocked or queue["nodes"]):  # all comments of this page were decided
-        notice = request.http.query_params.get("notice")
-        return request.to(with_query(_PATH, **_kind(request), notice=notice))
+        return request.to(with_query(start, notice=request.http.query_params.get("notice")))
     typed, errors = typed or {"form": "", "reason": "", "seen": {}}, errors or {}
     rows = []
     for entry in queue["nodes"]:
@@ -188,12 +186,7 @@ async def _page(
         failed=bool(errors),
         reason=typed["reason"] if typed["form"] == _CHOSEN else "",
         most=MAX_TITLE,
-        back=with_query(_PATH, **_kind(request), before=info["startCursor"])
-        if info["hasPreviousPage"]
-        else None,
-        onward=with_query(_PATH, **_kind(request), after=info["endCursor"])
-        if info["hasNextPage"]
-        else None,
+        **neighbours(start, queue["pageInfo"]),
     )
 
 

@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from pages import i18n, merge_drawing, plan_panel, rendering
-from pages.addresses import RATINGS, SIZE, Filters
+from pages.addresses import RATINGS, SIZE, Filters, with_query
 from pages.aws_commands import requests_of
 from pages.faults import PageFault
 from pages.formats import decimal, number
@@ -91,14 +91,14 @@ class Choice:
     @property
     def query(self) -> str:
         """The query string with its question mark, without default values."""
-        stated = {
-            "product": self.product,
-            "size": "" if self.size == SIZE else str(self.size),
-            "page": "" if self.page == 1 else str(self.page),
-            "by": "" if self.by == "all" else self.by,
-            "after": self.after,
-        }
-        return self.filters.query({name: value for name, value in stated.items() if value})
+        return with_query(
+            self.filters.query,
+            product=self.product,
+            size="" if self.size == SIZE else str(self.size),
+            page="" if self.page == 1 else str(self.page),
+            by="" if self.by == "all" else self.by,
+            after=self.after,
+        )
 
     @property
     def address(self) -> str:

@@ -17,12 +17,14 @@ from starlette.responses import Response
 
 from pages import i18n
 from pages.addresses import (
+    RATINGS,
     SIZE,
     SIZES,
     Filters,
     ListPart,
     Pager,
     product_path,
+    with_query,
 )
 from pages.comment import (
     BUYERS_ONLY,
@@ -121,7 +123,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
             **variables,
             **part.variables(filters.size),
             together=filters.together,
-            summary=not (filters.query(size=SIZE) or part.chosen),
+            summary=replace(filters, size=SIZE) == Filters() and not part.chosen,
             signedIn=request.session.username is not None,
             knownOnly=request.session.context.known_products_only,
         )
@@ -131,7 +133,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
             await asyncio.wait([drawing], timeout=TREND_TIMEOUT)
     except PageFault as fault:
         if filters.words and fault.code == "QUERY_TOO_COSTLY":
-            every = product_path(product_id) + replace(filters, words="").query()
+            every = product_path(product_id) + replace(filters, words="").query
             raise PageFault(400, gettext(TOO_RARE), listed=every) from None
         raise
     finally:
@@ -141,7 +143,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     product = result.data["product"]
     path = product_path(product_id)
     if filters.together and product["group"] is None:  # the product has left its group
-        return request.to(path + replace(filters, together=False).query())
+        return request.to(path + replace(filters, together=False).query)
     shown = product["group"] if filters.together else product
     # The connection is removed from the template's variables, because the ETag must not depend on
     # the connection's costs and cursors.
@@ -151,14 +153,16 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     fill_statistics(shown, filters.ratings, filters.languages)
     statistics, facets = product["statistics"], shown["statistics"]["facets"]
     if filters.languages:
-        filters = filters.spelt(one["language"] for one in facets["languages"] if one["selected"])
+        # In the API's spelling: ``EN`` in an address becomes ``en``.
+        spelt = sorted({one["language"] for one in facets["languages"] if one["selected"]})
+        filters = replace(filters, languages=tuple(spelt))
     if part.chosen and not comments:
         message = gettext("There are no more comments here. Go back to the first page.")
         raise PageFault(404, message, leaves_list=True)
     # If the page before a cursor is the list's first page, it may have fewer comments than
     # ``size``. So redirect to the full first page.
     if part.before and not info["hasPreviousPage"]:
-        return request.to(path + filters.query())
+        return request.to(path + filters.query)
     total = facets["total"] if known and filters.counted else None
     # With known_products_only, the server refuses comments on a product without details. So the
     # product's page shows a message instead of the form.
@@ -189,15 +193,15 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         # For each number of comments on a page: the number, the address of the list with this
         # number, and whether it is selected.
         sizes=[
-            (size, path + filters.query(part.chosen, size=size), size == filters.size)
-            for size in SIZES
+            (size, with_query(path + query, **part.chosen), size == filters.size)
+            for size, query in choices["starts"]
         ],
         path=path,
-        canonical=path + filters.essential.query(part.chosen),
+        canonical=with_query(path + choices["essential"], **part.chosen),
         wider=[]
         if comments
-        else [(words, n, path + rest.query()) for words, n, rest in _wider(filters, facets)],
-        pager=Pager.of(path, filters, part, info, len(comments), total),
+        else [(words, n, path + rest.query) for words, n, rest in _wider(filters, facets)],
+        pager=Pager.of(path + filters.query, part, info, len(comments), total),
         comments=comments,
         fresh=await fresh_comment(request),
         # The events are of the list without the search and the days.
@@ -225,6 +229,7 @@ def _choices(filters: Filters, tag: str) -> dict[str, Any]:
     part of the key. The queries are those of addresses of the list.
     """
     del tag
+    ratings = () if filters.ratings == RATINGS else filters.ratings
     order = ORDERS[filters.order]
     return {
         "title_words": [*_filter_words(filters)],
@@ -236,13 +241,13 @@ def _choices(filters: Filters, tag: str) -> dict[str, Any]:
         ],
         # For each order: its name, the query of the list in this order, and whether it is selected.
         "orders": [
-            (gettext(one.name), filters.query(order=name), name == filters.order)
+            (gettext(one.name), replace(filters, order=name).query, name == filters.order)
             for name, one in ORDERS.items()
         ],
         # For the product's list and for its group's list: the name, the query, and whether it is
         # the group's list.
         "variants": [
-            (gettext(one), replace(filters, together=together).query(), together)
+            (gettext(one), replace(filters, together=together).query, together)
             for one, together in ((THIS_VARIANT, False), (ALL_VARIANTS, True))
         ],
         "further_heading": gettext(order.further_heading),
@@ -251,8 +256,13 @@ def _choices(filters: Filters, tag: str) -> dict[str, Any]:
         "back": gettext(order.back),
         "all_of_it": Filters(
             order=filters.order, together=filters.together, size=filters.size
-        ).query(),
-        "removals": [(words, rest.query()) for words, rest in _removals(filters)],
+        ).query,
+        "removals": [(words, rest.query) for words, rest in _removals(filters)],
+        # The list with each number of comments on a page.
+        "starts": [(size, replace(filters, size=size).query) for size in SIZES],
+        # For the canonical address, which crawlers store. With all five ratings, the list is the
+        # same as without ratings.
+        "essential": replace(filters, ratings=ratings, size=SIZE).query,
     }
 
 

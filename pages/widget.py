@@ -82,7 +82,7 @@ async def show_framed(request: PageRequest) -> Response:
         "widget.html",
         statistics=product["statistics"],
         comments=product["comments"]["nodes"],
-        path=product_path(product_id) + filters.query(),
+        path=product_path(product_id) + filters.query,
     )
     settings = request.http.app.state.settings
     local = ("http://localhost:*", "http://127.0.0.1:*") if settings.demo else ()

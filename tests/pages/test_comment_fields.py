@@ -49,7 +49,7 @@ def test_every_filter_is_in_the_addresses_of_pages() -> None:
     known = {argument(name) for name in FILTERS} - {"rating", "language"}
     assert {switch.argument for switch in SWITCHES.values()} == known
     full = Filters(ratings=(1,), languages=("en",), on=tuple(SWITCHES))
-    assert Filters.of(QueryParams(full.query()[1:])) == full
+    assert Filters.of(QueryParams(full.query[1:])) == full
     assert all(full.variables()[argument(name)] for name in FILTERS)
 
 
