@@ -40,6 +40,10 @@ CURSORS = ("after", "before", "page", "unpublished")
 
 ORDER_UNKNOWN = gettext_noop("%(value)s is not a sort order. Choose one of these: %(names)s.")
 
+_RATING_UNKNOWN = gettext_noop("%(value)s is not a rating. Choose a rating from 1 to 5.")
+
+_SIZE_UNKNOWN = gettext_noop("%(value)s is not a page size. Choose one of these: %(names)s.")
+
 _LOCAL = re.compile(r"/(?![/\\])[!-~]*")
 
 _PORTS = {"https": 443, "http": 80}
@@ -86,14 +90,17 @@ class Filters:
         if since and until and since > until:
             since, until = until, since
         return cls(
-            _distinct(_rating(value) for value in given.getlist("rating")),
+            _distinct(
+                int(one_of(map(str, RATINGS), value, _RATING_UNKNOWN))
+                for value in given.getlist("rating")
+            ),
             _distinct(value for value in given.getlist("language") if value),
             since,
             until,
-            _order(given.get("order", "")),
+            one_of(ORDERS, given.get("order") or "newest", ORDER_UNKNOWN),
             tuple(name for name in SWITCHES if given.get(name)),
             given.get("variants") == "all",
-            _size(given.get("show", "")),
+            int(one_of(map(str, SIZES), given.get("show") or str(SIZE), _SIZE_UNKNOWN)),
             " ".join(given.get("words", "").split()),
         )
 
@@ -191,38 +198,29 @@ class ListPart:
         return {"first": size, "after": self.after or None}
 
 
-@dataclass(frozen=True, slots=True)
-class Pager:
-    """The position of a page of comments in its list, and the addresses of other pages."""
+def pager(
+    start: str, part: ListPart, info: Mapping[str, Any], shown: int, total: int | None
+) -> dict[str, Any]:
+    """Return the position of a page of comments in its list, and the addresses of other pages.
 
-    part: ListPart
-    total: int | None
-    """The number of comments in the list; None if the server does not count them."""
-    first: int | None
-    """The position of the page's first comment in the list, from 1; None if it is unknown.
+    ``start`` is the address of the list's first page, ``info`` the connection's ``pageInfo``, and
+    ``shown`` the number of comments on the page. ``total`` is the number of comments in the list;
+    None if the server does not count them.
 
-    The position is known on the first page, and on the last page if ``total`` is known. The
-    addresses of other pages contain only a cursor. A position in an address would become wrong when
-    a comment is added or deleted.
+    ``first`` is the position of the page's first comment in the list, from 1; None if it is
+    unknown. The position is known on the first page, and on the last page if ``total`` is known.
+    The addresses of other pages contain only a cursor. A position in an address would become wrong
+    when a comment is added or deleted.
     """
-    start: str
-    end: str
-    back: str | None
-    onward: str | None
-    """The list's first and last page, the previous page and the next page."""
-
-    @classmethod
-    def of(
-        cls, start: str, part: ListPart, info: Mapping[str, Any], shown: int, total: int | None
-    ) -> "Pager":
-        """Return the pager of a page that shows ``shown`` comments.
-
-        ``info`` is the connection's ``pageInfo``.
-        """
-        last = None if total is None or info["hasNextPage"] else total - shown + 1
-        first = last if info["hasPreviousPage"] else 1
-        end = with_query(start, page="last")
-        return cls(part, total, first, start, end, **neighbours(start, info))
+    last = None if total is None or info["hasNextPage"] else total - shown + 1
+    return {
+        "part": part,
+        "total": total,
+        "first": last if info["hasPreviousPage"] else 1,
+        "start": start,
+        "end": with_query(start, page="last"),
+        **neighbours(start, info),
+    }
 
 
 quoted = lru_cache(maxsize=8192)(quote)
@@ -320,21 +318,16 @@ def neighbours(start: str, info: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def invalid(message: str, value: str, **names: str) -> PageFault:
-    """Return the fault for an invalid value in an address.
+def one_of(names: Iterable[str], value: str, message: str, **further: str) -> str:
+    """Return a value in an address. Raise PageFault unless it is one of ``names``.
 
-    In ``message``, the first 20 characters of the value replace ``%(value)s``, and ``names``
-    replace the other placeholders.
+    In ``message``, the first 20 characters of the value replace ``%(value)s``, ``names`` replace
+    ``%(names)s``, and ``further`` replace other placeholders.
     """
-    return PageFault(400, gettext(message, value=repr(value[:20]), **names))
-
-
-def _rating(value: str) -> int:
-    if value not in map(str, RATINGS):
-        raise invalid(
-            gettext_noop("%(value)s is not a rating. Choose a rating from 1 to 5."), value
-        )
-    return int(value)
+    if value not in (known := [*names]):
+        stated = {"value": repr(value[:20]), "names": ", ".join(known), **further}
+        raise PageFault(400, gettext(message, **stated))
+    return value
 
 
 def _day(value: str) -> date | None:
@@ -343,32 +336,13 @@ def _day(value: str) -> date | None:
     except ValueError:
         day = None
     if str(day or "") != value:  # fromisoformat also accepts other formats, such as 20201120
-        raise invalid(gettext_noop("%(value)s is not a date. Write dates like 2020-11-20."), value)
+        message = gettext_noop("%(value)s is not a date. Write dates like 2020-11-20.")
+        raise PageFault(400, gettext(message, value=repr(value[:20])))
     return day
 
 
 def _midnight(day: date | None) -> str | None:
     return f"{day}T00:00:00Z" if day else None
-
-
-def _order(value: str) -> str:
-    if value not in {"", *ORDERS}:
-        raise invalid(
-            ORDER_UNKNOWN,
-            value,
-            names=", ".join(ORDERS),
-        )
-    return value or "newest"
-
-
-def _size(value: str) -> int:
-    if value not in {"", *map(str, SIZES)}:
-        raise invalid(
-            gettext_noop("%(value)s is not a page size. Choose one of these: %(names)s."),
-            value,
-            names=", ".join(map(str, SIZES)),
-        )
-    return int(value or SIZE)
 
 
 def _distinct(values: Iterable[Any]) -> tuple[Any, ...]:

@@ -25,11 +25,11 @@ from pages.addresses import (
     with_query,
 )
 from pages.faults import PageFault
-from pages.formats import ANOTHER, LanguageChoice, number, product_name
+from pages.formats import ANOTHER, language_choice, number, product_name
 from pages.i18n import gettext, gettext_noop, ngettext, spoken
 from pages.page_documents import DocumentResult, fill_statistics
 from pages.page_request import PageRequest
-from pages.photos import PhotoRow, error_of, photos_in, rows_from, rows_of
+from pages.photos import PhotoRow, error_of, rows_from, rows_of
 from pages.plan_panel import plan_account
 from pages.sessions import Session, require_own
 from resolvers.authorization import can_change
@@ -143,21 +143,19 @@ class CommentForm:
         The data also has the maximum lengths, the address for uploads (None without uploads), and
         whether the text is optional. ``known`` are the languages of the product's comments.
         """
-        choice = LanguageChoice.offered(self.language, request.accepted, known)
-        optional = request.session.context.allow_empty_text
-        photos = [one._asdict() for one in self.photos or rows_from(())]
+        accepted = request.http.headers.get("accept-language", "")
         uploads = request.root + "/photo-uploads" if request.view.uploads is not None else None
         aspects = labels(request.session.context, spoken())
         return asdict(self) | {
-            "photos": photos,
+            "photos": self.photos or rows_from(()),
             "aspects": [
                 {"name": name, "label": label, "rating": self.aspects.get(name, "")}
                 for name, label in aspects.items()
             ],
             "uploads": uploads,
-            "choice": choice,
+            "choice": language_choice(self.language, accepted, known),
             "most": _MOST,
-            "text_optional": optional,
+            "text_optional": request.session.context.allow_empty_text,
             # Whether the comment will wait for a moderator.
             "held": request.session.context.publication.always_waits(
                 moderator=request.session.moderates
@@ -170,21 +168,21 @@ class CommentForm:
         If the visitor has not chosen a rating, the rating is 0, which the mutation refuses. So is
         an invalid rating of an aspect.
         """
+
+        def rating(text: str) -> int:
+            return int(text) if text in _RATINGS else 0
+
+        photos = [one for one in self.photos or () if one["url"]]
+        rated = {name: rating(one) for name, one in self.aspects.items() if one}
+        aspects = [{"name": name, "rating": one} for name, one in rated.items()]
         return {
-            "rating": int(self.rating) if self.rating in _RATINGS else 0,
+            "rating": rating(self.rating),
             "language": self.language.strip(),
             "title": self.title.strip(),
             "text": self.text.strip(),
-            **({} if self.photos is None else {"photos": photos_in(self.photos)}),
-            **({"aspects": self._rated()} if self.aspects else {}),
+            **({} if self.photos is None else {"photos": photos}),
+            **({"aspects": aspects} if self.aspects else {}),
         }
-
-    def _rated(self) -> list[dict[str, Any]]:
-        return [
-            {"name": name, "rating": int(one) if one in _RATINGS else 0}
-            for name, one in self.aspects.items()
-            if one
-        ]
 
     def messages(self, errors: list[dict[str, Any]]) -> dict[str, str]:
         """Return the form's messages for the API's user errors, by field of the form.

@@ -10,11 +10,13 @@ from typing import Any
 
 from starlette.datastructures import QueryParams
 
-from pages.addresses import ORDER_UNKNOWN, Filters, ListPart, invalid, neighbours, with_query
+from pages.addresses import ORDER_UNKNOWN, Filters, ListPart, neighbours, one_of, with_query
 from pages.i18n import gettext, gettext_noop
 from pages.list_orders import ORDERS
 
 _ORDERS = ("newest", "oldest")
+
+_STATUS_UNKNOWN = gettext_noop("%(value)s is not a status. Choose one of these: %(names)s.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +42,8 @@ class DatedList:
         Raise PageFault for an invalid status, day or order.
         """
         for one in given.getlist("status"):
-            if one not in words:
-                message = gettext_noop("%(value)s is not a status. Choose one of these: %(names)s.")
-                raise invalid(message, one, names=", ".join(words))
-        if given.get("order") not in {None, "", *_ORDERS}:
-            raise invalid(ORDER_UNKNOWN, given["order"], names=", ".join(_ORDERS))
+            one_of(words, one, _STATUS_UNKNOWN)
+        one_of(_ORDERS, given.get("order") or "newest", ORDER_UNKNOWN)
         dated = QueryParams([(name, given.get(name, "")) for name in ("from", "to", "order")])
         return cls(
             path,
@@ -79,12 +78,12 @@ class DatedList:
 
     def facts(self, info: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the templates show of the list. ``info`` is the connection's ``pageInfo``."""
-        words = ORDERS[self.filters.order]
+        order = ORDERS[self.filters.order]
+        words = {one: gettext(name) for one, name in self.words.items()}
         return {
             "listed": self,
-            "statuses": [
-                (one, gettext(name), one in self.statuses) for one, name in self.words.items()
-            ],
+            "words": words,
+            "statuses": [(one, name, one in self.statuses) for one, name in words.items()],
             "orders": [
                 (gettext(ORDERS[one].name), self.address(one), one == self.filters.order)
                 for one in _ORDERS
@@ -92,6 +91,6 @@ class DatedList:
             "everything": with_query(self.path, **self.others),
             "narrowed": bool(self.statuses or self.filters.dated),
             **neighbours(self.address(), info),
-            "onward_words": gettext(words.onward),
-            "back_words": gettext(words.back),
+            "onward_words": gettext(order.onward),
+            "back_words": gettext(order.back),
         }

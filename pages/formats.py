@@ -3,15 +3,14 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any
 
 from babel import dates, lists, numbers
 
 from pages import i18n
+from pages.i18n import cached_by_language
 
 LANGUAGES: dict[str, str] = json.loads((i18n.TEMPLATES / "languages.json").read_text("utf-8"))
 """The name of each language in the language itself, by tag."""
@@ -30,28 +29,32 @@ fills nine lines of a wide window. Of a longer text, the page shows seven lines.
 hides at least one line."""
 
 
+@cached_by_language
 def number(value: float) -> str:
     """Return a number with the language's separators, such as ``1,234,567``."""
-    return _number(value, "#,##0.###", i18n.spoken())
+    return numbers.format_decimal(value, "#,##0.###", i18n.locale())
 
 
+@cached_by_language
 def decimal(value: float | None) -> str:
     """Return a number with one decimal, such as ``4.3``; ``unknown`` for None."""
-    return i18n.gettext("unknown") if value is None else _number(value, "#,##0.0", i18n.spoken())
+    if value is None:
+        return i18n.gettext("unknown")
+    return numbers.format_decimal(value, "#,##0.0", i18n.locale())
 
 
-def percent(value: float) -> str:
-    """Return a share such as 0.415 as ``42%``."""
-    return _percent(round(value, 2), i18n.spoken())
-
-
+@cached_by_language
 def share(part_and_whole: tuple[int, int]) -> str:
     """Return 41 of 100 as ``41%``. Instead of a rounded 0% or 100%, return ``<1%`` or ``>99%``."""
     part, whole = part_and_whole
     of = part / whole if whole else 0.0
     if 0 < of < _LEAST / 2:
-        return f"<{percent(_LEAST)}"
-    return f">{percent(1 - _LEAST)}" if 1 - _LEAST / 2 <= of < 1 else percent(of)
+        return f"<{_percent(_LEAST)}"
+    return f">{_percent(1 - _LEAST)}" if 1 - _LEAST / 2 <= of < 1 else _percent(of)
+
+
+def _percent(value: float) -> str:
+    return numbers.format_percent(round(value, 2), locale=i18n.locale())
 
 
 def folded(text: str) -> str | None:
@@ -71,13 +74,24 @@ def folded(text: str) -> str | None:
 
 def day(instant: str) -> str:
     """Return an ISO instant as ``20 November 2020``."""
-    return _day(instant[:10], i18n.spoken())
+    return _day(instant[:10])
+
+
+@cached_by_language
+def _day(iso: str) -> str:
+    return dates.format_date(date.fromisoformat(iso), "long", i18n.locale())
 
 
 def days(instants: Iterable[str]) -> str:
     """Return the days of the first and the last instant, such as ``3-9 May 2024``."""
     first, *_, last = sorted(instants)
-    return _days(first[:10], last[:10], i18n.spoken())
+    return _days(first[:10], last[:10])
+
+
+@cached_by_language
+def _days(first: str, last: str) -> str:
+    start, end = date.fromisoformat(first), date.fromisoformat(last)
+    return dates.format_interval(start, end, "yMMMMd", locale=i18n.locale())
 
 
 def minute(instant: str) -> str:
@@ -139,61 +153,26 @@ FILTERS = {
 }
 """The filters of all templates, by name."""
 
-
-# Cached, because a page formats about 100 numbers, and Babel takes about 10 µs for each.
-@lru_cache(maxsize=8192)
-def _number(value: float, pattern: str, tag: str) -> str:
-    return numbers.format_decimal(value, pattern, i18n.LOCALES[tag])
-
-
-@lru_cache(maxsize=8192)
-def _percent(value: float, tag: str) -> str:
-    return numbers.format_percent(value, locale=i18n.LOCALES[tag])
-
-
-@lru_cache(maxsize=8192)
-def _day(iso: str, tag: str) -> str:
-    return dates.format_date(datetime.fromisoformat(iso), "long", i18n.LOCALES[tag])
-
-
-@lru_cache(maxsize=8192)
-def _days(first: str, last: str, tag: str) -> str:
-    start, end = date.fromisoformat(first), date.fromisoformat(last)
-    return dates.format_interval(start, end, "yMMMMd", locale=i18n.LOCALES[tag])
-
-
 ANOTHER = "*"
 """The form's value for "another language". It is not a valid BCP 47 tag."""
 
 
-@dataclass(frozen=True, slots=True)
-class LanguageChoice:
-    """The languages that a comment's form offers, and the selected language.
+def language_choice(given: str, accepted: str, known: Iterable[str]) -> dict[str, Any]:
+    """Return the languages that a comment's form offers, and the selected language.
 
-    The form offers the ``likely`` languages first, then the ``others``. If the visitor has entered
-    a tag that is in neither list, ``typed`` is this tag, and ``chosen`` is ``ANOTHER``.
+    The form offers the ``likely`` languages first, then the ``others``. The likely languages are
+    those in the Accept-Language header, ``accepted``, and those of the product's comments,
+    ``known``. ``given`` is selected. If it is a tag that is in neither list, ``typed`` is this tag,
+    and ``chosen`` is ``ANOTHER``. In a new form, the first language of the header that
+    ``LANGUAGES`` contains is selected. If there is no such language, none is selected.
     """
-
-    likely: list[str]
-    others: list[str]
-    chosen: str
-    typed: str = ""
-    another: str = ANOTHER
-
-    @classmethod
-    def offered(cls, given: str, accepted: str, known: Iterable[str]) -> "LanguageChoice":
-        """Return the choice of languages for a form in which ``given`` is selected.
-
-        The likely languages are those in the Accept-Language header, ``accepted``, and those of the
-        product's comments, ``known``. In a new form, the first language of the header that
-        ``LANGUAGES`` contains is selected. If there is no such language, none is selected.
-        """
-        wanted = [tag for one in i18n.by_weight(accepted) if (tag := _listed(one))]
-        likely = list(dict.fromkeys([*wanted, *(tag for tag in known if tag)]))
-        others = [tag for tag in _BY_NAME if tag not in likely]
-        if given and given not in {*likely, *others}:
-            return cls(likely, others, ANOTHER, given)
-        return cls(likely, others, given or (wanted[0] if wanted else ""))
+    wanted = [tag for one in i18n.by_weight(accepted) if (tag := _listed(one))]
+    likely = list(dict.fromkeys([*wanted, *(tag for tag in known if tag)]))
+    others = [tag for tag in _BY_NAME if tag not in likely]
+    typed = given if given not in {"", *likely, *others} else ""
+    chosen = ANOTHER if typed else given or next(iter(wanted), "")
+    languages = {"likely": likely, "others": others, "another": ANOTHER}
+    return languages | {"chosen": chosen, "typed": typed}
 
 
 def _listed(tag: str) -> str | None:

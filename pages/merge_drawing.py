@@ -177,6 +177,7 @@ def _panel(
         own = [one["slot"] for one in rows if one["outcome"] == "SHOWN"]
         taken[lane["colour"]] += own
         lane["queries"] = list(_queries(lane, shown))
+    outcomes = Counter(row["outcome"] for row in plan["rows"])
     panel = {
         "top": top,
         "lanes": lanes,
@@ -187,7 +188,12 @@ def _panel(
         "read": len(plan["rows"]),
         "wasted": sum(len(lane["dropped"]) for lane in lanes),
         "taken": taken,
-        "counts": _counts(plan["rows"]),
+        "counts": {
+            "shown": outcomes["SHOWN"] + outcomes["HEAD"],
+            "filtered": outcomes["FILTERED"],
+            "around": outcomes["AROUND"],
+            "refilled": sum(row["refill"] > 0 for row in plan["rows"]),
+        },
     }
     if time is not None:
         panel["moves"] = moves = list(_moves(lanes, shown))
@@ -221,16 +227,6 @@ def skip_reason(segment: Mapping[str, Any]) -> str | None:
     """Return why a key range was not read; None if it was read."""
     why: str | None = segment["skipReason"]
     return why and gettext(why)
-
-
-def _counts(rows: Sequence[Plan]) -> dict[str, int]:
-    outcomes = Counter(row["outcome"] for row in rows)
-    return {
-        "shown": outcomes["SHOWN"] + outcomes["HEAD"],
-        "filtered": outcomes["FILTERED"],
-        "around": outcomes["AROUND"],
-        "refilled": sum(row["refill"] > 0 for row in rows),
-    }
 
 
 def _queries(lane: Mapping[str, Any], shown: Sequence[int]) -> Iterator[tuple[int, int]]:

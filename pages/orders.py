@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from starlette.responses import Response
 
 from pages.dated_lists import DatedList
-from pages.i18n import gettext, gettext_noop
+from pages.i18n import gettext_noop
 from pages.page_request import PageRequest
 
 STATUSES: Mapping[str, str] = {
@@ -26,7 +26,6 @@ async def show(request: PageRequest) -> Response:
     return request.render(
         "orders.html",
         orders_shown=viewer["orders"]["nodes"],
-        words={one: gettext(name) for one, name in STATUSES.items()},
         member=bool(viewer["organizations"]["nodes"]),
         **chosen.facts(viewer["orders"]["pageInfo"]),
     )

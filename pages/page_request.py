@@ -88,11 +88,6 @@ class PageRequest:
     """
 
     @property
-    def accepted(self) -> str:
-        """The browser's Accept-Language header."""
-        return self.http.headers.get("accept-language", "")
-
-    @property
     def root(self) -> str:
         """The path below which a proxy serves the site, the prefix of all links; usually empty."""
         root: str = self.http.scope.get("root_path", "")

@@ -1,39 +1,30 @@
 """Photos of comments: which photos a page shows, and the fields for photos in the comment form."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 from dal.model.rules import MAX_ALT, MAX_PHOTOS
 from pages import formats
 from pages.addresses import picture_address
 from pages.i18n import gettext
 
-
-class PhotoRow(NamedTuple):
-    """A row of the comment form: the address of a photo, and a text that describes the photo."""
-
-    url: str = ""
-    alt: str = ""
+PhotoRow: TypeAlias = Mapping[str, str]
+"""A row of the comment form: ``url``, the address of a photo, and ``alt``, which describes it."""
 
 
 def rows_of(fields: Mapping[str, str]) -> tuple[PhotoRow, ...] | None:
     """Return the rows in a posted form; None if the form has no fields for photos."""
     if "photo-1" not in fields:
         return None
-    numbers = range(1, MAX_PHOTOS + 1)
-    typed = [(fields.get(f"photo-{n}", ""), fields.get(f"photo-{n}-alt", "")) for n in numbers]
-    return tuple(PhotoRow(url.strip(), alt.strip()) for url, alt in typed)
+    names = [f"photo-{number}" for number in range(1, MAX_PHOTOS + 1)]
+    typed = [(fields.get(name, ""), fields.get(f"{name}-alt", "")) for name in names]
+    return tuple({"url": url.strip(), "alt": alt.strip()} for url, alt in typed)
 
 
 def rows_from(photos: Iterable[Mapping[str, str]]) -> tuple[PhotoRow, ...]:
     """Return the rows of a form for these photos, and empty rows up to ``MAX_PHOTOS`` in total."""
-    rows = [PhotoRow(one["url"], one["alt"]) for one in photos]
-    return (*rows, *(PhotoRow() for _ in range(MAX_PHOTOS - len(rows))))
-
-
-def photos_in(rows: Iterable[PhotoRow]) -> list[dict[str, str]]:
-    """Return the mutation's input for the rows that have an address."""
-    return [{"url": one.url, "alt": one.alt} for one in rows if one.url]
+    rows = tuple(photos)
+    return (*rows, *[{"url": "", "alt": ""}] * (MAX_PHOTOS - len(rows)))
 
 
 def error_of(rows: Iterable[PhotoRow] | None, path: Sequence[str]) -> tuple[str, str] | None:
@@ -44,14 +35,14 @@ def error_of(rows: Iterable[PhotoRow] | None, path: Sequence[str]) -> tuple[str,
     """
     if path[1:2] != ["photos"] or len(path) < 4:  # noqa: PLR2004 - as the docstring says
         return None
-    filled = [(number, one) for number, one in enumerate(rows or (), 1) if one.url]
+    filled = [(number, one) for number, one in enumerate(rows or (), 1) if one["url"]]
     number, row = filled[int(path[2])]
     if path[3] != "url":
         message = gettext(
             "Please shorten the description of this photo to %(most)s characters.",
             most=formats.number(MAX_ALT),
         )
-    elif row.url.startswith("https://"):  # an invalid URL, or an upload that the bucket lacks
+    elif row["url"].startswith("https://"):  # an invalid URL, or an upload that the bucket lacks
         message = gettext("This photo is not available. Check its link, or upload the photo again.")
     else:
         message = gettext("Enter an address that begins with https://.")

@@ -37,7 +37,12 @@ def draw_plan(plan: Plan) -> dict[str, Any]:
 
     The costs include the costs of other plans, for comparison.
     """
-    return {"merge": draw_merge([plan]), "segments": segments_of(plan), "ways": _ways(plan)}
+    ways = {
+        gettext("This plan"): plan,
+        gettext("The articles' plan"): plan["fullPages"],
+        gettext("The ideal"): plan["ideal"],
+    }
+    return {"merge": draw_merge([plan]), "segments": segments_of(plan), "ways": compared(ways)}
 
 
 def segments_of(plan: Plan) -> list[dict[str, Any]]:
@@ -49,25 +54,29 @@ def segments_of(plan: Plan) -> list[dict[str, Any]]:
     ]
 
 
-def _ways(plan: Plan) -> list[dict[str, Any]]:
-    """Return the costs of this plan, of the articles' plan and of the ideal, if they are known.
+def compared(plans: Mapping[str, Plan | None]) -> list[dict[str, Any]]:
+    """Return the costs of plans by name. Plans that are None are omitted.
 
     The articles' plan reads a full page from every partition: see ``playground``. The ideal is one
-    Query that reads only the page's rows. ``most`` has the maximum number of requests and the
-    maximum capacity of the three. The page draws both figures as bars, relative to these maximums.
+    Query that reads only the page's rows. ``most`` has the maximum of each figure. The page draws
+    the figures as bars, relative to these maximums.
     """
-    ways = [(gettext("This plan"), plan["requests"], plan["consumedCapacity"])]
-    for name, of in (
-        (gettext("The articles' plan"), plan["fullPages"]),
-        (gettext("The ideal"), plan["ideal"]),
-    ):
-        if of is not None:
-            ways.append((name, of["requests"], of["capacity"]))
-    queries, capacity = (max(one[figure] or 0 for one in ways) or 1 for figure in (1, 2))
-    return [
-        {"name": name, "requests": requests, "capacity": units, "most": (queries, capacity)}
-        for name, requests, units in ways
+    ways = [
+        {
+            "name": name,
+            "requests": one["requests"],
+            "rows": round(one.get("itemsRead", 0)),
+            # The articles' plan in the panel, and the ideal, were not executed.
+            "capacity": one["consumedCapacity" if "consumedCapacity" in one else "capacity"],
+            "planning": one.get("planningRequests", 0),
+            "planning_capacity": one.get("planningCapacity", 0.0),
+        }
+        for name, one in plans.items()
+        if one is not None
     ]
+    kinds = ("requests", "rows", "capacity")
+    most = {kind: max(way[kind] or 0 for way in ways) or 1 for kind in kinds}
+    return [{**way, "most": most} for way in ways]
 
 
 def reason(alternative: Mapping[str, Any]) -> str:

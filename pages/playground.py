@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from pages import i18n, merge_drawing, plan_panel, rendering
-from pages.addresses import RATINGS, SIZE, Filters, with_query
+from pages.addresses import RATINGS, SIZE, Filters, one_of, with_query
 from pages.aws_commands import requests_of
 from pages.faults import PageFault
 from pages.formats import decimal, number
@@ -45,6 +45,12 @@ BASES = {"all": "ROW_LOCATIONS", "counts": "COUNTS", "nothing": "NOTHING"}
 """The statistics that Marginalia's plan may use. Maps their names in an address to values of the
 argument ``planBy``."""
 
+_BASIS_UNKNOWN = gettext_noop("Choose the statistics that the plan may use: %(names)s.")
+
+_NUMBER_UNKNOWN = gettext_noop(
+    "%(value)s is not possible here. Choose a number from 1 to %(most)s, or continue from a cursor."
+)
+
 LARGEST_DRAWING = 2_000
 """Maximum number of rows and key ranges, in total, of a posted plan. More would take over 10 ms to
 draw."""
@@ -65,12 +71,7 @@ class Choice:
     @classmethod
     def of(cls, given: QueryParams) -> "Choice":
         """Return the choice in an address. Raise PageFault for an invalid value."""
-        by = given.get("by") or "all"
-        if by not in BASES:
-            sentence = gettext(
-                "Choose the statistics that the plan may use: %(names)s.", names=", ".join(BASES)
-            )
-            raise PageFault(400, sentence)
+        by = one_of(BASES, given.get("by") or "all", _BASIS_UNKNOWN)
         after = given.get("after", "").strip()
         size = _number(given.get("size", ""), SIZE, LARGEST)
         deepest = DEEPEST // max(1, size) + 1
@@ -84,15 +85,10 @@ class Choice:
         )
 
     @property
-    def before(self) -> int:
-        """The number of rows before the page."""
-        return (self.page - 1) * self.size
-
-    @property
-    def query(self) -> str:
-        """The query string with its question mark, without default values."""
+    def address(self) -> str:
+        """The address of the playground with this choice, without default values."""
         return with_query(
-            self.filters.query,
+            PATH + self.filters.query,
             product=self.product,
             size="" if self.size == SIZE else str(self.size),
             page="" if self.page == 1 else str(self.page),
@@ -100,22 +96,9 @@ class Choice:
             after=self.after,
         )
 
-    @property
-    def address(self) -> str:
-        """The address of the playground with this choice."""
-        return PATH + self.query
-
     def variables(self) -> dict[str, Any]:
         """Return the arguments that select the list."""
         return {"productId": self.product, **self.filters.variables()}
-
-
-def beginning(product: str) -> Choice:
-    """Return the choice that the playground shows first: four ratings in any language.
-
-    For this choice, both plans merge four key ranges, and the articles' plan reads more rows.
-    """
-    return Choice(product, Filters((1, 2, 3, 4)))
 
 
 def examples(choice: Choice, languages: Sequence[str]) -> list[tuple[str, Choice]]:
@@ -144,17 +127,8 @@ def _number(value: str, usual: int, most: int) -> int:
 
     Raise PageFault unless the number is from 1 to ``most``.
     """
-    if not value:
-        return usual
-    if value not in map(str, range(1, most + 1)):
-        sentence = gettext(
-            "%(value)s is not possible here. Choose a number from 1 to %(most)s, or "
-            "continue from a cursor.",
-            value=repr(value[:20]),
-            most=most,
-        )
-        raise PageFault(400, sentence)
-    return int(value)
+    numbers = map(str, range(1, most + 1))
+    return int(one_of(numbers, value or str(usual), _NUMBER_UNKNOWN, most=str(most)))
 
 
 async def draw(request: Request) -> Response:
@@ -229,11 +203,15 @@ async def show(request: PageRequest) -> Response:
 
 
 async def _start(request: PageRequest) -> tuple[Choice, dict[str, Any]]:
-    """Return a choice for the first product of the leaderboard, and the product."""
+    """Return a choice for the first product of the leaderboard, and the product.
+
+    The choice has four ratings in any language, so both plans merge four key ranges, and the
+    articles' plan reads more rows.
+    """
     result = await request.run("playground.start")
     for rank in result.data["leaderboard"]["nodes"]:
         product = rank["product"]
-        return beginning(product["productId"]), product
+        return Choice(product["productId"], Filters((1, 2, 3, 4))), product
     return Choice(), {"statistics": None}
 
 
@@ -251,13 +229,14 @@ async def _both(request: PageRequest, choice: Choice) -> dict[str, Any]:
     rows, cursor = listed["nodes"], listed["pageInfo"]["endCursor"]
     table = request.http.app.state.settings.table
     sides = [_side("ours", ours, table), _side("articles", articles, table)]
-    drawing = merge_drawing.draw_merge([side["plan"] for side in sides], titled=True, moving=True)
+    plans, names = [side["plan"] for side in sides], map(gettext, NAMES.values())
+    drawing = merge_drawing.draw_merge(plans, titled=True, moving=True)
     return {
         "sides": sides,
         "drawing": drawing,
         "moves": _moves(drawing),
-        "gains": any(sides[0]["plan"][one] != sides[1]["plan"][one] for one in _GAINS),
-        "compared": _compared(sides),
+        "gains": any(plans[0][one] != plans[1][one] for one in _GAINS),
+        "compared": plan_panel.compared(dict(zip(names, [*plans, plans[0]["ideal"]], strict=True))),
         "rows": rows,
         "same": rows == theirs["nodes"],
         "onward": _at(choice, cursor) if len(rows) == choice.size else None,
@@ -271,7 +250,7 @@ async def _depth(request: PageRequest, choice: Choice) -> str | None:
     If the list ends before the page, return the cursor of the list's last row; None for an empty
     list.
     """
-    after, left = None, choice.before
+    after, left = None, (choice.page - 1) * choice.size
     while left:
         first = min(left, LARGEST)
         asked = {**choice.variables(), "first": first, "after": after}
@@ -322,7 +301,7 @@ def _side(key: str, result: DocumentResult, table: str) -> dict[str, Any]:
     }
 
 
-NAMES = {
+NAMES = {  # also the order in the table of costs
     "ours": gettext_noop("Marginalia's plan"),
     "articles": gettext_noop("The articles' plan"),
     "ideal": gettext_noop("The ideal"),
@@ -337,38 +316,6 @@ def plan_title(key: str, plan: dict[str, Any]) -> str:
     return gettext(
         "%(plan)s: %(rows)s, %(units)s RCU", plan=gettext(NAMES[key]), rows=rows, units=units
     )
-
-
-def _compared(sides: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the costs of both plans and of the ideal, with the maximum of each column.
-
-    The ideal is one Query that reads only the page's rows.
-    """
-    ways = [
-        {
-            "key": side["key"],
-            "requests": side["plan"]["requests"],
-            "planning": side["plan"]["planningRequests"],
-            "planning_capacity": side["plan"]["planningCapacity"],
-            "rows": side["plan"]["itemsRead"],
-            "capacity": side["plan"]["consumedCapacity"],
-        }
-        for side in sides
-    ]
-    ideal = sides[0]["plan"]["ideal"]
-    ways.append(
-        {
-            "key": "ideal",
-            "requests": ideal["requests"],
-            "planning": 0,
-            "planning_capacity": 0.0,
-            "rows": round(ideal["itemsRead"]),
-            "capacity": ideal["capacity"],
-        }
-    )
-    kinds = ("requests", "rows", "capacity")
-    most = {kind: max(way[kind] or 0 for way in ways) or 1 for kind in kinds}
-    return [{**way, "most": most} for way in ways]
 
 
 def _at(choice: Choice, cursor: str) -> str:

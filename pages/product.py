@@ -22,7 +22,7 @@ from pages.addresses import (
     SIZES,
     Filters,
     ListPart,
-    Pager,
+    pager,
     product_path,
     with_query,
 )
@@ -181,7 +181,14 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         product=product,
         name=name,
         title=_title(name, choices, statistics, older=bool(part.chosen)),
-        summary=_summary(name, statistics),
+        summary=ngettext(
+            "%(product)s has %(average)s of 5 stars from %(count)s comment.",
+            "%(product)s has %(average)s of 5 stars from %(count)s comments.",
+            statistics["total"],
+            product=name,
+            average=decimal(statistics["average"]),
+            count=number(statistics["total"]),
+        ),
         known=known,
         counted=total is not None,
         # A list that never had a comment needs no filters and no orders.
@@ -201,7 +208,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         wider=[]
         if comments
         else [(words, n, path + rest.query) for words, n, rest in _wider(filters, facets)],
-        pager=Pager.of(path + filters.query, part, info, len(comments), total),
+        pager=pager(path + filters.query, part, info, len(comments), total),
         comments=comments,
         fresh=await fresh_comment(request),
         # The events are of the list without the search and the days.
@@ -283,17 +290,6 @@ def _draft(request: PageRequest) -> dict[str, Any]:
         "title": "-",
         "text": "-",
     }
-
-
-def _summary(name: str, statistics: dict[str, Any]) -> str:
-    return ngettext(
-        "%(product)s has %(average)s of 5 stars from %(count)s comment.",
-        "%(product)s has %(average)s of 5 stars from %(count)s comments.",
-        statistics["total"],
-        product=name,
-        average=decimal(statistics["average"]),
-        count=number(statistics["total"]),
-    )
 
 
 def _title(name: str, choices: dict[str, Any], statistics: dict[str, Any], *, older: bool) -> str:

@@ -165,6 +165,7 @@ def _translated(node: nodes.Call) -> Markup:
     return Markup(i18n.gettext(message.as_const()))  # noqa: S704 - ours, not a visitor's
 
 
+@i18n.cached_by_language
 def _counted(n: int, one: str, many: str, /, **values: Any) -> Markup:
     shown = {name: Environment.escaped(value) for name, value in values.items()}
     return Markup(i18n.ngettext(one, many, n) % shown)  # noqa: S704 - ours, not a visitor's

@@ -8,7 +8,7 @@ browser reuses a file from such an address, it asks the server whether the file 
 import gzip
 import hashlib
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -75,34 +75,24 @@ class StaticFile:
         self._codings = _CODINGS if large else {}
         self._coded = {"": content}
 
-    def headers(self, cache_control: str) -> dict[str, str]:
-        """Return the headers of a response, with the ETag of the uncompressed content."""
-        varied = {"Vary": "Accept-Encoding"} if self._codings else {}
-        return {**FILE_HEADERS, **varied, "Cache-Control": cache_control, "ETag": self.tag}
-
     def response(self, request: Request, cache_control: str) -> Response:
         """Return the file in a coding that the browser accepts, or 304 if the browser has it."""
-        headers = self.headers(cache_control)
+        headers = {**FILE_HEADERS, "Cache-Control": cache_control, "ETag": self.tag}
+        if self._codings:
+            headers["Vary"] = "Accept-Encoding"
         known = matching(request.headers.get("if-none-match"), self.tag)
         if known is not None:
             return Response(status_code=304, headers=headers | {"ETag": known})
-        coding, content = self.coded(by_weight(request.headers.get("accept-encoding", "")))
-        response = Response(content, headers=headers, media_type=self.media_type)
+        accepted = by_weight(request.headers.get("accept-encoding", ""))
+        # Small files, and pictures except SVG, have no codings.
+        coding = next((one for one in self._codings if one in accepted), "")
+        if coding not in self._coded:
+            self._coded[coding] = _CODINGS[coding](self.content)
+        response = Response(self._coded[coding], headers=headers, media_type=self.media_type)
         if coding:
             response.headers["Content-Encoding"] = coding
             encoded(response.raw_headers)
         return response
-
-    def coded(self, accepted: Collection[str]) -> tuple[str, bytes]:
-        """Return the first of the file's codings that is in ``accepted``, and the coded content.
-
-        If there is no such coding, the returned coding is empty and the content is not compressed.
-        Small files, and pictures except SVG, have no codings.
-        """
-        coding = next((one for one in self._codings if one in accepted), "")
-        if coding not in self._coded:
-            self._coded[coding] = _CODINGS[coding](self.content)
-        return coding, self._coded[coding]
 
 
 def _files() -> dict[str, StaticFile]:

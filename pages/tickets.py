@@ -58,7 +58,6 @@ async def show(request: PageRequest) -> Response:
     return request.render(
         "tickets.html",
         tickets=found["nodes"],
-        words=_words(),
         organization=name,
         organizations=[
             (one, with_query("/tickets", organization=one), one == name) for one in types
@@ -79,8 +78,5 @@ async def show_ticket(request: PageRequest) -> Response:
             404, gettext("This ticket does not exist, or you may not read it. Check the link.")
         )
     every = with_query("/tickets", organization=ticket["organizationName"])
-    return request.render("ticket.html", ticket=ticket, words=_words(), every=every)
-
-
-def _words() -> dict[str, str]:
-    return {one: gettext(name) for one, name in STATUSES.items()}
+    words = {one: gettext(name) for one, name in STATUSES.items()}
+    return request.render("ticket.html", ticket=ticket, words=words, every=every)

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import quote
 
 from starlette.responses import JSONResponse, Response
 from strawberry.relay.utils import to_base64
 
-from pages.addresses import local, with_query
+from pages.addresses import local, with_query, without
 from pages.faults import PageFault
 from pages.i18n import gettext
 from pages.page_request import PageRequest
@@ -29,30 +29,18 @@ async def vote(request: PageRequest) -> Response:
     comment_id = fields.get(name, "")
     status, refused = 200, "vote-refused"
     try:
-        count = await _count_after(request, fields, name, comment_id)
+        require_own(request.session, fields)
+        result = await request.run(f"vote.{name}", input={"id": to_base64("Comment", comment_id)})
+        (payload,) = result.data.values()
+        # None if the vote is refused.
+        count = payload["comment"] and int(payload["comment"]["helpfulCount"])
     except PageFault as fault:
         count, status, refused = None, fault.status, "not-voted"
     if "application/json" in request.http.headers.get("accept", ""):
         return JSONResponse({"count": count}, status)
     notice = "voted" if count is not None else refused
-    return request.to(f"{_noticed(here, notice)}#vote-{quote(comment_id)}")
-
-
-async def _count_after(
-    request: PageRequest, fields: dict[str, str], name: str, comment_id: str
-) -> int | None:
-    """Change the vote, and return the comment's number of votes; None if the vote is refused."""
-    require_own(request.session, fields)
-    result = await request.run(f"vote.{name}", input={"id": to_base64("Comment", comment_id)})
-    (payload,) = result.data.values()
-    return payload["comment"] and int(payload["comment"]["helpfulCount"])
-
-
-def _noticed(address: str, notice: str) -> str:
-    """Return the address with the parameter ``notice``, which replaces an earlier notice."""
-    parts = urlsplit(address)
-    kept = [one for one in parse_qsl(parts.query, keep_blank_values=True) if one[0] != "notice"]
-    return with_query(parts.path, *kept, notice=notice)
+    page = with_query(without(here, "notice"), notice=notice)
+    return request.to(f"{page}#vote-{quote(comment_id)}")
 
 
 def highlights(product: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
