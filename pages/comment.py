@@ -235,7 +235,7 @@ def unchecked(session: Session, fields: dict[str, str]) -> dict[str, str]:
     try:
         require_own(session, fields, gettext_noop("Please sign in. Your text stays here."))
     except PageFault as fault:
-        return {"": str(fault)}
+        return {"": fault.message}
     return {}
 
 

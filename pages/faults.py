@@ -4,6 +4,8 @@ Pages never show the API's messages. Those messages are for programs: they are i
 they contain the names of GraphQL arguments.
 """
 
+from dataclasses import KW_ONLY, dataclass
+
 from graphql import GraphQLError
 
 from pages.i18n import gettext, gettext_noop
@@ -83,26 +85,19 @@ _FLAWS = {
 KEYS_AWAY = gettext_noop("We cannot check your sign-in at the moment. Please try again later.")
 
 
+@dataclass(eq=False)
 class PageFault(Exception):  # noqa: N818 - not always an error
     """Ends a request with an error page: an HTTP status and a message for the visitor."""
 
-    def __init__(
-        self,
-        status: int,
-        message: str,
-        *,
-        leaves_list: bool = False,
-        code: str = "",
-        listed: str | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        """The error code of the API; empty for a fault of another origin."""
-        self.listed = listed
-        """The address of the list without the filter that causes the fault."""
-        self.leaves_list = leaves_list
-        """Whether the page links to the first page of the list in the address."""
+    status: int
+    message: str
+    _: KW_ONLY
+    leaves_list: bool = False
+    """Whether the page links to the first page of the list in the address."""
+    code: str = ""
+    """The error code of the API; empty for a fault of another origin."""
+    listed: str | None = None
+    """The address of the list without the filter that causes the fault."""
 
 
 def fault_of(error: GraphQLError) -> PageFault:
@@ -117,11 +112,10 @@ def fault_of(error: GraphQLError) -> PageFault:
             "Something went wrong on our side. If you contact us, please give this number: %(id)s.",
             id=extensions["requestId"],
         )
+    elif code == "BAD_ARGUMENT":
+        message = gettext(_ARGUMENTS.get(str(extensions.get("argument")), _OTHERWISE))
     else:
-        argument = (
-            _ARGUMENTS.get(str(extensions.get("argument"))) if code == "BAD_ARGUMENT" else None
-        )
-        message = gettext(_CODES.get(code) or argument or _OTHERWISE)
+        message = gettext(_CODES.get(code, _OTHERWISE))
     status, leaves_list = _STATUSES.get(code, 400), code == "BAD_CURSOR"
     return PageFault(status, message, leaves_list=leaves_list, code=code)
 

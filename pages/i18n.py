@@ -148,6 +148,8 @@ def by_weight(accepted: str) -> list[str]:
 
     Values of weight 0 are omitted, because the client does not accept them.
     """
+    if not accepted:
+        return []
     weights = qualities(accepted)
     accepted_ones = (one for one in weights if weights[one] > 0)
     return sorted(accepted_ones, key=weights.__getitem__, reverse=True)

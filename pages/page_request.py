@@ -330,7 +330,7 @@ def fault_page(request: PageRequest, fault: PageFault, **facts: Any) -> Response
     first = request.first_page if fault.leaves_list else None
     facts = {
         "code": fault.status,
-        "message": str(fault),
+        "message": fault.message,
         "first": first,
         "listed": fault.listed,
         **facts,

@@ -187,7 +187,7 @@ async def show(request: PageRequest) -> Response:
         try:
             facts = await _both(request, choice)
         except PageFault as fault:  # Show the fault above the form, which keeps the values.
-            status, facts["fault"] = fault.status, str(fault)
+            status, facts["fault"] = fault.status, fault.message
     return request.render(
         "playground.html",
         status,

@@ -169,6 +169,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     details = ("title", "pictureUrl", "url", "group", "gtin", "brand", "mpn")
     closed = request.session.context.known_products_only and not any(map(product.get, details))
     events = connection["eventCursor"]
+    stated = {name: value for name, value in variables.items() if value}
     plan = connection.get("plan")
     playground = plan and Choice(
         product_id, replace(filters, together=False, size=SIZE), filters.size, after=part.after
@@ -212,7 +213,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         comments=comments,
         fresh=await fresh_comment(request),
         # The events are of the list without the search and the days.
-        live=graphql_address("product.live", variables | {"after": events})
+        live=graphql_address("product.live", stated | {"after": events})
         if events and not filters.words
         else None,
         trend=trend,

@@ -36,11 +36,11 @@ from server.http.request import prefers_html
 from server.settings import Settings
 
 _ROUTES = (
+    # First, because most requests are for products. Ids may contain slashes, so a path ends with
+    # its id. Forms therefore post to the page's own path, and not to a path below it.
+    ("GET", "/products/{product_id:path}", product.show),
     ("GET", "/", home.show),
     ("GET", "/products", home.search),
-    # Ids may contain slashes, so a path ends with its id. Forms therefore post to the page's own
-    # path, and not to a path below it.
-    ("GET", "/products/{product_id:path}", product.show),
     ("POST", "/products/{product_id:path}", product.add),
     ("GET", "/comments/{comment_id:path}", comment.show),
     ("POST", "/comments/{comment_id:path}", comment.change),

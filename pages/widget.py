@@ -33,13 +33,6 @@ _HOUR = "public, max-age=3600"
 """The address of the script has no version. With this cache time, visitors get the script of a new
 release within an hour."""
 
-_DOCUMENTS = {
-    "read": "widget",
-    "votes": "widget.votes",
-    "mark": "vote.mark",
-    "unmark": "vote.unmark",
-}
-
 _THEMES = {
     "page": gettext_noop("Like your page"),
     "light": gettext_noop("Light"),
@@ -172,7 +165,12 @@ def _script(photo_origins: tuple[str, ...], aspects: tuple[tuple[Any, ...], ...]
                 "all": gettext("All comments"),
             }
     filled = {
-        "ids": {purpose: id_of(name) for purpose, name in _DOCUMENTS.items()},
+        "ids": {
+            "read": id_of("widget"),
+            "votes": id_of("widget.votes"),
+            "mark": id_of("vote.mark"),
+            "unmark": id_of("vote.unmark"),
+        },
         "document": _MARGINS.sub(" ", DOCUMENTS["widget"]).strip(),
         "messages": messages,
         "photos": photo_origins,
