@@ -26,24 +26,24 @@ def command_of(arguments: Mapping[str, Any], table: str) -> str:
 
     With ``--limit``, the AWS CLI sends a single request.
     """
-    options: list[tuple[str, str | None]] = [("table-name", table)]
-    if "IndexName" in arguments:
-        options.append(("index-name", arguments["IndexName"]))
-    options += [
-        ("key-condition-expression", arguments["KeyConditionExpression"]),
-        ("expression-attribute-names", json.dumps(arguments["ExpressionAttributeNames"])),
-        ("expression-attribute-values", json.dumps(arguments["ExpressionAttributeValues"])),
-        ("limit", str(arguments["Limit"])),
-        ("scan-index-forward" if arguments["ScanIndexForward"] else "no-scan-index-forward", None),
-    ]
-    if arguments.get("ConsistentRead"):
-        options.append(("consistent-read", None))
-    options.append(("return-consumed-capacity", arguments["ReturnConsumedCapacity"]))
+
+    def option(name: str, value: str) -> str:
+        return f"--{name} {shlex.quote(value)}"
+
+    index, ascending = arguments.get("IndexName"), arguments["ScanIndexForward"]
     lines = [
-        f"--{name}" if value is None else f"--{name} {shlex.quote(value)}"
-        for name, value in options
+        "aws dynamodb query",
+        option("table-name", table),
+        *([option("index-name", index)] if index else []),
+        option("key-condition-expression", arguments["KeyConditionExpression"]),
+        option("expression-attribute-names", json.dumps(arguments["ExpressionAttributeNames"])),
+        option("expression-attribute-values", json.dumps(arguments["ExpressionAttributeValues"])),
+        option("limit", str(arguments["Limit"])),
+        "--scan-index-forward" if ascending else "--no-scan-index-forward",
+        *(["--consistent-read"] if arguments.get("ConsistentRead") else []),
+        option("return-consumed-capacity", arguments["ReturnConsumedCapacity"]),
     ]
-    return " \\\n  ".join(["aws dynamodb query", *lines])
+    return " \\\n  ".join(lines)
 
 
 def _condition(arguments: Mapping[str, Any]) -> str:

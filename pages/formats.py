@@ -138,21 +138,6 @@ def listed(words: Iterable[str]) -> str:
     return lists.format_list(list(words), locale=i18n.locale())
 
 
-FILTERS = {
-    "number": number,
-    "decimal": decimal,
-    "day": day,
-    "days": days,
-    "folded": folded,
-    "language": language,
-    "listed": listed,
-    "minute": minute,
-    "money": money,
-    "month": month,
-    "share": share,
-}
-"""The filters of all templates, by name."""
-
 ANOTHER = "*"
 """The form's value for "another language". It is not a valid BCP 47 tag."""
 

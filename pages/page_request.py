@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from pages import formats, i18n, rendering, sessions
-from pages.addresses import CURSORS, MAX_PAGE_ADDRESS, local, origin_text, without
+from pages.addresses import CURSORS, MAX_PAGE_ADDRESS, local, without
 from pages.faults import KEYS_AWAY, SESSION_ENDED, TOO_LARGE, PageFault, flaw_message
 from pages.i18n import gettext, gettext_noop
 from pages.page_documents import DocumentResult, run_document
@@ -244,9 +244,7 @@ class PageRequest:
         A page for a signed-in user contains the form key, so shared caches must not store the page.
         Pages for signed-in users have no ETag. Error pages have none either.
         """
-        uploads = self.view.uploads
-        upload_origin = None if uploads is None else origin_text(uploads.form_url)
-        headers = rendering.headers(facts["picture_origins"], upload_origin)
+        headers: dict[str, str] = self.http.app.state.headers
         if self.by_link:
             return headers | _BY_LINK
         if self.session.username is not None:

@@ -38,14 +38,13 @@ from pages.comment import (
 )
 from pages.faults import TOO_RARE, PageFault
 from pages.formats import day, decimal, language, minute, number, product_name
-from pages.i18n import gettext, gettext_noop, ngettext
+from pages.i18n import gettext, ngettext
 from pages.list_filters import SWITCHES
 from pages.list_orders import ORDERS
 from pages.page_documents import CARD, fill_statistics, graphql_address
 from pages.page_request import PageRequest
 from pages.plan_panel import plan_account
 from pages.playground import Choice
-from pages.votes import highlights
 
 TREND_TIMEOUT = 0.5
 """Maximum seconds that a page waits for its trend after it has read all other data."""
@@ -66,8 +65,6 @@ _EDGE = 4
 stroke of a line at the top or the bottom."""
 
 _BEST, _WORST = 5, 1
-
-THIS_VARIANT, ALL_VARIANTS = gettext_noop("This variant"), gettext_noop("All variants")
 
 Point = dict[str, Any]
 
@@ -220,7 +217,6 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         linked=connection["jsonLd"],
         account=playground and plan_account(plan, result, playground.address),
         form=form and form.shown(request, [one["language"] for one in facets["languages"]]),
-        highlights=list(highlights(product)),
         draft=form and _draft(request),
         closed=gettext(UNLISTED) if closed else None,
         # Whether other pages show the same comments.
@@ -255,8 +251,8 @@ def _choices(filters: Filters, tag: str) -> dict[str, Any]:
         # For the product's list and for its group's list: the name, the query, and whether it is
         # the group's list.
         "variants": [
-            (gettext(one), replace(filters, together=together).query, together)
-            for one, together in ((THIS_VARIANT, False), (ALL_VARIANTS, True))
+            (gettext("This variant"), replace(filters, together=False).query, False),
+            (gettext("All variants"), replace(filters, together=True).query, True),
         ],
         "further_heading": gettext(order.further_heading),
         "further": gettext(order.further),

@@ -36,7 +36,6 @@ _INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 
 
-@cache
 def headers(picture_origins: tuple[str, ...], upload_origin: str | None = None) -> dict[str, str]:
     """Return the headers of a page that may also show pictures from ``picture_origins``.
 
@@ -191,13 +190,23 @@ def environment(tag: str) -> jinja2.Environment:
         i18n.gettext, i18n.ngettext, newstyle=True
     )
     environment.filters.update(
-        formats.FILTERS,
         author_path=addresses.author_path,
         comment_path=addresses.comment_path,
         counted=_counted,
+        day=formats.day,
+        days=formats.days,
+        decimal=formats.decimal,
+        folded=formats.folded,
+        language=formats.language,
+        listed=formats.listed,
+        minute=formats.minute,
+        money=formats.money,
+        month=formats.month,
+        number=formats.number,
         photo_parts=photos.photo_parts,
         product_path=addresses.product_path,
         quoted=addresses.quoted,
+        share=formats.share,
         ticket_path=addresses.ticket_path,
     )
     environment.globals.update(

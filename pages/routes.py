@@ -18,6 +18,7 @@ from pages import (
     orders,
     playground,
     product,
+    rendering,
     review,
     signing,
     static_files,
@@ -128,8 +129,11 @@ def pages_app(
     app.router.redirect_slashes = False
     app.state.settings = settings
     app.state.view = view
-    uploads = [] if view.uploads is None else [origin_text(view.uploads.url)]
-    app.state.picture_origins = (*settings.picture_origins, *uploads)
+    uploads = view.uploads
+    shown_from = [] if uploads is None else [origin_text(uploads.url)]
+    sent_to = None if uploads is None else origin_text(uploads.form_url)
+    app.state.picture_origins = (*settings.picture_origins, *shown_from)
+    app.state.headers = rendering.headers(app.state.picture_origins, sent_to)
     app.state.explain = view.schema.explain
     app.state.provider = provider
     app.state.shared_pages = SharedReads[Response]()

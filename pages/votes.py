@@ -1,7 +1,5 @@
 """``/votes``: visitors mark comments as helpful, by a button at each comment of another user."""
 
-from collections.abc import Iterator
-from typing import Any
 from urllib.parse import quote
 
 from starlette.responses import JSONResponse, Response
@@ -9,7 +7,6 @@ from strawberry.relay.utils import to_base64
 
 from pages.addresses import local, with_query, without
 from pages.faults import PageFault
-from pages.i18n import gettext
 from pages.page_request import PageRequest
 from pages.sessions import require_own
 
@@ -41,14 +38,3 @@ async def vote(request: PageRequest) -> Response:
     notice = "voted" if count is not None else refused
     page = with_query(without(here, "notice"), notice=notice)
     return request.to(f"{page}#vote-{quote(comment_id)}")
-
-
-def highlights(product: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the product's most helpful comments, each with its heading."""
-    for name, heading in (
-        ("mostHelpfulPositive", gettext("Most helpful positive comment")),
-        ("mostHelpfulCritical", gettext("Most helpful critical comment")),
-    ):
-        one = (product.get("highlights") or {}).get(name)
-        if one is not None:
-            yield heading, one
