@@ -16,7 +16,7 @@ from dal.repositories import erasures
 from dal.stores import Stores
 from features.analytics.exporting import analytics_of
 from features.analytics.service import Analytics
-from features.aspects.labels import labels_of
+from features.aspects.settings import labels_of
 from features.invitations.links import LinkGrant, LinkSigner
 from features.invitations.model import SCOPE, link_of
 from features.invitations.repository import delivered_of

@@ -1,6 +1,6 @@
 """Links: their addresses, and the right of a request with a link."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, ClassVar
@@ -50,17 +50,14 @@ class LinkSigner:
             raise NotAvailableError(
                 "This server cannot make links, because it does not know the address of its pages."
             )
-        return [*self._divided(link)]
-
-    def _divided(self, link: Link) -> Iterator[SignedLink]:
         jwt, products = self.sign(claims_of(link)), link.products
         if jwt is None:
             raise NotAvailableError(
                 "This server cannot make links, because it has no secret to sign them."
             )
         if len(products) <= MOST_PRODUCTS and len(jwt) <= MAX_JWT:
-            yield SignedLink(f"{self.site}/review?invitation={jwt}", products, link.expires_at)
-            return
+            url = f"{self.site}/review?invitation={jwt}"
+            return [SignedLink(url, products, link.expires_at)]
         if len(products) == 1:
             raise InvalidArgumentError(
                 "orderId",
@@ -68,8 +65,8 @@ class LinkSigner:
                 "long for a link.",
             )
         cut = MOST_PRODUCTS if len(products) > MOST_PRODUCTS else len(products) // 2
-        for part in (products[:cut], products[cut:]):
-            yield from self._divided(replace(link, products=part))
+        parts = products[:cut], products[cut:]
+        return [one for part in parts for one in self.signed(replace(link, products=part))]
 
 
 def claims_of(link: Link) -> dict[str, Any]:

@@ -25,6 +25,7 @@ class ViewerVotes:
 
     def __init__(self, context: Context) -> None:
         self._context = context
+        self._user_id = require_viewer(context).user_id
         self.changed: dict[str, tuple[bool, int]] = {}
         """The results of this request's mutations, by comment id: whether the comment has the
         viewer's vote, and its number of votes."""
@@ -32,12 +33,6 @@ class ViewerVotes:
         """Loads whether a comment has the viewer's vote."""
         self.counts: DataLoader[Comment, int] = DataLoader(self._load_counts, cache=False)
         """Loads a comment's number of votes."""
-
-    @property
-    def _user_id(self) -> str:
-        viewer = self._context.viewer
-        assert viewer is not None  # noqa: S101 - without a viewer, no field reads votes
-        return viewer.user_id
 
     async def _recent(self, comments: Sequence[Comment]) -> dict[str, tuple[bool, int]]:
         """Return changed votes, by comment id, with the comment's number of votes.

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from dal.model.shop_aspects import ShopAspects
-from features.aspects.labels import labels_of
+from features.aspects.settings import labels_of
 
 ROOTS = {"aspects": ""}
 """The root fields, with their arguments."""

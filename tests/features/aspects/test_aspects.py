@@ -11,7 +11,7 @@ from dal.entities.comment import COMMENT
 from dal.model import AspectRating
 from dal.model.shop_aspects import ShopAspects
 from dal.stores import Stores
-from features.aspects.labels import labels_of
+from features.aspects.settings import labels_of
 from resolvers.context import Context
 from tests.schema.conftest import ANN, SERVICES
 from tests.strategies import comment

@@ -3,7 +3,7 @@
 import pytest
 
 from dal.table.errors import InvalidArgumentError
-from features.aspects.labels import labels_of
+from features.aspects.settings import labels_of
 
 
 def test_an_aspect_has_a_label_in_each_language() -> None:

@@ -10,7 +10,7 @@ from dal.dynamodb.table import Table
 from dal.model import AspectRating, ProductDetails
 from dal.model.shop_aspects import ShopAspects
 from dal.stores import Stores
-from features.aspects.labels import labels_of
+from features.aspects.settings import labels_of
 from features.live.log import Log
 from resolvers.change_log import ChangeLog
 from resolvers.context import Context

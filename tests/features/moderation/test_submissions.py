@@ -23,7 +23,7 @@ from dal.stores import Stores
 from dal.table.key_parts import escape
 from dal.writes.comments import version
 from dal.writes.overwrite import Outcome
-from features.aspects.labels import labels_of
+from features.aspects.settings import labels_of
 from features.live.write_rule import Broker
 from features.moderation.model import QueueKind
 from features.moderation.publication import ModeratedPublication
