@@ -150,17 +150,14 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     cut = slice_of(
         info, first, after, last, before, kind=ordered.kind, order_by=ordered, plan_by=plan_by
     )
-    stores, since = info.context.stores, None
     followed = isinstance(root, Product) and selects(info, "eventCursor")
     log: ChangeLog | None = info.context.services.get(ChangeLog) if followed else None
-    if log is not None:
-        # Take the last position in the log of changes before the rows are read. The events after
-        # this position then include the changes that the log receives during the read.
-        since = log.last
-    if selects(info, "totalCount"):
-        page = await stores.comments.counted_page(selection, cut, since)
-    else:
-        page = await stores.comments.page(selection, cut, since)
+    # Take the last position in the log of changes before the rows are read. The events after this
+    # position then include the changes that the log receives during the read.
+    since = None if log is None else log.last
+    store = info.context.stores.comments
+    read = store.counted_page if selects(info, "totalCount") else store.page
+    page = await read(selection, cut, since)
     return page if since is None else replace(page, since=since)
 
 

@@ -202,7 +202,6 @@ def _require_valid(link: Link, items: Iterable[Item]) -> None:
             # An item that cannot be read may be a revocation, so it ends the link.
             if invitation is None or invitation.ends(link):
                 raise LinkRevokedError
-        if is_mark(item) and link.made_at <= erased_at(item):
-            raise LinkRevokedError
-        if is_order(item) and ORDER.decode(item).status is OrderStatus.CANCELLED:
+        erased = is_mark(item) and link.made_at <= erased_at(item)
+        if erased or (is_order(item) and ORDER.decode(item).status is OrderStatus.CANCELLED):
             raise LinkRevokedError

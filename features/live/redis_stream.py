@@ -76,10 +76,9 @@ class RedisBroker(Broker):
         parts = urlsplit(url)
         # The address is logged, so it must not contain the user and the password.
         self._address = f"{parts.netloc.rpartition('@')[2]}{parts.path}"
-        self._stream = f"marginalia:{{{table}}}:changes"
-        self._processes = f"marginalia:{{{table}}}:servers"
-        self._comments = f"marginalia:{{{table}}}:comments"
-        self._erased = f"marginalia:{{{table}}}:erased"
+        names = ("changes", "servers", "comments", "erased")
+        self._keys = [f"marginalia:{{{table}}}:{name}" for name in names]
+        self._stream, self._processes, self._comments, _ = self._keys
         self._exchange = self._client.register_script(_EXCHANGE)
         self._id = secrets.token_hex(8)
         self._redis_run = ""
@@ -230,18 +229,15 @@ class RedisBroker(Broker):
         async with self._publishing:
             if self._left:
                 return
-            sent, self._unpublished, self._bytes = (
-                self._unpublished,
-                deque[tuple[int, bytes, bytes]](),
-                0,
-            )
+            sent, self._unpublished = self._unpublished, deque()
+            self._bytes = 0
             lossy, self._lossy = self._lossy, False
             erasure, self._erasure = self._erasure, ""
             # Redis may remove the entries before ``floor``, which this process's log has dropped.
             floor, joined = self.log.floor, self._last_entry != b"0-0"
             try:
                 await self._exchange(
-                    keys=[self._stream, self._processes, self._comments, self._erased],
+                    keys=self._keys,
                     args=[
                         self._id,
                         self._redis_run,

@@ -34,14 +34,11 @@ def _content_types(argument: str, given: Sequence[str]) -> Sequence[str]:
     return given
 
 
-_GIVEN = {"content_types": _content_types}
-
-
 @reported(uploads=[], reads_standing=True)
 async def create_photo_uploads(info: Info, input: Input[CreatePhotoUploadsInput]) -> Fields:
     """Return forms with which the author's browser uploads photos to the bucket."""
     grant = require_grant(info.context)
     await grant.permission(info.context)
     uploads = info.context.service(PhotoUploads)
-    content_types = checked(input, _GIVEN)["content_types"]
+    content_types = checked(input, {"content_types": _content_types})["content_types"]
     return {"uploads": await uploads.forms(grant.author.user_id, content_types)}

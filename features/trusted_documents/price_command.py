@@ -18,10 +18,6 @@ from schema.execution.executable_schema import ExecutableSchema
 from server.cli.console import console
 from server.errors import DIFFERS, CommandError
 
-_SUBSCRIPTION = "A subscription's figures are the cost of each event."
-_QUESTIONS = "The price lacks queries to the analytics store."
-_MUTATION = "A mutation also writes. Its WCU are not predicted, and its price lacks them."
-
 
 def price(
     files: Annotated[
@@ -192,11 +188,11 @@ def _notes(found: Sequence[PricedOperation]) -> Iterator[str]:
     """Yield sentences about what the figures do not say."""
     kinds = {one.kind for one in found}
     if "mutation" in kinds:
-        yield _MUTATION
+        yield "A mutation also writes. Its WCU are not predicted, and its price lacks them."
     if "subscription" in kinds:
-        yield _SUBSCRIPTION
+        yield "A subscription's figures are the cost of each event."
     if any(one.cost.questions for one in found):
-        yield _QUESTIONS
+        yield "The price lacks queries to the analytics store."
     for one in found:
         if one.refusal is not None:
             yield f"The server refuses {_named(one)} with these variables: {one.refusal}"
