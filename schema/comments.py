@@ -44,27 +44,23 @@ show_enum(
     CommentOrder,
     "Sort order of a product's comments. Of comments with the same rating or number of votes, "
     "the newest is first.",
-    {
-        CommentOrder.NEWEST: "Newest first.",
-        CommentOrder.OLDEST: "Oldest first.",
-        CommentOrder.HIGHEST_RATING: "Highest rating first.",
-        CommentOrder.LOWEST_RATING: "Lowest rating first.",
-        CommentOrder.MOST_HELPFUL: "Most helpful votes first. The server can sort only about "
-        "2,000 comments if the list is filtered by date, or if only a small part of the product's "
-        "comments match the filters. A longer list then fails with UNSUPPORTED_FILTER.",
-    },
+    NEWEST="Newest first.",
+    OLDEST="Oldest first.",
+    HIGHEST_RATING="Highest rating first.",
+    LOWEST_RATING="Lowest rating first.",
+    MOST_HELPFUL="Most helpful votes first. The server can sort only about 2,000 comments if the "
+    "list is filtered by date, or if only a small part of the product's comments match the "
+    "filters. A longer list then fails with UNSUPPORTED_FILTER.",
 )
 
 
 show_enum(
     model.CommentSource,
     "Where a comment comes from.",
-    {
-        model.CommentSource.SITE: "The author wrote the comment on the shop's site.",
-        model.CommentSource.INVITATION: "The author wrote the comment after an invitation.",
-        model.CommentSource.IMPORT: "The comment is from a file of other software, which does not "
-        "state how the author wrote it.",
-    },
+    SITE="The author wrote the comment on the shop's site.",
+    INVITATION="The author wrote the comment after an invitation.",
+    IMPORT="The comment is from a file of other software, which does not state how the author "
+    "wrote it.",
 )
 
 

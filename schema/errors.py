@@ -56,39 +56,31 @@ show_enum(
     ErrorCode,
     "Error codes. Each error in `errors` has one of them in `extensions.code`. New versions of "
     "the server may add codes. Errors in a mutation's input have a `UserErrorCode` instead.",
-    {
-        ErrorCode.BAD_ARGUMENT: "An argument has an invalid value. `extensions.argument` names "
-        "the argument.",
-        ErrorCode.BAD_CURSOR: "`after` or `before` is not a cursor that this list accepts.",
-        ErrorCode.BAD_REQUEST: "The request is malformed, or its document or variables do not "
-        "match the schema.",
-        ErrorCode.FORBIDDEN: "The user does not have the right to do this.",
-        ErrorCode.INTERNAL: "The server failed. `extensions.requestId` identifies the request "
-        "in the server's log.",
-        ErrorCode.INVITATION_REVOKED: "The shop has revoked the link of this request, or the "
-        "order was cancelled.",
-        ErrorCode.NOT_AVAILABLE: "This server does not offer the feature, such as analytics or "
-        "uploads.",
-        ErrorCode.NOT_FOUND: "The object does not exist or is not visible to the user, or no "
-        "registered document has the requested id.",
-        ErrorCode.PERSISTED_QUERY_NOT_FOUND: "The server has no document with this hash. Send "
-        "the hash together with the document's text.",
-        ErrorCode.PERSISTED_QUERY_NOT_SUPPORTED: "This server does not store documents that "
-        "clients send. Send the document's text without a hash.",
-        ErrorCode.QUERY_TOO_COSTLY: "The operation or its result is too large. Select fewer "
-        "fields or rows.",
-        ErrorCode.THROTTLED: "The client sends too many requests, the database is busy, or "
-        "other requests keep changing the object. Wait for the number of seconds in the header "
-        "`Retry-After`, or for one second if the response has no such header. Then retry.",
-        ErrorCode.TOO_SLOW: "The client receives the events of a subscription too slowly. "
-        "Subscribe again with the cursor of the last received event as `after`.",
-        ErrorCode.UNAUTHENTICATED: "A JWT is missing, expired or invalid.",
-        ErrorCode.UNAVAILABLE: "The data is temporarily unavailable. Retry later.",
-        ErrorCode.UNSUPPORTED_FILTER: "The list does not support this combination of filters "
-        "and sort order.",
-        ErrorCode.UNTRUSTED_DOCUMENT: "This server executes only registered documents, and this "
-        "document is not registered.",
-    },
+    BAD_ARGUMENT="An argument has an invalid value. `extensions.argument` names the argument.",
+    BAD_CURSOR="`after` or `before` is not a cursor that this list accepts.",
+    BAD_REQUEST="The request is malformed, or its document or variables do not match the schema.",
+    FORBIDDEN="The user does not have the right to do this.",
+    INTERNAL="The server failed. `extensions.requestId` identifies the request in the server's "
+    "log.",
+    INVITATION_REVOKED="The shop has revoked the link of this request, or the order was cancelled.",
+    NOT_AVAILABLE="This server does not offer the feature, such as analytics or uploads.",
+    NOT_FOUND="The object does not exist or is not visible to the user, or no registered document "
+    "has the requested id.",
+    PERSISTED_QUERY_NOT_FOUND="The server has no document with this hash. Send the hash together "
+    "with the document's text.",
+    PERSISTED_QUERY_NOT_SUPPORTED="This server does not store documents that clients send. Send "
+    "the document's text without a hash.",
+    QUERY_TOO_COSTLY="The operation or its result is too large. Select fewer fields or rows.",
+    THROTTLED="The client sends too many requests, the database is busy, or other requests keep "
+    "changing the object. Wait for the number of seconds in the header `Retry-After`, or for one "
+    "second if the response has no such header. Then retry.",
+    TOO_SLOW="The client receives the events of a subscription too slowly. Subscribe again with "
+    "the cursor of the last received event as `after`.",
+    UNAUTHENTICATED="A JWT is missing, expired or invalid.",
+    UNAVAILABLE="The data is temporarily unavailable. Retry later.",
+    UNSUPPORTED_FILTER="The list does not support this combination of filters and sort order.",
+    UNTRUSTED_DOCUMENT="This server executes only registered documents, and this document is not "
+    "registered.",
 )
 
 
@@ -109,24 +101,19 @@ class UserErrorCode(StrEnum):
 show_enum(
     UserErrorCode,
     "Codes of errors in a mutation's input.",
-    {
-        UserErrorCode.BAD_ARGUMENT: "A field of the input is invalid. `field` names it.",
-        UserErrorCode.NOT_FOUND: "The object does not exist or is not visible to the user.",
-        UserErrorCode.ALREADY_EXISTS: "The object already exists: the name is taken, or the "
-        "user already belongs to the organisation.",
-        UserErrorCode.ALREADY_COMMENTED: "The shop allows a user only one comment on each "
-        "product, and the user has one. `existingId` is its global `id`.",
-        UserErrorCode.IDEMPOTENCY_KEY_REUSED: "The idempotency key was used with a different "
-        "input. Use a new key.",
-        UserErrorCode.NOT_BOUGHT: "The shop accepts comments only from buyers, and the user has "
-        "not received the product or one of its variants.",
-        UserErrorCode.INVITATION_REVOKED: "The shop has revoked the link of this request, or the "
-        "order was cancelled.",
-        UserErrorCode.INVITATION_USED: "The link of this request was already used for a comment "
-        "on the product. `updateComment` can edit the comment until it is published.",
-        UserErrorCode.CONFLICT: "Other requests have changed the object. Reload the object and "
-        "try again.",
-    },
+    BAD_ARGUMENT="A field of the input is invalid. `field` names it.",
+    NOT_FOUND="The object does not exist or is not visible to the user.",
+    ALREADY_EXISTS="The object already exists: the name is taken, or the user already belongs to "
+    "the organisation.",
+    ALREADY_COMMENTED="The shop allows a user only one comment on each product, and the user has "
+    "one. `existingId` is its global `id`.",
+    IDEMPOTENCY_KEY_REUSED="The idempotency key was used with a different input. Use a new key.",
+    NOT_BOUGHT="The shop accepts comments only from buyers, and the user has not received the "
+    "product or one of its variants.",
+    INVITATION_REVOKED="The shop has revoked the link of this request, or the order was cancelled.",
+    INVITATION_USED="The link of this request was already used for a comment on the product. "
+    "`updateComment` can edit the comment until it is published.",
+    CONFLICT="Other requests have changed the object. Reload the object and try again.",
 )
 
 UNAVAILABLE = (

@@ -17,13 +17,11 @@ from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_en
 show_enum(
     model.OrderStatus,
     "Status of an order.",
-    {
-        model.OrderStatus.PLACED: "Placed, but not yet shipped or cancelled.",
-        model.OrderStatus.SHIPPED: "Shipped to the user.",
-        model.OrderStatus.DELIVERED: "Delivered. If the user then comments on a product of the "
-        "order, the comment has `verifiedPurchase`.",
-        model.OrderStatus.CANCELLED: "Cancelled before shipping.",
-    },
+    PLACED="Placed, but not yet shipped or cancelled.",
+    SHIPPED="Shipped to the user.",
+    DELIVERED="Delivered. If the user then comments on a product of the order, the comment has "
+    "`verifiedPurchase`.",
+    CANCELLED="Cancelled before shipping.",
 )
 
 

@@ -16,12 +16,10 @@ from schema.users import User
 show_enum(
     model.UserType,
     "A user's rights in an organisation.",
-    {
-        model.UserType.MEMBER: "May see the organisation and its users, create tickets, and see "
-        "and close their own tickets.",
-        model.UserType.ADMIN: "May also see and close all tickets of the organisation, and add, "
-        "remove and change its users.",
-    },
+    MEMBER="May see the organisation and its users, create tickets, and see and close their own "
+    "tickets.",
+    ADMIN="May also see and close all tickets of the organisation, and add, remove and change its "
+    "users.",
     name="OrganizationUserType",
 )
 

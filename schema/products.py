@@ -26,14 +26,12 @@ from schema.types import USER_ERRORS, Connection, Node, UserError, show_enum
 show_enum(
     PlanBasis,
     "Statistics that the optimizer may use to plan a page.",
-    {
-        PlanBasis.ROW_LOCATIONS: "All statistics: counts, and the positions of rows that the "
-        "server has read before. This is the default.",
-        PlanBasis.COUNTS: "Only the counts per rating and language.",
-        PlanBasis.NOTHING: "No statistics. For comments, the plan is the same as with FULL_PAGES.",
-        PlanBasis.FULL_PAGES: "No optimizer. The server uses the index that covers the most "
-        "filters, and reads a full page from every partition that the filters select.",
-    },
+    ROW_LOCATIONS="All statistics: counts, and the positions of rows that the server has read "
+    "before. This is the default.",
+    COUNTS="Only the counts per rating and language.",
+    NOTHING="No statistics. For comments, the plan is the same as with FULL_PAGES.",
+    FULL_PAGES="No optimizer. The server uses the index that covers the most filters, and reads a "
+    "full page from every partition that the filters select.",
 )
 
 _LISTED = {"ProductConnection.nodes": NOTHING, "ProductEdge.node": NOTHING}

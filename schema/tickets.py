@@ -15,10 +15,8 @@ from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_en
 show_enum(
     model.TicketStatus,
     "Status of a ticket.",
-    {
-        model.TicketStatus.OPEN: "The ticket is open.",
-        model.TicketStatus.CLOSED: "The ticket is closed and cannot be reopened.",
-    },
+    OPEN="The ticket is open.",
+    CLOSED="The ticket is closed and cannot be reopened.",
 )
 
 

@@ -95,9 +95,9 @@ SCALARS: Mapping[object, ScalarDefinition] = {
 
 
 def show_enum(
-    kind: type[Enum], description: str, values: Mapping[Any, str], *, name: str | None = None
+    kind: type[Enum], description: str, *, name: str | None = None, **values: str
 ) -> None:
-    """Turn a Python enum into a GraphQL enum. ``values`` has the description of each value."""
+    """Turn a Python enum into a GraphQL enum. ``values`` are the descriptions by member."""
     # If an input type has a field of this enum, Strawberry has already turned ``kind`` into a
     # GraphQL enum. The input type keeps that GraphQL enum, so describe it and do not create
     # another: the input type would not use the new one.
@@ -105,16 +105,14 @@ def show_enum(
     definition = shown.__strawberry_definition__
     definition.name, definition.description = name or kind.__name__, description
     for value in definition.values:
-        value.description = values[kind(value.value)]
+        value.description = values[kind(value.value).name]
 
 
 show_enum(
     DateOrder,
     "Sort order of a list by creation time.",
-    {
-        DateOrder.NEWEST: "Newest first.",
-        DateOrder.OLDEST: "Oldest first.",
-    },
+    NEWEST="Newest first.",
+    OLDEST="Oldest first.",
 )
 
 

@@ -16,21 +16,17 @@ from schema.types import show_enum
 show_enum(
     Interval,
     "Length of a period. Each period begins at midnight UTC.",
-    {
-        Interval.DAY: "One day.",
-        Interval.WEEK: "One week from Monday to Sunday, as in ISO 8601.",
-        Interval.MONTH: "One calendar month.",
-    },
+    DAY="One day.",
+    WEEK="One week from Monday to Sunday, as in ISO 8601.",
+    MONTH="One calendar month.",
 )
 
 
 show_enum(
     questions.MovedBy,
     "Measure by which products are compared.",
-    {
-        questions.MovedBy.AVERAGE: "The mean rating.",
-        questions.MovedBy.VOLUME: "The number of new comments.",
-    },
+    AVERAGE="The mean rating.",
+    VOLUME="The number of new comments.",
 )
 
 

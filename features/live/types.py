@@ -12,19 +12,16 @@ from schema.types import Edge, show_enum
 show_enum(
     CommentEventKind,
     "Kind of a comment event.",
-    {
-        CommentEventKind.READY: "First event of a subscription without `after`. Read the "
-        "list after this event, because the server sends only later changes.",
-        CommentEventKind.ADDED: "A comment entered the list: it is new or newly "
-        "published, or an edit made it match the filters. Insert the comment at the "
-        "place of its `createdAt`, which is not always the top of the list.",
-        CommentEventKind.CHANGED: "A comment in the list changed, for example by an "
-        "edit or a reply. Its position in date order does not change.",
-        CommentEventKind.DELETED: "A comment left the list: it was deleted or "
-        "unpublished, or it does not match the filters after an edit.",
-        CommentEventKind.RELOAD: "Events before this one may be missing. Reload the "
-        "list; the subscription continues.",
-    },
+    READY="First event of a subscription without `after`. Read the list after this event, because "
+    "the server sends only later changes.",
+    ADDED="A comment entered the list: it is new or newly published, or an edit made it match the "
+    "filters. Insert the comment at the place of its `createdAt`, which is not always the top of "
+    "the list.",
+    CHANGED="A comment in the list changed, for example by an edit or a reply. Its position in "
+    "date order does not change.",
+    DELETED="A comment left the list: it was deleted or unpublished, or it does not match the "
+    "filters after an edit.",
+    RELOAD="Events before this one may be missing. Reload the list; the subscription continues.",
 )
 
 

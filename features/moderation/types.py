@@ -27,50 +27,40 @@ from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_en
 show_enum(
     submissions.SubmissionState,
     "State of a comment that is not published.",
-    {
-        submissions.SubmissionState.PENDING: "A moderator has not decided yet.",
-        submissions.SubmissionState.REJECTED: "A moderator has rejected the comment for the "
-        "given `reason`. If the author edits the comment, it waits for a moderator again.",
-    },
+    PENDING="A moderator has not decided yet.",
+    REJECTED="A moderator has rejected the comment for the given `reason`. If the author edits the "
+    "comment, it waits for a moderator again.",
 )
 
 
 show_enum(
     ReviewCause,
     "Why a comment waits for a moderator.",
-    {
-        ReviewCause.SETTING: "The shop publishes comments only after a moderator has approved "
-        "them.",
-        ReviewCause.WORDS: "The title, the text, or a photo's URL or description contains a "
-        "word or phrase that the shop has listed for moderation.",
-        ReviewCause.BLOCKED: "A moderator has blocked the author.",
-        ReviewCause.REPORTS: "Several readers have reported the published comment.",
-        ReviewCause.EDIT: "The author has edited a rejected comment. Or the author has edited a "
-        "published comment, and the shop publishes comments only after a moderator's approval.",
-        ReviewCause.FILE: "The comment was loaded from a file that marks it as pending.",
-    },
+    SETTING="The shop publishes comments only after a moderator has approved them.",
+    WORDS="The title, the text, or a photo's URL or description contains a word or phrase that the "
+    "shop has listed for moderation.",
+    BLOCKED="A moderator has blocked the author.",
+    REPORTS="Several readers have reported the published comment.",
+    EDIT="The author has edited a rejected comment. Or the author has edited a published comment, "
+    "and the shop publishes comments only after a moderator's approval.",
+    FILE="The comment was loaded from a file that marks it as pending.",
 )
 
 
 show_enum(
     Verdict,
     "A moderator's decision on a comment.",
-    {
-        Verdict.APPROVE: "Publish the submission, or keep the published comment.",
-        Verdict.REJECT: "Reject the submission or the published comment, which is then no "
-        "longer published. Requires a `reason`.",
-    },
+    APPROVE="Publish the submission, or keep the published comment.",
+    REJECT="Reject the submission or the published comment, which is then no longer published. "
+    "Requires a `reason`.",
 )
 
 
 show_enum(
     QueueKind,
     "Kind of moderators' queue.",
-    {
-        QueueKind.PENDING: "Unpublished comments that wait for a moderator.",
-        QueueKind.REPORTED: "Published comments with reports on which no moderator has decided "
-        "yet.",
-    },
+    PENDING="Unpublished comments that wait for a moderator.",
+    REPORTED="Published comments with reports on which no moderator has decided yet.",
     name="ModerationQueueKind",
 )
 
@@ -181,13 +171,11 @@ SUBMISSIONS: Any = strawberry.field(
 show_enum(
     report_model.ReportReason,
     "Why a reader reports a comment.",
-    {
-        report_model.ReportReason.SPAM: "Advertising, or a text that is posted again and again.",
-        report_model.ReportReason.OFFENSIVE: "Insults, hate or threats.",
-        report_model.ReportReason.OFF_TOPIC: "The text is not about the product.",
-        report_model.ReportReason.PRIVATE: "The text contains personal data.",
-        report_model.ReportReason.OTHER: "Another reason, which `text` explains.",
-    },
+    SPAM="Advertising, or a text that is posted again and again.",
+    OFFENSIVE="Insults, hate or threats.",
+    OFF_TOPIC="The text is not about the product.",
+    PRIVATE="The text contains personal data.",
+    OTHER="Another reason, which `text` explains.",
 )
 
 

@@ -16,34 +16,28 @@ from schema.types import show_enum
 show_enum(
     trace.RowOutcome,
     "What the server did with a row that it read.",
-    {
-        trace.RowOutcome.SHOWN: "Returned on the page.",
-        trace.RowOutcome.FILTERED: "Dropped, because the row does not match one of the filters in "
-        "`residual`, which the server applies after the read.",
-        trace.RowOutcome.AROUND: "Matches the filters, but is not shown: the row is outside the "
-        "page, or another segment returned the same row. The server reads rows outside the page "
-        "to compute a pagination flag, or because it does not know before the read how many rows "
-        "of the segment the page shows.",
-        trace.RowOutcome.HEAD: "Not a row of the list, but the object to which the list belongs, "
-        "such as an organisation. The server reads this object in the same Query as the rows.",
-    },
+    SHOWN="Returned on the page.",
+    FILTERED="Dropped, because the row does not match one of the filters in `residual`, which the "
+    "server applies after the read.",
+    AROUND="Matches the filters, but is not shown: the row is outside the page, or another segment "
+    "returned the same row. The server reads rows outside the page to compute a pagination flag, "
+    "or because it does not know before the read how many rows of the segment the page shows.",
+    HEAD="Not a row of the list, but the object to which the list belongs, such as an "
+    "organisation. The server reads this object in the same Query as the rows.",
 )
 show_enum(
     Purpose,
     "Purpose of a step.",
-    {
-        Purpose.PAGE: "Read the page.",
-        Purpose.REST: "Read the rest of the page by a new plan, because the first plan's "
-        "estimate was wrong.",
-        Purpose.FLAGS: "Compute the pagination flags.",
-    },
+    PAGE="Read the page.",
+    REST="Read the rest of the page by a new plan, because the first plan's estimate was wrong.",
+    FLAGS="Compute the pagination flags.",
     name="PlanPurpose",
 )
 show_enum(
     ReasonCode,
     "Why the optimizer chose or rejected an index.",
-    {code: code.value.replace("{}", "…") for code in ReasonCode},
     name="PlanReason",
+    **{code.name: code.value.replace("{}", "…") for code in ReasonCode},
 )
 
 
