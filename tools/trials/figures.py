@@ -74,7 +74,7 @@ def borrowers(modules: Mapping[str, str]) -> set[str]:
     Such a name is imported, or is an attribute that neither the module nor a module that it imports
     defines.
     """
-    uses = {name: _names(ast.parse(text)) for name, text in modules.items()}
+    uses = {name: names_in(ast.parse(text)) for name, text in modules.items()}
     found = set()
     for module, (defined, imported, read) in uses.items():
         known = defined.union(TUPLES, *(uses[one][0] for one in imported & uses.keys()))
@@ -83,7 +83,7 @@ def borrowers(modules: Mapping[str, str]) -> set[str]:
     return found
 
 
-def _names(tree: ast.AST) -> tuple[set[str], set[str], set[str]]:
+def names_in(tree: ast.AST) -> tuple[set[str], set[str], set[str]]:
     """Return the names that a module defines, those that it imports, and its attributes."""
     defined, imported, read = set[str](), set[str](), set[str]()
     for node in ast.walk(tree):
