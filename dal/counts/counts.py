@@ -29,7 +29,6 @@ from dal.model.languages import (
     ranges_of,
     tag_of,
 )
-from dal.query.errors import NoIndexError
 from dal.query.plan import Filters, Query
 from dal.table.key_parts import MAX_IDENTIFIER_BYTES, escape
 from dal.table.ranges import UNBOUNDED
@@ -320,17 +319,11 @@ class CommentStatistics:
     def count(self, query: Query) -> int | None:
         """Return the number of comments that a query selects.
 
-        Counters do not store dates. So for a query with dates, the result is 0 if no comment of any
-        date passes the filters, otherwise None. Raises NoIndexError if the query filters by a field
-        that is not counted.
+        The query filters by fields of TOTAL_FIELDS only. Counters do not store dates. So for a
+        query with dates, the result is 0 if no comment of any date passes the filters, otherwise
+        None.
         """
         flags = frozenset([one for one in FLAGS if query.filters.get(one) == _TRUE])
-        uncounted = sorted(query.filters.keys() - COUNTED_FIELDS - flags)
-        if uncounted:
-            raise NoIndexError(
-                f"Comments are not counted by {' and '.join(uncounted)}: "
-                "request them without a total."
-            )
         total = self.having(flags).cardinality(query.filters)
         return total if total == 0 or query.within == UNBOUNDED else None
 

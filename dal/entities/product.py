@@ -19,6 +19,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable
 from contextlib import suppress
+from dataclasses import fields
 from typing import TypeAlias
 
 from dal.model import Product, ProductDetails, ProductRank
@@ -52,6 +53,9 @@ WORDS = Range(_WORD, _WORD + LAST_CHARACTER)
 _WORD_KEY = re.compile(_WORD + r"[1-9]\d*")
 
 _COUNT = "words"
+
+_STORED = {one.name: one.name for one in fields(ProductDetails)} | {"picture_url": "pictureUrl"}
+"""The name in ``data`` of each field of the details."""
 
 
 def details_key(product_id: str) -> Item:
@@ -115,25 +119,15 @@ def _title_position(pair: ProductWithDetails) -> str | None:
 
 def _attributes(pair: ProductWithDetails) -> Item:
     details = pair[1]
-    said = {"title": details.title, "pictureUrl": details.picture_url, "url": details.url}
-    said["group"] = details.group or ""
-    said |= {"gtin": details.gtin, "brand": details.brand, "mpn": details.mpn}
     words = len(title_keys(details.title)) - 1
     counted = {_COUNT: {"N": str(words)}} if words > 0 else {}
-    return counted | packed({name: text for name, text in said.items() if text})
+    said = {stored: getattr(details, name) for name, stored in _STORED.items()}
+    return counted | packed({stored: text for stored, text in said.items() if text})
 
 
 def _decode(row: Row) -> ProductWithDetails:
     data = unpacked(row.item)
-    details = ProductDetails(
-        title=data.get("title", ""),
-        picture_url=data.get("pictureUrl", ""),
-        url=data.get("url", ""),
-        group=data.get("group", ""),
-        gtin=data.get("gtin", ""),
-        brand=data.get("brand", ""),
-        mpn=data.get("mpn", ""),
-    )
+    details = ProductDetails(**{name: data.get(stored, "") for name, stored in _STORED.items()})
     return unescape(row.item["PK"]["S"][len(_PRODUCT) :]), details
 
 

@@ -22,7 +22,6 @@ from dal.counts.counts import (
     summed,
 )
 from dal.model import RATINGS, Comment
-from dal.query.errors import NoIndexError
 from dal.query.plan import Query
 from dal.repositories.comments import Selection
 from dal.table.ranges import Range
@@ -116,13 +115,6 @@ def test_an_empty_filter_counts_zero() -> None:
     whole = statistics(DATA)
     for nothing in ({"rating": frozenset[str]()}, {"language": frozenset({"xx"})}):
         assert whole.count(Query("?", nothing)) == 0
-
-
-@pytest.mark.parametrize("field", [{"voted": frozenset({"true"})}, {"verified": frozenset("x")}])
-def test_a_filter_by_an_uncounted_field_has_no_total(field: dict[str, frozenset[str]]) -> None:
-    query = Query("?", {"rating": frozenset("5"), **field})
-    with pytest.raises(NoIndexError, match=f"not counted by {next(iter(field))}"):
-        statistics(DATA).count(query)
 
 
 def test_with_dates_counts_prove_only_zero() -> None:
