@@ -17,7 +17,7 @@ from strawberry.relay.utils import to_base64
 from dal.model.rules import MAX_EXPLANATION, MAX_REPLY, MAX_TEXT, MAX_TITLE
 from pages.addresses import (
     RATINGS,
-    SIZE,
+    ListPart,
     author_path,
     comment_path,
     neighbours,
@@ -437,26 +437,27 @@ async def show_author(request: PageRequest) -> Response:
     """
     username = request.http.path_params["username"]
     given = request.http.query_params
-    after, before = given.get("after") or None, given.get("before") or None
-    size = {"last": SIZE, "before": before} if before else {"first": SIZE, "after": after}
+    part = ListPart(given.get("after", ""), given.get("before", ""))
     mine = username == request.session.username
-    first = mine and not after and not before
+    first = mine and not part.chosen
     variables = {
+        "username": username,
+        **part.variables(),
         "mine": first,
         "signedIn": request.session.username is not None,
         "afterUnpublished": given.get("unpublished") or None,
     }
-    result = await request.run("author.comments", username=username, **size, **variables)
+    result = await request.run("author.comments", **variables)
     connection = result.data["author"]["comments"]
     comments, info = connection["nodes"], connection["pageInfo"]
     unpublished = result.data["viewer"]["submissions"] if first else {"nodes": []}
-    if not comments and (after or before or not mine):
+    if not comments and (part.chosen or not mine):
         message = gettext("There are no more comments here. Go back to the first page.")
-        if not (after or before):
+        if not part.chosen:
             message = gettext(
                 "There are no comments by %(author)s. Please check the name.", author=username
             )
-        raise PageFault(404, message, leaves_list=bool(after or before))
+        raise PageFault(404, message, leaves_list=bool(part.chosen))
 
     path = author_path(username)
     return request.render(
@@ -469,7 +470,7 @@ async def show_author(request: PageRequest) -> Response:
         more_unpublished=with_query(path, unpublished=unpublished["pageInfo"]["endCursor"])
         if first and unpublished["pageInfo"]["hasNextPage"]
         else None,
-        canonical=with_query(path, before=before, after=None if before else after),
+        canonical=with_query(path, **part.chosen),
         **neighbours(path, info),
         account=plan_account(connection.get("plan"), result),
     )

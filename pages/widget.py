@@ -98,8 +98,7 @@ async def show_preview(request: PageRequest) -> Response:
     first = products[0]["productId"] if products else "1"
     product = given.get("product", "").strip() or first
     tag = i18n.offered(given.get("labels", ""))
-    theme = given.get("theme", "")
-    theme = theme if theme in _THEMES else "page"
+    theme = given["theme"] if given.get("theme") in _THEMES else "page"
     accent = given.get("accent", "")
     accent = accent if _COLOUR.fullmatch(accent) else _ACCENT
     rules = f"{_COLOURS[theme]} --marginalia-button: {accent};".lstrip()
