@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import partial
+from inspect import get_annotations
 from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -98,69 +99,6 @@ _authentication = partial(setting, panel="Authentication")
 _observability = partial(setting, panel="Observability")
 _documents = partial(setting, panel="Documents")
 _limits = partial(setting, panel="Processes and limits")
-
-
-ORDER = (
-    "host",
-    "port",
-    "public_url",
-    "allowed_hosts",
-    "demo",
-    "explain",
-    "show_cost",
-    "introspection",
-    "serve_schema",
-    "federation",
-    "known_products_only",
-    "buyers_only",
-    "allow_empty_text",
-    "aspects",
-    "invitations",
-    "moderation",
-    "moderation_words",
-    "review_at",
-    "cors_origins",
-    "picture_origins",
-    "upload_bucket",
-    "upload_url",
-    "deadline",
-    "log_format",
-    "documents",
-    "documents_only",
-    "apq",
-    "s_maxage",
-    "stale_while_revalidate",
-    "data_dir",
-    "endpoint_url",
-    "aws",
-    "table",
-    "redis_url",
-    "analytics_url",
-    "jwt_secret",
-    "jwt_issuer",
-    "jwks_url",
-    "jwt_audience",
-    "jwt_name_claims",
-    "jwt_roles_claim",
-    "jwt_roles",
-    "sign_in_client_id",
-    "sign_in_client_secret",
-    "access_log",
-    "metrics_port",
-    "metrics_host",
-    "trace_url",
-    "trace_sample",
-    "keep_alive",
-    "request_timeout",
-    "workers",
-    "exit_when_blocked",
-    "compiles",
-    "max_connections",
-    "max_concurrency",
-    "rate_limit",
-    "trusted_proxies",
-)
-"""The names of all settings, in the order of options in ``--help``."""
 
 SCHEMA_SETTINGS = ("federation",)
 """The names of the settings that change the text of the schema."""
@@ -458,17 +396,16 @@ class Settings(
         for message, wrong in conflicts.items():
             if wrong:
                 raise CommandError(message)
-        by_name = {one.name: one for one in fields(self)}
-        for name in ORDER:
-            option: Option = by_name[name].metadata["option"]
-            given = getattr(self, name)
+        for one in fields(self):
+            option: Option = one.metadata["option"]
+            given = getattr(self, one.name)
             if option.check is None or given is None:
                 continue
             accepts, message = option.check
             for value in [given] if isinstance(given, str) else given:
                 if not accepts(value):
                     shown = "" if option.secret else f" {value}"
-                    raise CommandError(f"{option_name(by_name[name])}{shown} {message}")
+                    raise CommandError(f"{option_name(one)}{shown} {message}")
 
     @property
     def ends_when_blocked(self) -> bool:
@@ -479,3 +416,8 @@ class Settings(
     def embedded(self) -> bool:
         """Whether the store is the embedded engine."""
         return not self.aws and self.endpoint_url is None
+
+
+ORDER = tuple(name for kind in Settings.__mro__ for name in get_annotations(kind))
+"""The names of all settings, in the order of options in ``--help``: first those that this module
+declares."""
