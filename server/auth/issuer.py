@@ -134,7 +134,8 @@ class Issuer:
         """Return ``read`` of the JSON at an address. Raise KeysUnavailableError for any fault."""
         import jwt  # noqa: PLC0415 - see the module's docstring
 
-        self._require_pause_is_over()
+        if monotonic() < self._failed + _PAUSE:
+            raise KeysUnavailableError(_TRY_AGAIN)
         try:
             _, body = await exchange("GET", str(address), raise_for_status=True)
             return read(json_object(body))
@@ -160,10 +161,6 @@ class Issuer:
         async with self._fetching:
             with suppress(KeysUnavailableError):  # ``fetch`` has logged the failure
                 await self.fetch()
-
-    def _require_pause_is_over(self) -> None:
-        if monotonic() < self._failed + _PAUSE:
-            raise KeysUnavailableError(_TRY_AGAIN)
 
     def _unavailable(self, what: str, error: Exception) -> KeysUnavailableError:
         self._failed = monotonic()

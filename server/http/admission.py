@@ -211,7 +211,8 @@ class Admission:
         self._app = app
         self._most = most
         self._clients = Clients(trusted_proxies)
-        self._running = 0
+        self.running = 0
+        """The number of running requests."""
         self._pace = PACE
         """Mean seconds between the ends of two consecutive requests. It is measured only while
         other requests wait, because otherwise it depends on how often clients send requests."""
@@ -227,11 +228,6 @@ class Admission:
         self._logged_at = -_LOG_EVERY
 
     @property
-    def running(self) -> int:
-        """The number of running requests."""
-        return self._running
-
-    @property
     def waiting(self) -> int:
         """The number of waiting requests."""
         return len(self._waiting)
@@ -245,8 +241,8 @@ class Admission:
         ``refuse`` is called after a pause, or when the request has waited for ``LONGEST`` seconds.
         """
         loop = asyncio.get_running_loop()
-        if self._running < self._most or is_health(scope["path"]):
-            self._running += serve()
+        if self.running < self._most or is_health(scope["path"]):
+            self.running += serve()
             return
         now, client = loop.time(), self._clients.of(scope)
         longest = now - self._waiting.oldest().since if self._waiting else 0.0
@@ -277,8 +273,8 @@ class Admission:
             if self._waiting:
                 self._pace += (min(now - self._ended_at, _STALL) - self._pace) * _WEIGHT
             self._ended_at = now
-            self._running -= 1
-            while self._waiting and self._running < self._most:
+            self.running -= 1
+            while self._waiting and self.running < self._most:
                 self._serve_next()
 
         scope.setdefault("extensions", {})[LEAVE] = leave
@@ -303,12 +299,12 @@ class Admission:
         while self._waiting and now - self._waiting.oldest().since > LONGEST:
             self._refuse(self._waiting.take(self._waiting.oldest().client).refuse)
         on_time = now - due < ON_TIME
-        if on_time and self._waiting and self._running < self._most * MOST_WAITING:
+        if on_time and self._waiting and self.running < self._most * MOST_WAITING:
             self._serve_next()
         self._start_timer()
 
     def _serve_next(self) -> None:
-        self._running += self._waiting.take(self._waiting.next_client()).serve()
+        self.running += self._waiting.take(self._waiting.next_client()).serve()
 
     def _refuse(self, refuse: Callable[[], object]) -> None:
         refuse()

@@ -119,13 +119,11 @@ class Load(Protocol):
     ``refused`` is the number of requests that the process has refused since its start.
     """
 
-    @property
-    def running(self) -> int: ...  # noqa: D102
+    running: int
+    refused: int
 
     @property
     def waiting(self) -> int: ...  # noqa: D102
-
-    refused: int
 
 
 class StateSampler:
