@@ -50,11 +50,6 @@ class ProgressBar:
         self._progress.update(self._task, completed=done, note=note)
         self._print_line()
 
-    def advance(self, note: str) -> None:
-        """Show that one more step has begun. ``note`` is the name of the step."""
-        self._progress.update(self._task, advance=1, note=note)
-        self._print_line()
-
     def say(self, sentence: str) -> None:
         """Print one line on standard error, above the bar."""
         self._progress.console.print(sentence, markup=False, highlight=False, soft_wrap=True)

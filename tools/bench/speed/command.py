@@ -8,6 +8,7 @@ import resource
 import signal
 import sys
 from collections.abc import Coroutine, Iterable
+from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -172,10 +173,11 @@ async def _measured(names: list[str], plan: Plan, programs: Programs, rows: Rows
         place(programs, rows) as where,
         line_up(names, where, rows.comments) as (contestants, outcome.versions),
     ):
+        begun = count(1)
         with ProgressBar("Measuring", plan.most_steps(len(contestants))) as progress:
             for part in (compare, crowds):
                 async for step in part(plan, contestants, outcome):
-                    progress.advance(step)
+                    progress.update(next(begun), step)
     return outcome
 
 
