@@ -20,7 +20,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette_compress import CompressMiddleware, add_compress_type
 
-from dal.dynamodb.deadline import Deadline, deadline
+from dal.dynamodb.deadline import deadline_in
 from server.http.admission import is_health
 from server.http.errors import EXPOSED, failure
 from server.http.request import GRAPHQL, header, is_shared
@@ -277,6 +277,9 @@ class CrossOriginMiddleware:
 class DeadlineMiddleware:
     """Runs each request within a deadline, and cancels it if its client disconnects.
 
+    The time in which a slow client sends its request does not count, because the server's
+    connections call the application only after the last byte of a request has arrived.
+
     After an uncaught exception, it sends a response with status 500, and logs the exception.
     """
 
@@ -292,18 +295,7 @@ class DeadlineMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        end = Deadline()
-        end.restart(self._seconds)
         started = False
-
-        async def restarting_receive() -> Message:
-            """Receive a part of the body, and restart the deadline.
-
-            The time in which a slow client sends its request thus does not count.
-            """
-            message = await receive()
-            end.restart(self._seconds)
-            return message
 
         def noting_send(message: Message) -> Awaitable[None]:
             nonlocal started
@@ -321,10 +313,10 @@ class DeadlineMiddleware:
 
         set_on_leaving = scope.get("extensions", {}).get(LEFT, lambda _: None)
         try:
-            with deadline(end):
+            with deadline_in(self._seconds):
                 set_on_leaving(leave)
                 try:
-                    await self._app(scope, restarting_receive, noting_send)
+                    await self._app(scope, receive, noting_send)
                 finally:
                     set_on_leaving(None)
         except ClientDisconnect:
