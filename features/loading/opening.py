@@ -1,6 +1,5 @@
 """Opens a file and reads its rows: finds the format, and checks that the file fits the mapping."""
 
-import io
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -72,7 +71,7 @@ def open_file(
             raise CommandError(_ONLY_LINES)
         with open_parquet(file) as columnar:
             mapping.check_header(str(file), columnar.columns)
-            no_text = source_of(str(file), Counted(io.BytesIO().readinto1), None)
+            no_text = source_of(str(file), Counted(iter(())), None)
             yield Opened(no_text, columnar)
         return
     with open_source(file, preset.encoding) as source:

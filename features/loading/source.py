@@ -14,8 +14,9 @@ import sys
 import threading
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias, cast
 
@@ -32,15 +33,15 @@ _Buffer: TypeAlias = bytearray | memoryview
 
 
 class Counted(io.RawIOBase):
-    """A stream that counts its bytes. ``look`` returns the first bytes without consuming them.
+    """A stream of the bytes in ``chunks``, which it counts.
 
-    ``read_into`` is the method ``readinto`` of a raw stream, or ``readinto1`` of a buffered stream.
-    These methods do not wait for a full buffer. This matters for a pipe, which may have one line
-    now and the next line in an hour.
+    ``look`` returns the first bytes without consuming them. A read takes at most one chunk, and so
+    does not wait for a full buffer. This matters for a pipe, which may have one line now and the
+    next line in an hour.
     """
 
-    def __init__(self, read_into: Callable[[_Buffer], int | None]) -> None:
-        self._read_into = read_into
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
         self._ahead = b""
         self.count = 0
 
@@ -49,138 +50,97 @@ class Counted(io.RawIOBase):
         return True
 
     def look(self) -> bytes:
-        """Return the first bytes: at least ``HEAD_BYTES``, or one line, or the whole stream.
+        """Return the first ``HEAD_BYTES`` bytes; fewer if the stream, or a pipe's line, is shorter.
 
         The method does not wait for a second line, because a pipe may not have a second line yet.
         """
-        buffer = bytearray(HEAD_BYTES)
         while len(self._ahead) < HEAD_BYTES and b"\n" not in self._ahead:
-            size = self._fill(buffer)
-            if not size:
+            if not self._fill():
                 break
-            self._ahead += buffer[:size]
-            self.count += size
-        return self._ahead
+        return self._ahead[:HEAD_BYTES]
 
     def readinto(self, buffer: _Buffer) -> int:  # type: ignore[override]
         """Read available bytes into ``buffer``. Return their number, which is 0 at the end."""
-        if self._ahead:
-            taken = self._ahead[: len(buffer)]
-            buffer[: len(taken)] = taken
-            self._ahead = self._ahead[len(taken) :]
-            return len(taken)
-        size = self._fill(buffer)
-        self.count += size
-        return size
+        if not self._ahead:
+            self._fill()
+        taken = self._ahead[: len(buffer)]
+        buffer[: len(taken)] = taken
+        self._ahead = self._ahead[len(taken) :]
+        return len(taken)
 
-    def _fill(self, buffer: _Buffer) -> int:
-        return self._read_into(buffer) or 0
+    def _fill(self) -> bytes:
+        chunk = next(self._chunks, b"")
+        self._ahead += chunk
+        self.count += len(chunk)
+        return chunk
 
 
-class Pipe(Counted):
-    """A pipe or terminal. A read that waits for bytes ends when ``stopped`` is set.
+def _piped(file: io.FileIO, stopped: threading.Event) -> Iterator[bytes]:
+    """Yield the bytes of a pipe or terminal, until ``stopped`` is set.
 
     Without ``stopped``, the thread that waits in read(2) would keep the process alive after Ctrl-C.
     """
-
-    def __init__(self, file: io.FileIO, stopped: threading.Event) -> None:
-        super().__init__(file.readinto)
-        self._file = file
-        self._stopped = stopped
-
-    def _fill(self, buffer: _Buffer) -> int:
-        while not select.select([self._file], [], [], 0.1)[0]:
-            if self._stopped.is_set():
-                return 0
-        return super()._fill(buffer)
+    while not stopped.is_set():
+        if select.select([file], [], [], 0.1)[0]:
+            if not (chunk := file.read(_CHUNK)):
+                return
+            yield chunk
 
 
-class WatchedFile(Counted):
-    """The file to load.
+def _watched(file: io.FileIO, opened: os.stat_result, path: Path, name: str) -> Iterator[bytes]:
+    """Yield the bytes of the file to load, and no bytes after its end.
 
-    If the file is changed or replaced during the load, a read raises CommandError.
+    ``opened`` is the file's status before the first read. Raises CommandError if the file is
+    changed or replaced during the load.
     """
-
-    def __init__(self, file: io.FileIO, path: Path, name: str) -> None:
-        super().__init__(file.readinto)
-        self._file = file
-        self._path = path
-        self._name = name
-        self._opened = os.fstat(file.fileno())
-
-    def _fill(self, buffer: _Buffer) -> int:
-        size = super()._fill(buffer)
-        before, now = self._opened, os.fstat(self._file.fileno())
-        if (before.st_size, before.st_mtime_ns) != (now.st_size, now.st_mtime_ns):
+    while True:
+        chunk = file.read(_CHUNK)
+        now = os.fstat(file.fileno())
+        if (opened.st_size, opened.st_mtime_ns) != (now.st_size, now.st_mtime_ns):
             change = "was changed"
-            if before.st_size != now.st_size:
-                verb = "grew" if now.st_size > before.st_size else "shrank"
-                change = f"{verb} from {before.st_size:,} to {now.st_size:,} bytes"
+            if opened.st_size != now.st_size:
+                verb = "grew" if now.st_size > opened.st_size else "shrank"
+                change = f"{verb} from {opened.st_size:,} to {now.st_size:,} bytes"
             raise CommandError(
-                f"{self._name} {change} during the load: load it again when it is complete."
+                f"{name} {change} during the load: load it again when it is complete."
             )
-        if not size and self._is_replaced():
-            raise CommandError(
-                f"{self._name} was replaced during the load, which has read the old file: load "
-                "the new file."
-            )
-        return size
-
-    def _is_replaced(self) -> bool:
-        try:
-            now = self._path.stat()
-        except OSError:
-            return False
-        return (now.st_dev, now.st_ino) != (self._opened.st_dev, self._opened.st_ino)
+        if not chunk:
+            with suppress(OSError):  # the path has no file any more
+                now = path.stat()
+            if (now.st_dev, now.st_ino) != (opened.st_dev, opened.st_ino):
+                raise CommandError(
+                    f"{name} was replaced during the load, which has read the old file: load "
+                    "the new file."
+                )
+        yield chunk
 
 
-class Unpacked(Counted):
-    """The content of a compressed stream.
+def _unpacked(stream: io.BufferedIOBase, name: str, packing: str) -> Iterator[bytes]:
+    """Yield the content of a compressed stream.
 
-    If the stream is damaged or incomplete, a read raises CommandError.
+    Raises CommandError if the stream is damaged or incomplete.
     """
-
-    def __init__(self, stream: io.BufferedIOBase, name: str, packing: str) -> None:
-        super().__init__(stream.readinto1)
-        self._name = name
-        self._packing = packing
-
-    def _fill(self, buffer: _Buffer) -> int:
-        try:
-            return super()._fill(buffer)
-        except EOFError:
-            fault = "is incomplete"
-        except (gzip.BadGzipFile, zlib.error, zstd.ZstdError) as error:
-            fault = f"is damaged ({str(error).removesuffix('.')})"
-        raise CommandError(
-            f"{self._name} {fault}: get the complete {self._packing} file and load it."
-        )
+    try:
+        while chunk := stream.read1(_CHUNK):
+            yield chunk
+    except EOFError:
+        fault = "is incomplete"
+    except (gzip.BadGzipFile, zlib.error, zstd.ZstdError) as error:
+        fault = f"is damaged ({str(error).removesuffix('.')})"
+    else:
+        return
+    raise CommandError(f"{name} {fault}: get the complete {packing} file and load it.")
 
 
-class InUtf8(Counted):
-    """Text that is converted from another encoding to UTF-8.
+def _in_utf8(stream: Counted, encoding: str) -> Iterator[bytes]:
+    """Yield text that is converted from another encoding to UTF-8.
 
     Invalid bytes become the byte 0xFF. UTF-8 never contains this byte, so ``rows.Lines`` later
     finds that the line is invalid.
     """
-
-    def __init__(self, stream: Counted, encoding: str) -> None:
-        super().__init__(self._transcode)
-        self._text = stream
-        self._decoder = codecs.getincrementaldecoder(encoding)(_INVALID)
-        self._ready = b""
-
-    def _transcode(self, buffer: _Buffer) -> int:
-        ended = False
-        while not self._ready and not ended:
-            content = self._text.read(_CHUNK)
-            ended = not content
-            text = self._decoder.decode(content, final=ended)
-            self._ready = text.encode(errors="surrogateescape")
-        taken = self._ready[: len(buffer)]
-        buffer[: len(taken)] = taken
-        self._ready = self._ready[len(taken) :]
-        return len(taken)
+    chunks = iter(partial(stream.read, _CHUNK), b"")
+    for text in codecs.iterdecode(chunks, encoding, _INVALID):
+        yield text.encode(errors="surrogateescape")
 
 
 _INVALID = "marginalia.invalid"
@@ -290,12 +250,12 @@ def open_source(path: Path, encoding: str | None = None) -> Iterator[Source]:
     with file:
         status = os.fstat(file.fileno())
         stopped, size = threading.Event(), None
-        stored: Counted = Pipe(file, stopped)
+        chunks = _piped(file, stopped)
         if stat.S_ISREG(status.st_mode):
             place = Path("/dev/stdin") if path == STDIN else path
-            stored, size = WatchedFile(file, place, name), status.st_size
+            chunks, size = _watched(file, status, place, name), status.st_size
         try:
-            source = source_of(name, stored, size, encoding, stopped)
+            source = source_of(name, Counted(chunks), size, encoding, stopped)
         except OSError as error:
             raise unreadable(name, error) from error
         yield source
@@ -315,12 +275,12 @@ def source_of(
     content, head = stored, stored.look()
     for magic, (packing, unpack) in _PACKINGS.items():
         if head.startswith(magic):
-            content = Unpacked(unpack(_buffered(stored)), name, packing)
+            content = Counted(_unpacked(unpack(_buffered(stored)), name, packing))
             head = content.look()
             break
     found = None if head.startswith(OPENING) else _encoding(name, head, encoding)
     if found is not None:
-        content = InUtf8(content, found)
+        content = Counted(_in_utf8(content, found))
     stopped = stopped or threading.Event()
     return Source(name, size, content.look(), _buffered(content), found, stored, content, stopped)
 

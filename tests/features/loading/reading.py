@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,9 @@ HEADER = "id,product_id,username,rating,language,title,text,created_at"
 
 def source(content: bytes | str) -> Source:
     data = content.encode(errors="surrogateescape") if isinstance(content, str) else content
-    return source_of("sample", Counted(io.BytesIO(data).readinto1), len(data))
+    return source_of(
+        "sample", Counted(iter(partial(io.BytesIO(data).read, 1 << 16), b"")), len(data)
+    )
 
 
 def read_csv(content: bytes | str) -> list[Row | Reject]:

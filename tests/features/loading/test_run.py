@@ -1,5 +1,4 @@
 import asyncio
-import io
 import json
 import time
 import tracemalloc
@@ -64,14 +63,11 @@ async def test_of_several_rows_with_one_id_the_last_is_in_the_rejects(tmp_path: 
 
 
 async def test_an_error_in_the_middle_of_a_file_ends_the_load(tmp_path: Path) -> None:
-    class Failing(io.BytesIO):
-        def readinto1(self, buffer: bytearray | memoryview, /) -> int:  # type: ignore[override]
-            if self.tell() > 50_000:
-                raise OSError(5, "Input/output error")
-            return super().readinto1(buffer)
+    def failing() -> Iterator[bytes]:
+        yield jsonl([row(str(number)) for number in range(1_000)]).encode()[:50_000]
+        raise OSError(5, "Input/output error")
 
-    stream = Failing(jsonl([row(str(number)) for number in range(1_000)]).encode())
-    opened = source_of("sample", Counted(stream.readinto1), None)
+    opened = source_of("sample", Counted(failing()), None)
     mapping = make_column_mapping(COMMENTS, [], [])
     load = Load(opened, read_jsonl(opened), mapping, RejectsFile(tmp_path / "r"))
     with pytest.raises(CommandError, match="sample cannot be read: Input/output error"):
