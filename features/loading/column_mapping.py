@@ -37,7 +37,7 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Generic, Literal, get_args
+from typing import Any, Generic, Literal, get_args
 
 from dal.kinds.field_parsers import DateReader, DateUnit, explanation, instant, refused, title
 from dal.kinds.item_kind import Field, FileKind, Thing
@@ -69,6 +69,14 @@ _PROBE = datetime(2003, 11, 22, tzinfo=UTC)
 _OURS = resources.files("features.loading").joinpath("presets")
 
 
+def _like(example: Any) -> Any:
+    """Declare a key of a preset whose value is not text. Messages show the example.
+
+    By default, the value is empty.
+    """
+    return field(default_factory=type(example), metadata={"example": example})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
     """The layout of a file. The module's docstring describes the keys of a preset."""
@@ -81,20 +89,20 @@ class Preset:
     encoding: str | None = None
     delimiter: str | None = None
     quote: Literal["none"] | None = None
-    skip_lines: int = 0
-    html: bool = False
+    skip_lines: int = _like(2)
+    html: bool = _like(True)
     row: str | None = None
-    id_from: Sequence[str] = ()
-    author_from: Sequence[str] = ()
+    id_from: Sequence[str] = _like(["column"])
+    author_from: Sequence[str] = _like(["column"])
     date_unit: DateUnit | None = None
     date_format: str | None = None
-    map: Mapping[str, str] = field(default_factory=dict)
-    set: Mapping[str, object] = field(default_factory=dict)
-    default: Mapping[str, object] = field(default_factory=dict)
-    values: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    keep: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    leave_out: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    no_place: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    map: Mapping[str, str] = _like({"field": "column"})
+    set: Mapping[str, object] = _like({"field": "value"})
+    default: Mapping[str, object] = _like({"field": "value"})
+    values: Mapping[str, Mapping[str, object]] = _like({"field": {"cell": "value"}})
+    keep: Mapping[str, Sequence[str]] = _like({"column": ["cell"]})
+    leave_out: Mapping[str, Sequence[str]] = _like({"column": ["cell"]})
+    no_place: Mapping[str, Sequence[str]] = _like({"votes": ["column"]})
 
     def known(self) -> frozenset[str]:
         """Return every column that the preset names."""
@@ -145,20 +153,6 @@ _CHOICES: Mapping[str, Sequence[str]] = {
     "date_unit": get_args(DateUnit),
     "quote": ["none"],
 }
-_EXAMPLES: Mapping[str, object] = {
-    "skip_lines": 2,
-    "html": True,
-    "id_from": ["column"],
-    "author_from": ["column"],
-    "map": {"field": "column"},
-    "set": {"field": "value"},
-    "default": {"field": "value"},
-    "values": {"field": {"cell": "value"}},
-    "keep": {"column": ["cell"]},
-    "leave_out": {"column": ["cell"]},
-    "no_place": {"votes": ["column"]},
-}
-"""An example value for each key of a preset whose value is not text. Messages show the example."""
 
 
 def _read(name: str, content: bytes, kinds: Collection[str]) -> Preset:
@@ -166,7 +160,7 @@ def _read(name: str, content: bytes, kinds: Collection[str]) -> Preset:
         table = tomllib.loads(content.decode())
     except (RecursionError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise CommandError(f"--preset {name} is not TOML: {error}.") from error
-    keys = [one.name for one in fields(Preset) if one.name != "name"]
+    keys = {one.name: one.metadata for one in fields(Preset) if one.name != "name"}
     choices = {**_CHOICES, "kind": kinds}
     for key, value in table.items():
         fault = None
@@ -174,7 +168,7 @@ def _read(name: str, content: bytes, kinds: Collection[str]) -> Preset:
             fault = f"is unknown; a preset has {', '.join(keys)}"
         elif key in choices and value not in choices[key]:
             fault = f"is {value!r}; it must be one of {', '.join(choices[key])}"
-        elif not _has_form(value, example := _EXAMPLES.get(key, "text")):
+        elif not _has_form(value, example := keys[key].get("example", "text")):
             shown = json.dumps(example).replace('":', '" =')  # JSON to TOML
             fault = f"is {value!r}; write it as `{key} = {shown}`"
         if fault:

@@ -7,6 +7,7 @@ needs an entry in ``dal.composition.KINDS``, with the items that its files conta
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from dal.dynamodb.table import Table
@@ -261,10 +262,6 @@ COMMENTS: FileKind[Any] = FileKind(
 )
 
 
-def _order_cells(one: Order) -> Iterable[object]:
-    return (one.order_id, one.username, one.status, one.created_at, one.lines, one.name)
-
-
 ORDERS = FileKind(
     name="orders",
     fields=(
@@ -280,7 +277,7 @@ ORDERS = FileKind(
         Field("customer_name", parsers.name, required=False),
     ),
     make=_owned(Order, "order_id", "customer_name"),
-    cells=_order_cells,
+    cells=attrgetter("order_id", "username", "status", "created_at", "lines", "name"),
     identity=lambda order: order.order_id,
     put=lambda stores: _overwriting(
         stores.table, lambda order: [ORDER.encode(order), *purchases(order)]
@@ -320,11 +317,6 @@ ORGANIZATIONS = FileKind(
 )
 
 
-def _ticket_cells(one: Ticket) -> Iterable[object]:
-    owner = (one.ticket_id, one.organization, one.username)
-    return (*owner, one.subject, one.text, one.status, one.created_at, one.name)
-
-
 TICKETS = FileKind(
     name="tickets",
     fields=(
@@ -338,7 +330,9 @@ TICKETS = FileKind(
         Field("author_name", parsers.name, required=False),
     ),
     make=_owned(Ticket, "ticket_id", "author_name"),
-    cells=_ticket_cells,
+    cells=attrgetter(
+        "ticket_id", "organization", "username", "subject", "text", "status", "created_at", "name"
+    ),
     identity=lambda ticket: ticket.ticket_id,
     put=lambda stores: _overwriting(stores.table, lambda ticket: [TICKET.encode(ticket)]),
 )

@@ -69,8 +69,8 @@ def open_file(
     if (chosen or preset.format or file.suffix.lower().removeprefix(".")) == "parquet":
         if preset.skip_lines:
             raise CommandError(_ONLY_LINES)
-        with open_parquet(file) as columnar:
-            mapping.check_header(str(file), columnar.columns)
+        with open_parquet(file) as (columns, columnar):
+            mapping.check_header(str(file), columns)
             no_text = source_of(str(file), Counted(iter(())), None)
             yield Opened(no_text, columnar)
         return
@@ -196,7 +196,7 @@ def rows_of(
             "`--preset bazaarvoice`, or a preset of your own with `row`."
         )
     xml = XmlRows(source, path)
-    rows, columns = _peeked(source, xml)
+    rows, columns = _peeked(source, iter(xml))
     if not columns:
         raise CommandError(f"{source.name} has no {path} elements, only {', '.join(xml.seen)}.")
     return rows, columns

@@ -4,6 +4,7 @@ import glob
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,53 +19,43 @@ if TYPE_CHECKING:
 _AT_ONCE = 1_000
 
 
-class ParquetRows(Iterator[Row]):
-    """Iterates over the rows of a file. ``columns`` has the names of the file's columns.
+@contextmanager
+def open_parquet(path: Path) -> Iterator[tuple[Sequence[str], Iterator[Row]]]:
+    """Open a Parquet file. Yield the names of its columns, and an iterator over its rows.
 
     Cells are JSON values: a structure is an object. Timestamps are text in ISO 8601 and UTC. A
-    timestamp without a time zone counts as UTC. Decimals and dates are text.
-    """
-
-    def __init__(self, database: "DuckDBPyConnection", path: Path) -> None:
-        self._path = path
-        named = [glob.escape(str(path))]
-        with _reading(path):
-            described = database.execute("DESCRIBE SELECT * FROM read_parquet(?)", named).fetchall()
-            self.columns: Sequence[str] = [str(row[0]) for row in described]
-            cells = ", ".join(_json_of(str(row[0]), str(row[1])) for row in described)
-            self._answer = database.execute(
-                f"SELECT to_json([{cells}])::VARCHAR FROM read_parquet(?)",  # noqa: S608 - _json_of quotes the names
-                named,
-            )
-        self._ahead: list[tuple[str, ...]] = []
-        self._number = 0
-
-    def __next__(self) -> Row:
-        """Return the next row. Raise StopIteration after the last row."""
-        if not self._ahead:
-            with _reading(self._path):
-                self._ahead = self._answer.fetchmany(_AT_ONCE)[::-1]
-            if not self._ahead:
-                raise StopIteration
-        self._number += 1
-        # NaN and infinity become text, because they are not JSON values.
-        cells = json.loads(self._ahead.pop()[0], parse_constant=lambda one: str(float(one)))
-        return Row(self._number, dict(zip(self.columns, cells, strict=True)))
-
-
-@contextmanager
-def open_parquet(path: Path) -> Iterator[ParquetRows]:
-    """Open a Parquet file.
-
-    Raise CommandError if the file cannot be read or is not Parquet, or if DuckDB is not installed.
+    timestamp without a time zone counts as UTC. Decimals and dates are text. Raises CommandError if
+    the file cannot be read or is not Parquet, or if DuckDB is not installed.
     """
     try:
         with path.open("rb"):
             pass
     except OSError as error:
         raise unreadable(str(path), error) from error
+    named = [glob.escape(str(path))]
     with duckdb_in_memory() as database:
-        yield ParquetRows(database, path)
+        with _reading(path):
+            described = database.execute("DESCRIBE SELECT * FROM read_parquet(?)", named).fetchall()
+            columns = [str(row[0]) for row in described]
+            cells = ", ".join(_json_of(str(row[0]), str(row[1])) for row in described)
+            answer = database.execute(
+                f"SELECT to_json([{cells}])::VARCHAR FROM read_parquet(?)",  # noqa: S608 - _json_of quotes the names
+                named,
+            )
+        yield columns, _rows(path, columns, answer)
+
+
+def _rows(path: Path, columns: Sequence[str], answer: "DuckDBPyConnection") -> Iterator[Row]:
+    numbers = count(1)
+    while True:
+        with _reading(path):
+            batch = answer.fetchmany(_AT_ONCE)
+        if not batch:
+            return
+        for (text,) in batch:
+            # NaN and infinity become text, because they are not JSON values.
+            cells = json.loads(text, parse_constant=lambda one: str(float(one)))
+            yield Row(next(numbers), dict(zip(columns, cells, strict=True)))
 
 
 @contextmanager

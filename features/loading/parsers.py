@@ -8,6 +8,7 @@ import functools
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from dal.kinds.field_parsers import (
     TextParser,
@@ -113,10 +114,7 @@ _user_type = choice(UserType)
 def order_lines(field: str, cell: object) -> tuple[OrderLine, ...]:
     """Return the lines of an order. There are 1 to 90 lines, and all have the same currency."""
     lines: list[OrderLine] = []
-    for number, entry in enumerate(_array(field, cell, _LINES)):
-        place = f"{field}.{number}"
-        if not isinstance(entry, dict):
-            raise refused(place, entry, "an object with product_id, quantity and unit_price")
+    for place, entry in _objects(field, cell, _LINES, "product_id, quantity and unit_price"):
         price = text(f"{place}.unit_price", entry.get("unit_price"))
         quantity = entry.get("quantity")
         if isinstance(quantity, bool) or not isinstance(quantity, int):
@@ -172,10 +170,7 @@ def ratings(rule: Rated) -> Callable[[str, object], object]:
 
     def parse(field: str, cell: object) -> object:
         found: list[tuple[str, int]] = []
-        for number, entry in enumerate(_array(field, cell, _RATINGS)):
-            place = f"{field}.{number}"
-            if not isinstance(entry, dict):
-                raise refused(place, entry, "an object with name and rating")
+        for place, entry in _objects(field, cell, _RATINGS, "name and rating"):
             name = text(f"{place}.name", entry.get("name"))
             found.append((name, rating(f"{place}.rating", entry.get("rating"))))
         return rule(field, found)
@@ -186,10 +181,7 @@ def ratings(rule: Rated) -> Callable[[str, object], object]:
 def users(field: str, cell: object) -> dict[str, UserType]:
     """Return the type of each user of an organisation by username. The default type is MEMBER."""
     types: dict[str, UserType] = {}
-    for number, entry in enumerate(_array(field, cell, _USERS)):
-        place = f"{field}.{number}"
-        if not isinstance(entry, dict):
-            raise refused(place, entry, "an object with username and type")
+    for place, entry in _objects(field, cell, _USERS, "username and type"):
         username = account(f"{place}.username", entry.get("username"))
         if username in types:
             raise InvalidArgumentError(
@@ -197,6 +189,17 @@ def users(field: str, cell: object) -> dict[str, UserType]:
             )
         types[username] = _user_type(f"{place}.type", entry.get("type", UserType.MEMBER))
     return types
+
+
+def _objects(
+    field: str, cell: object, example: object, members: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the objects of a list, each with its place, such as ``lines.0``."""
+    for number, entry in enumerate(_array(field, cell, example)):
+        place = f"{field}.{number}"
+        if not isinstance(entry, dict):
+            raise refused(place, entry, f"an object with {members}")
+        yield place, entry
 
 
 def _array(field: str, cell: object, example: object) -> list[object]:

@@ -20,6 +20,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import BinaryIO
 
@@ -50,28 +51,30 @@ class Line:
     cut: bool = False
 
 
-class Lines(Iterator[Line]):
-    """Iterates over the lines of a UTF-8 stream.
+def read_lines(stream: BinaryIO, encoding: str | None = None) -> Iterator[Line]:
+    """Yield the lines of a UTF-8 stream.
 
     ``encoding`` is the file's encoding before the conversion to UTF-8, for messages. It is None if
     the file was not converted.
     """
-
-    def __init__(self, stream: BinaryIO, encoding: str | None = None) -> None:
-        self._stream = stream
-        self._encoding = encoding
-        self._number = 0
-
-    def __next__(self) -> Line:
-        """Return the next line. Raise StopIteration after the last line."""
-        content = self._stream.readline(MAX_LINE_BYTES + 1)
-        if not self._number:
+    for number in count(1):
+        content = stream.readline(MAX_LINE_BYTES + 1)
+        if number == 1:
             content = content.removeprefix(_BOM)
         if not content:
-            raise StopIteration
-        self._number += 1
+            return
         if len(content) > MAX_LINE_BYTES:
-            return self._cut(content)
+            size, rest = len(content), content
+            while rest and not rest.endswith(b"\n"):
+                rest = stream.readline(MAX_LINE_BYTES + 1)
+                size += len(rest)
+            yield Line(
+                number,
+                content[:_HEAD].decode(errors="surrogateescape"),
+                f"the line is {size:,} bytes long; the maximum is {MAX_LINE_BYTES:,}",
+                cut=True,
+            )
+            continue
         try:
             text, fault = content.decode(), None
         except UnicodeDecodeError as error:
@@ -80,25 +83,13 @@ class Lines(Iterator[Line]):
                 f"byte {error.start + 1} of the line is not UTF-8: add --encoding if the file has "
                 "another encoding, such as cp1252"
             )
-            if self._encoding is not None:
+            if encoding is not None:
                 # ``error.start`` is a position in the converted text. The operator's file has the
                 # byte at another position.
-                fault = f"the line is not valid {self._encoding}"
+                fault = f"the line is not valid {encoding}"
         if "\0" in text:
             fault = "the line contains a NUL byte"
-        return Line(self._number, text, fault)
-
-    def _cut(self, head: bytes) -> Line:
-        size, rest = len(head), head
-        while rest and not rest.endswith(b"\n"):
-            rest = self._stream.readline(MAX_LINE_BYTES + 1)
-            size += len(rest)
-        return Line(
-            self._number,
-            head[:_HEAD].decode(errors="surrogateescape"),
-            f"the line is {size:,} bytes long; the maximum is {MAX_LINE_BYTES:,}",
-            cut=True,
-        )
+        yield Line(number, text, fault)
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,8 +135,8 @@ def _unpacked(stream: io.BufferedIOBase, name: str, packing: str) -> Iterator[by
 def _in_utf8(stream: Counted, encoding: str) -> Iterator[bytes]:
     """Yield text that is converted from another encoding to UTF-8.
 
-    Invalid bytes become the byte 0xFF. UTF-8 never contains this byte, so ``rows.Lines`` later
-    finds that the line is invalid.
+    Invalid bytes become the byte 0xFF. UTF-8 never contains this byte, so ``rows.read_lines``
+    later finds that the line is invalid.
     """
     chunks = iter(partial(stream.read, _CHUNK), b"")
     for text in codecs.iterdecode(chunks, encoding, _INVALID):

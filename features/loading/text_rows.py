@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Literal, NoReturn
 
-from features.loading.rows import Line, Lines, Reject, Row, reject_lines
+from features.loading.rows import Line, Reject, Row, read_lines, reject_lines
 from features.loading.source import Source
 from server.errors import CommandError
 
@@ -292,7 +292,7 @@ def lines_after(source: Source, skipped: int) -> Iterator[Line]:
 
     Raise CommandError if no line is left.
     """
-    lines = Lines(source.stream, source.encoding)
+    lines = read_lines(source.stream, source.encoding)
     if not skipped:
         return lines
     for _ in zip(range(skipped), lines, strict=False):

@@ -11,7 +11,6 @@ needs only the memory of one row. A file with a document type is rejected, becau
 type could define entities that become huge or read other files.
 """
 
-from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import NoReturn
 from xml.parsers import expat
@@ -33,8 +32,8 @@ _UNKNOWN_ENCODING = expat.errors.codes[expat.errors.XML_ERROR_UNKNOWN_ENCODING]
 supports few encodings, and Python adds only encodings with one byte per character."""
 
 
-class XmlRows(Iterator[Row | Reject]):
-    """Iterates over the elements at ``path``. Raises CommandError if the text is not XML.
+class XmlRows:
+    """The elements at ``path``, for one iteration. Raises CommandError if the text is not XML.
 
     ``seen`` contains the paths of the file's first elements. If no element is at ``path``, an error
     message lists these paths.
@@ -43,9 +42,7 @@ class XmlRows(Iterator[Row | Reject]):
     def __init__(self, source: Source, path: str) -> None:
         self._source = source
         self._path = tuple(path.split("/"))
-        self._ready: deque[Row | Reject] = deque()
-        self._ended = False
-        self._before = 0  # number of bytes that the parser has parsed
+        self._ready: list[Row | Reject] = []
         self._open: list[str] = []
         self._around: list[dict[str, str]] = []  # columns of the open elements that contain the row
         self._texts: list[list[str]] = []
@@ -63,23 +60,19 @@ class XmlRows(Iterator[Row | Reject]):
         self._parser.CharacterDataHandler = self._text
         self._parser.EndElementHandler = self._end
 
-    def __next__(self) -> Row | Reject:
-        """Return the next row, or a rejected row if the row is too long.
-
-        Raise StopIteration after the last row.
-        """
-        while not self._ready:
-            if self._ended:
-                raise StopIteration
+    def __iter__(self) -> Iterator[Row | Reject]:
+        """Yield the rows, and a rejected row for each row that is too long."""
+        before = 0  # number of bytes that the parser has parsed
+        content = b"unread"
+        while content:
             content = self._source.stream.read1(_CHUNK)
-            self._ended = not content
             try:
-                self._parser.Parse(content, self._ended)
+                self._parser.Parse(content, not content)
             except expat.ExpatError as error:
                 where = f"line {error.lineno}, column {error.offset + 1}"
                 fault = f"is broken XML at {where} ({expat.ErrorString(error.code)}): fix it"
-                place = self._parser.ErrorByteIndex - self._before
-                if self._ended:
+                place = self._parser.ErrorByteIndex - before
+                if not content:
                     fault = f"is incomplete and ends at {where}: get the complete file"
                 elif self._source.encoding is None and content[place : place + 1] >= b"\x80":
                     fault = f"has broken bytes at {where}, which are not UTF-8: add --encoding, "
@@ -92,8 +85,9 @@ class XmlRows(Iterator[Row | Reject]):
                     f"{self._source.name} declares an encoding that the XML parser does not know: "
                     "add --encoding with its name."
                 ) from error
-            self._before += len(content)
-        return self._ready.popleft()
+            before += len(content)
+            yield from self._ready
+            self._ready.clear()
 
     def _doctype(self, *_: object) -> NoReturn:
         raise CommandError(

@@ -27,7 +27,7 @@ from features.loading.kind import COMMENTS, ORGANIZATIONS, _comment_row
 from features.loading.loaded import CommentState
 from features.loading.losses import Losses
 from features.loading.parquet_rows import open_parquet
-from features.loading.rows import Lines, Reject, Row, rejects_file
+from features.loading.rows import Reject, Row, read_lines, rejects_file
 from features.loading.source import open_source
 from features.loading.xml_rows import XmlRows
 from server.errors import CommandError
@@ -63,7 +63,7 @@ def opened(content: bytes, encoding: str | None = None, change: bytes = b"") -> 
     with open_source(NAME, encoding) as file:
         if change:
             NAME.write_bytes(change)
-        lines = Lines(file.stream, file.encoding)
+        lines = read_lines(file.stream, file.encoding)
         return [Reject(line.number, line.fault) for line in lines if line.fault]
 
 
@@ -72,7 +72,7 @@ def xml(content: str | bytes) -> Found:
 
 
 def parquet(path: Path) -> Found:
-    with open_parquet(path) as rows:
+    with open_parquet(path) as (_, rows):
         return list(rows)
 
 
@@ -160,7 +160,7 @@ MESSAGES: list[tuple[Callable[[], object], str]] = [
             "PUBLISHED: leave queued_at empty, or correct the state."
         ),
     ),
-    # Lines and the rejects file
+    # read_lines and the rejects file
     (
         lambda: rows_of("1,caf\udce9"),
         (

@@ -38,9 +38,9 @@ def test_values_of_every_type_are_read(tmp_path: Path) -> None:
     with duckdb.connect() as database:
         database.execute(f"COPY (SELECT {columns} FROM range(3)) TO '{plain}'")
     plain.rename(path)
-    with open_parquet(path) as rows:
+    with open_parquet(path) as (names, rows):
         read = list(rows)
-        assert rows.columns == [f'c"{number}' for number in range(len(VALUES))]
+        assert names == [f'c"{number}' for number in range(len(VALUES))]
     assert [row.line for row in read] == [1, 2, 3]
     for row in read:
         assert list(row.cells.values()) == list(VALUES.values())
@@ -72,7 +72,7 @@ def test_damage_after_the_first_rows_is_reported_in_one_line(tmp_path: Path) -> 
     path.write_bytes(content)
     with (
         pytest.raises(CommandError, match=r"damaged\.parquet .* Parquet file \(") as caught,
-        open_parquet(path) as rows,
+        open_parquet(path) as (_, rows),
     ):
         list(rows)
     assert "\n" not in str(caught.value)

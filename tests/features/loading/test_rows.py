@@ -1,4 +1,4 @@
-"""Lines, rows and the rejects file."""
+"""read_lines, rows and the rejects file."""
 
 import errno
 import io
@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.loading.rows import MAX_LINE_BYTES, Line, Lines, Reject, rejects_file
+from features.loading.rows import MAX_LINE_BYTES, Line, Reject, read_lines, rejects_file
 from server.errors import CommandError
 
 
 def read(content: bytes) -> list[Line]:
-    return list(Lines(io.BytesIO(content)))
+    return list(read_lines(io.BytesIO(content)))
 
 
 @pytest.mark.parametrize(

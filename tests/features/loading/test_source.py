@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from features.loading.rows import Lines
+from features.loading.rows import read_lines
 from features.loading.source import Source, open_source
 from features.loading.zstandard import zstd
 from server.errors import CommandError
 
 
 def texts(source: Source) -> list[str]:
-    return [line.text for line in Lines(source.stream, source.encoding)]
+    return [line.text for line in read_lines(source.stream, source.encoding)]
 
 
 def refusal(path: Path, encoding: str | None = None) -> str:
@@ -110,7 +110,7 @@ def test_bytes_that_are_not_valid_in_the_encoding_reject_only_their_line(
     lines = [line.encode(encoding) for line in ("a\n", "b", "\n", "c\n")]
     path.write_bytes(b"".join([*lines[:2], broken, *lines[2:]]))
     with open_source(path, encoding) as source:
-        found = list(Lines(source.stream, source.encoding))
+        found = list(read_lines(source.stream, source.encoding))
     assert [line.number for line in found if line.fault] == [2]
     assert encoding in str(found[1].fault)
 
@@ -119,7 +119,7 @@ def test_a_character_that_is_cut_at_the_end_of_the_file_rejects_its_line(tmp_pat
     path = tmp_path / "a.csv"
     path.write_bytes("a\nb".encode("utf-16")[:-1])
     with open_source(path) as source:
-        found = list(Lines(source.stream, source.encoding))
+        found = list(read_lines(source.stream, source.encoding))
     assert [line.number for line in found if line.fault] == [2]
     assert "utf-16" in str(found[1].fault)
 
