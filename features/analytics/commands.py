@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -36,14 +37,10 @@ _SHOWN = {Interval.DAY: "%Y-%m-%d", Interval.WEEK: "%G-W%V", Interval.MONTH: "%Y
 
 _DATE = "A time in UTC, such as 2024-04-01 or 2024-04-01T12:00:00."
 
-From = Annotated[
-    datetime | None,
-    typer.Option("--from", metavar="DATE", help=_DATE, show_default=False),
-]
-To = Annotated[
-    datetime | None,
-    typer.Option("--to", metavar="DATE", help=_DATE, show_default=False),
-]
+_date = partial(typer.Option, metavar="DATE", help=_DATE, show_default=False)
+
+From = Annotated[datetime | None, _date("--from")]
+To = Annotated[datetime | None, _date("--to")]
 Every = Annotated[
     Interval,
     typer.Option(

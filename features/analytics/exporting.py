@@ -1,5 +1,6 @@
 """Opens the analytics store, and fills it with an export of all published comments."""
 
+import asyncio
 import tempfile
 from datetime import datetime
 from importlib.util import find_spec
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dal.table.errors import DalError
 from features.analytics.errors import NOT_INSTALLED, AnalyticsMissingError
-from features.analytics.service import Analytics, folder_of, open_store
+from features.analytics.service import Analytics
 from features.analytics.store import AnalyticsStore, Export
 from server.errors import CommandError
 from server.findings import Finding, ok, warning
@@ -33,7 +34,7 @@ def analytics_of(settings: Settings) -> Analytics:
     The analytics store opens when the service's method ``start`` is called, or when a client first
     requests a trend or movers.
     """
-    folder = folder_of(settings.data_dir, settings.table)
+    folder = _folder(settings)
     empty = (
         f"There is no analytics data in {settings.data_dir.resolve()}: run `marginalia analytics "
         "refresh`, or name the server's data directory with --data-dir."
@@ -52,11 +53,31 @@ def analytics_of(settings: Settings) -> Analytics:
     return Analytics(open_filled, may_be_filled)
 
 
+def _folder(settings: Settings) -> Path:
+    """Return the folder in the data directory for the DuckDB files of a table."""
+    return settings.data_dir / "analytics" / settings.table
+
+
 async def open_analytics(settings: Settings) -> AnalyticsStore:
-    """Open the analytics store. Raise AnalyticsMissingError if the store's package is missing."""
-    url = settings.analytics_url
-    proxy = None if url is None else proxy_of(url)
-    return await open_store(settings.data_dir, settings.table, url, proxy)
+    """Return the analytics store of a table: ClickHouse, or DuckDB with files.
+
+    Raises AnalyticsMissingError if the store's packages are not installed.
+    """
+
+    def opened() -> AnalyticsStore:
+        try:
+            if (url := settings.analytics_url) is not None:
+                from features.analytics.clickhouse_store import ClickHouseStore  # noqa: PLC0415
+
+                return ClickHouseStore(url, settings.table, proxy_of(url))
+            from features.analytics import sql  # noqa: F401, PLC0415 - takes 0.1 s: do it in this thread
+            from features.analytics.duckdb_store import DuckDBStore  # noqa: PLC0415 - an optional package
+
+            return DuckDBStore(_folder(settings))
+        except ImportError:
+            raise AnalyticsMissingError(NOT_INSTALLED) from None
+
+    return await asyncio.to_thread(opened)
 
 
 async def checked(settings: Settings) -> Finding:

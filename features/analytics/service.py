@@ -7,8 +7,6 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from datetime import UTC, date, datetime
-from functools import partial
-from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from cachetools import LRUCache
@@ -19,7 +17,6 @@ from dal.table.errors import InvalidArgumentError
 from features.analytics.errors import (
     BUSY,
     NOT_FILLED,
-    NOT_INSTALLED,
     NOT_SET_UP,
     SLOW,
     AnalyticsMissingError,
@@ -75,7 +72,7 @@ class Analytics:
         self.may_be_filled = may_be_filled
         """Returns whether the store may have data. If not, all questions fail."""
         self._opening: asyncio.Task[AnalyticsStore] | None = None
-        self._running = 0
+        self._free = asyncio.Semaphore(MAX_WAITING_QUESTIONS)
         self._kept: LRUCache[object, Any] = LRUCache(KEPT)
         self._shared = SharedReads[Any]()
 
@@ -98,9 +95,15 @@ class Analytics:
         """
         return await self._answer(question, _movers)
 
-    def start(self) -> None:
-        """Begin to open the store, so that the first question does not have to wait."""
-        self._begin_to_open()
+    def start(self) -> "asyncio.Task[AnalyticsStore]":
+        """Begin to open the store, so that the first question does not have to wait.
+
+        Return the task that opens the store. If an earlier attempt has failed, start a new one.
+        """
+        opening = self._opening
+        if opening is None or (opening.done() and (opening.cancelled() or opening.exception())):
+            opening = self._opening = asyncio.create_task(self._open())
+        return opening
 
     async def close(self) -> None:
         """Close the store."""
@@ -112,75 +115,25 @@ class Analytics:
     async def _answer(
         self, question: Asked, ask: Callable[[Asked, AnalyticsStore, Export], Awaitable[Answer]]
     ) -> Answer:
+        async def answer() -> Answer:
+            if self._free.locked():
+                raise AnalyticsUnavailableError(BUSY)
+            async with self._free:
+                return await ask(question, store, export)
+
         try:
             async with asyncio.timeout(DEADLINE):
                 # Other questions can wait for the same task, so a cancelled question must not
                 # cancel this task.
-                store = await asyncio.shield(self._begin_to_open())
-                export: Export | None = await self._shared.read(None, store.export)
-                if export is None:
+                store = await asyncio.shield(self.start())
+                if (export := await self._shared.read(None, store.export)) is None:
                     raise AnalyticsMissingError(NOT_FILLED)
                 key = question, export
                 if key not in self._kept:
-                    running = partial(self._run, ask, question, store, export)
-                    self._kept[key] = await self._shared.read(key, running)
+                    self._kept[key] = await self._shared.read(key, answer)
                 return self._kept[key]  # type: ignore[no-any-return]
         except TimeoutError:
             raise AnalyticsUnavailableError(SLOW) from None
-
-    def _begin_to_open(self) -> "asyncio.Task[AnalyticsStore]":
-        """Return the task that opens the store. If an earlier attempt failed, start a new one."""
-        opening = self._opening
-        if opening is None or (opening.done() and (opening.cancelled() or opening.exception())):
-            opening = self._opening = asyncio.create_task(self._open())
-        return opening
-
-    async def _run(
-        self,
-        ask: Callable[[Asked, AnalyticsStore, Export], Awaitable[Answer]],
-        question: Asked,
-        store: AnalyticsStore,
-        export: Export,
-    ) -> Answer:
-        """Ask a question. Raise AnalyticsUnavailableError if too many questions are running."""
-        if self._running >= MAX_WAITING_QUESTIONS:
-            raise AnalyticsUnavailableError(BUSY)
-        self._running += 1
-        try:
-            return await ask(question, store, export)
-        finally:
-            self._running -= 1
-
-
-async def open_store(
-    directory: Path, table: str, url: str | None, proxy: str | None = None
-) -> AnalyticsStore:
-    """Return the analytics store of a table.
-
-    The store is on the ClickHouse server at ``url``. If ``url`` is None, the store is DuckDB with
-    files in the data directory. Requests to ClickHouse go through ``proxy``, if it is given. Raises
-    AnalyticsMissingError if the store's packages are not installed.
-    """
-
-    def opened() -> AnalyticsStore:
-        try:
-            if url is not None:
-                from features.analytics.clickhouse_store import ClickHouseStore  # noqa: PLC0415
-
-                return ClickHouseStore(url, table, proxy)
-            from features.analytics import sql  # noqa: F401, PLC0415 - takes 0.1 s: do it in this thread
-            from features.analytics.duckdb_store import DuckDBStore  # noqa: PLC0415 - an optional package
-
-            return DuckDBStore(folder_of(directory, table))
-        except ImportError:
-            raise AnalyticsMissingError(NOT_INSTALLED) from None
-
-    return await asyncio.to_thread(opened)
-
-
-def folder_of(directory: Path, table: str) -> Path:
-    """Return the folder in the data directory for the DuckDB files of a table."""
-    return directory / "analytics" / table
 
 
 async def _rows(

@@ -200,25 +200,22 @@ class ColumnMapping(Generic[Thing]):
     """The name of the column for each field name."""
     constants: Mapping[str, object]
     """The value of each field that has the same value in all rows."""
-    defaults: Mapping[str, object] = field(default_factory=dict)
-    """For each field, the value that replaces an empty or missing cell."""
-    values: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    preset: Preset
+    values: Mapping[str, Mapping[str, object]]
     """The values that replace cells, by field name and by the cell in lower case. In a field that
     is listed here, a cell that is not listed counts as empty. But if the field is ``strict``, the
     row is rejected."""
-    id_from: Sequence[str] = ()
+    id_from: Sequence[str]
     """The columns whose cells are hashed into the id. Empty if a column contains the id."""
-    author_from: Sequence[str] = ()
+    author_from: Sequence[str]
     """The columns that identify a comment's author outside the shop. Their cells are hashed into
     the id of an owner without an account."""
-    named: frozenset[str] = frozenset()
+    named: frozenset[str]
     """The fields that --map names. The file must have their columns, even if the fields are
     optional."""
-    declared: Sequence[str] = ()
+    declared: Sequence[str]
     """The columns of ``kept`` fields that a preset or --map names. In a JSONL or XML file, a row
     without such a column has an empty cell there."""
-    html: bool = False
-    """Whether texts, titles and names are HTML."""
 
     def make(self, cells: Mapping[str, object]) -> Thing:
         """Return the object of one row.
@@ -235,7 +232,7 @@ class ColumnMapping(Generic[Thing]):
             if one.name in self.values and cell not in (None, ""):
                 cell = self._translated(one, column, cell)
             if cell is None or cell == "":
-                cell = self.defaults.get(one.name, cell)
+                cell = self.preset.default.get(one.name, cell)
             required = one.required and not one.or_else
             if cell is not None and (cell != "" or required):
                 values[one.name] = one.parse(one.name, cell)
@@ -252,7 +249,7 @@ class ColumnMapping(Generic[Thing]):
         """Return the cell without HTML, and without blanks that mean that it is empty."""
         if not isinstance(cell, str):
             return cell
-        if self.html and one.parse in _PROSE:
+        if self.preset.html and one.parse in _PROSE:
             cell = _plain(one.name, cell)
         blank = one.parse not in _MAY_BE_BLANK and not rules.trimmed(cell)
         return "" if blank else cell
@@ -281,7 +278,7 @@ class ColumnMapping(Generic[Thing]):
     def missing(self, columns: Sequence[str]) -> list[tuple[str, str]]:
         """Return a pair of field and column for each required column that ``columns`` lacks."""
         found = {name for name, column in self.columns.items() if column in columns}
-        found |= {*self.defaults, *self.constants}
+        found |= {*self.preset.default, *self.constants}
         needed = [
             (one.name, self.columns[one.name])
             for one in self.kind.fields
@@ -419,7 +416,7 @@ def make_column_mapping(
         kind,
         {name: column for name, column in columns.items() if name not in made},
         _parsed(kind, "--set", fixed),
-        preset.default,
+        preset,
         {
             name: {cell.lower(): value for cell, value in cells.items()}
             for name, cells in preset.values.items()
@@ -432,7 +429,6 @@ def make_column_mapping(
             for one in kind.fields
             if one.kept and one.name in {*preset.map, *mapped} - made
         ],
-        html=preset.html,
     )
 
 

@@ -1,7 +1,7 @@
 """``marginalia export``: writes the stored rows to files that ``load`` reads, or a review feed."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast, get_args
@@ -10,8 +10,14 @@ import typer
 
 from dal.dynamodb.concurrency import Pace
 from dal.kinds.item_kind import ItemKind
-from features.loading.export_feed import export_feed, left_out
-from features.loading.export_files import Target, directory_of, export_to_stdout, single_file
+from features.loading.export_feed import FeedManifest, export_feed, left_out
+from features.loading.export_files import (
+    Manifest,
+    Target,
+    directory_of,
+    export_to_stdout,
+    single_file,
+)
 from features.loading.export_files import export as export_to
 from features.loading.export_rows import Format, Layout
 from features.loading.feed_formats import FEEDS
@@ -107,6 +113,7 @@ async def export(
 
     The exit code is 1 if an item cannot be read.
     """
+    write: Callable[..., Awaitable[Manifest | FeedManifest]]
     if format_ is not None and format_ in FEEDS:
         if kind not in {"all", "comments"} or all_states:
             given = "--all-states" if all_states else "--kind"
@@ -117,46 +124,37 @@ async def export(
                 "with --output."
             )
         shop = _shop(shop_name, settings.public_url, shop_url, shop_icon, shop_id)
-        await _export_feed(settings, kinds, format_, shop, output, read_units, force=force)
-        return
-    if all_states and kind not in {"all", "comments"}:
-        raise CommandError(
-            f"--all-states is only for comments, but the kind is {kind}: remove --all-states."
+        write = partial(
+            export_feed, kinds=kinds, name=format_, shop=shop, directory=output, force=force
         )
-    format_ = cast("Format | None", format_)
-    chosen = kinds if kind == "all" else with_file(kinds, kind)
-    if output == _STDOUT:
-        if kind == "all":
+    else:
+        if all_states and kind not in {"all", "comments"}:
+            raise CommandError(
+                f"--all-states is only for comments, but the kind is {kind}: remove --all-states."
+            )
+        format_ = cast("Format | None", format_)
+        chosen = kinds if kind == "all" else with_file(kinds, kind)
+        if output != _STDOUT:
+            target = _target(output, kind, chosen, format_, all_states=all_states)
+            write = partial(export_to, target=target, force=force)
+        elif kind == "all":
             raise CommandError(
                 "Standard output can take only one kind of rows: choose a kind with --kind."
             )
-        if format_ == "parquet":
+        elif format_ == "parquet":
             raise CommandError(
                 "Parquet cannot be streamed to standard output: name a file with --output."
             )
-        rows_of = chosen, Layout(format_ or "jsonl", all_states)
-        write = partial(export_to_stdout, rows_of=rows_of, output=sys.stdout.buffer)
-    else:
-        target = _target(output, kind, chosen, format_, all_states=all_states)
-        write = partial(export_to, target=target, force=force)
+        else:
+            rows_of = chosen, Layout(format_ or "jsonl", all_states)
+            write = partial(export_to_stdout, rows_of=rows_of, output=sys.stdout.buffer)
     # ``usable=False`` allows a table that lacks indexes. An operator may need to export a table
     # because `table upgrade` cannot upgrade it.
     async with open_store(settings, share=True, usable=False) as store:
         store.table.read_pace = Pace(read_units, reads=True)
         async with scanning(store, "read") as (_, seen):
             manifest = await write(store.table, store=store.place, seen=seen)
-    counts = ", ".join(f"{one.rows:,} {name}" for name, one in manifest.files.items())
-    place = "standard output" if output == _STDOUT else output
-    period = f"from {manifest.begun} to {manifest.ended}"
-    typer.echo(f"{place}: {counts}, as they were {period}.", err=output == _STDOUT)
-    if manifest.left_out:
-        left_out = counted(manifest.left_out, "comment")
-        typer.echo(
-            f"Not exported, because they are not published: {left_out}. "
-            "Add --all-states to export them, too.",
-            err=output == _STDOUT,
-        )
-    _check_readable(manifest.unreadable)
+    _report(manifest, output)
 
 
 def _shop(
@@ -177,35 +175,27 @@ def _shop(
     return Shop(name or "", site, url or site, icon, shop_id)
 
 
-async def _export_feed(
-    settings: Settings,
-    kinds: Sequence[ItemKind],
-    name: str,
-    shop: Shop,
-    output: Path,
-    read_units: float | None,
-    *,
-    force: bool,
-) -> None:
-    async with open_store(settings, share=True, usable=False) as store:
-        store.table.read_pace = Pace(read_units, reads=True)
-        async with scanning(store, "read") as (_, seen):
-            manifest = await export_feed(
-                store.table, kinds, name, shop, output, store.place, seen, force=force
+def _report(manifest: Manifest | FeedManifest, output: Path) -> None:
+    period = f"as they were from {manifest.begun} to {manifest.ended}."
+    if isinstance(manifest, FeedManifest):
+        reviews, files = counted(manifest.counts.reviews, "review"), ", ".join(manifest.files)
+        typer.echo(f"{output}: {reviews} in {files}, {period}")
+        if manifest.counts.without_words or manifest.counts.without_url:
+            typer.echo(f"Published, but not in the feed: {left_out(manifest.counts)}.")
+    else:
+        place = "standard output" if output == _STDOUT else output
+        counts = ", ".join(f"{one.rows:,} {name}" for name, one in manifest.files.items())
+        typer.echo(f"{place}: {counts}, {period}", err=output == _STDOUT)
+        if manifest.left_out:
+            typer.echo(
+                "Not exported, because they are not published: "
+                f"{counted(manifest.left_out, 'comment')}. Add --all-states to export them, too.",
+                err=output == _STDOUT,
             )
-    counts = manifest.counts
-    files = ", ".join(manifest.files)
-    period = f"from {manifest.begun} to {manifest.ended}"
-    typer.echo(f"{output}: {counted(counts.reviews, 'review')} in {files}, as they were {period}.")
-    if counts.without_words or counts.without_url:
-        typer.echo(f"Published, but not in the feed: {left_out(counts)}.")
-    _check_readable(manifest.unreadable)
-
-
-def _check_readable(unreadable: int) -> None:
-    if unreadable:
+    if manifest.unreadable:
         raise CommandError(
-            f"The export lacks {counted(unreadable, 'item')} that could not be read.", DIFFERS
+            f"The export lacks {counted(manifest.unreadable, 'item')} that could not be read.",
+            DIFFERS,
         )
 
 

@@ -157,7 +157,15 @@ async def export(
             begun = now()
             files = await _scan_to_files(table, target, draft, seen)
             manifest = Manifest(store, target.layout.format, begun, now(), files)
-            _finish(target, draft, manifest)
+            # Convert rows to Parquet if needed, write the manifest, and flush all files to disk.
+            for name, path in target.files.items():
+                file = draft / path.name
+                if target.layout.format == "parquet":
+                    rows = file.rename(draft / f"{path.name}.jsonl")
+                    write_parquet(rows, file, files_of(target.kinds)[name], target.layout)
+                    rows.unlink()
+                sync(file)
+            write_manifest(draft / target.manifest.name, asdict(manifest))
             if not force:
                 target.check_absent()
             publish(target, draft)
@@ -248,18 +256,6 @@ async def _scan(
             seen(items)
 
     await in_parallel([scan(segment) for segment in range(SCAN_SEGMENTS)])
-
-
-def _finish(target: Target, draft: Path, manifest: Manifest) -> None:
-    """Convert rows to Parquet if needed, write the manifest, and flush all files to the disk."""
-    for name, path in target.files.items():
-        file = draft / path.name
-        if target.layout.format == "parquet":
-            rows = file.rename(draft / f"{path.name}.jsonl")
-            write_parquet(rows, file, files_of(target.kinds)[name], target.layout)
-            rows.unlink()
-        sync(file)
-    write_manifest(draft / target.manifest.name, asdict(manifest))
 
 
 def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:

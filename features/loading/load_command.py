@@ -195,13 +195,13 @@ def load(
         others = {name: column for name, column in chosen.map.items() if name != "id"}
         chosen = replace(chosen, id_from=columns, map=others)
     mapping = make_column_mapping(files[chosen.kind or COMMENTS.name], maps, sets, chosen)
-    with open_file(file, chosen, mapping, format_) as opened:
+    with open_file(file, mapping, format_) as opened:
         if opened.empty:
             typer.echo(f"{opened.source.name} is empty: 0 rows loaded.")
             return
         rejected = RejectsFile(_NO_REJECTS) if dry_run else rejects_file(rejects, file)
         rehearsal = DryRun() if dry_run else None
-        with closing(Losses(chosen, mapping)) as losses:
+        with closing(Losses(mapping)) as losses:
             rows = losses.kept(opened.rows)
             work = Load(opened.source, rows, mapping, rejected, note=losses.loaded)
             try:

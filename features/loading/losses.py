@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from dal.kinds.field_parsers import shown
 from features.loading import parsers
-from features.loading.column_mapping import ColumnMapping, Preset, listed
+from features.loading.column_mapping import ColumnMapping, listed
 from features.loading.loaded import CommentState, LoadedComment
 from features.loading.rows import Reject, Row
 from server.errors import CommandError
@@ -76,7 +76,8 @@ class Losses:
     ``sentences`` reports the numbers.
     """
 
-    def __init__(self, preset: Preset, mapping: ColumnMapping[Any]) -> None:
+    def __init__(self, mapping: ColumnMapping[Any]) -> None:
+        preset = mapping.preset
         self._keep, self._leave_out = (
             {column: {cell.lower() for cell in cells} for column, cells in rows.items()}
             for rows in (preset.keep, preset.leave_out)

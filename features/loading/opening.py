@@ -8,7 +8,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from dal.kinds.item_kind import Field, Thing
+from dal.kinds.item_kind import Field
 from dal.table.errors import InvalidArgumentError
 from features.loading.column_mapping import (
     NO_PRESET,
@@ -58,7 +58,7 @@ class Opened:
 
 @contextmanager
 def open_file(
-    file: Path, preset: Preset, mapping: ColumnMapping[Any], chosen: FormatName | None
+    file: Path, mapping: ColumnMapping[Any], chosen: FormatName | None = None
 ) -> Iterator[Opened]:
     """Open a file. If ``chosen`` is None, the preset or the file's name decides the format.
 
@@ -66,6 +66,7 @@ def open_file(
     not have the preset's format, or its name shows no format. If another preset fits the file, the
     message names that preset.
     """
+    preset = mapping.preset
     if (chosen or preset.format or file.suffix.lower().removeprefix(".")) == "parquet":
         if preset.skip_lines:
             raise CommandError(_ONLY_LINES)
@@ -89,7 +90,7 @@ def open_file(
         except OSError as error:
             raise unreadable(source.name, error) from error
         if columns:
-            _check_fit(source.name, columns, format_, preset, mapping)
+            _check_fit(source.name, columns, format_, mapping)
         if format_ == "csv":
             mapping.check_header(source.name, columns)
         # The rejects of a CSV file are JSONL, but their rows have all columns of the file.
@@ -140,7 +141,7 @@ def _resembles(mapping: ColumnMapping[Any]) -> Callable[[Mapping[str, object]], 
         return True
 
     checked = {
-        column: (one, one.required and one.name not in mapping.defaults)
+        column: (one, one.required and one.name not in mapping.preset.default)
         for one in mapping.kind.fields
         if (column := mapping.columns.get(one.name)) is not None
         and one.name not in mapping.values
@@ -272,11 +273,7 @@ def _check_format(source: Source, format_: TextFormat, preset: Preset) -> None:
 
 
 def _check_fit(
-    name: str,
-    columns: Sequence[str],
-    format_: TextFormat,
-    preset: Preset,
-    mapping: ColumnMapping[Thing],
+    name: str, columns: Sequence[str], format_: TextFormat, mapping: ColumnMapping[Any]
 ) -> None:
     """Raise CommandError if required columns are missing and one of these conditions is true.
 
@@ -291,11 +288,11 @@ def _check_fit(
     if not missing:
         return
     fitting = preset_for(columns, format_)
-    if preset.name:
+    if preset := mapping.preset.name:
         lacks = listed([*dict.fromkeys(repr(column) for _, column in missing)])
         instead = f"Add `--preset {fitting}` instead" if fitting else "Name its columns with --map"
         raise CommandError(
-            f"{name} does not fit --preset {preset.name}: it has no {lacks}, only "
+            f"{name} does not fit --preset {preset}: it has no {lacks}, only "
             f"{listed(columns)}. {instead}."
         )
     if fitting:

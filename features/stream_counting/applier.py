@@ -96,15 +96,9 @@ class Applier(Checkpoints):
     Several appliers may run at the same time.
     """
 
-    def __init__(
-        self,
-        table: Table,
-        stream: str,
-        maintenance: MaintenanceStore,
-        boards: Boards | None = None,
-    ) -> None:
+    def __init__(self, table: Table, stream: str, boards: Boards | None = None) -> None:
         super().__init__(table, stream)
-        self._maintenance = maintenance
+        self._maintenance = MaintenanceStore(table)
         self._boards = boards or Boards(table)
 
     async def check(self) -> None:

@@ -8,7 +8,7 @@ applied. The follower stores its progress in the table, so it may be killed at a
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,7 +16,6 @@ from time import monotonic
 from typing import Protocol
 
 from dal.counts.boards import Boards
-from dal.counts.mode import MaintenanceStore
 from dal.dynamodb import admin
 from dal.dynamodb.concurrency import in_parallel
 from dal.dynamodb.errors import (
@@ -153,7 +152,7 @@ async def follow(table: Table, streams: Streams) -> None:
     """
     await admin.check_transactions(table)
     boards = Boards(table)
-    follower = await open_follower(table, streams, boards=boards)
+    follower = await open_follower(table, streams, boards)
     boards.start()
     pause = READ_EVERY
     try:
@@ -173,13 +172,7 @@ async def follow(table: Table, streams: Streams) -> None:
         await boards.finish()
 
 
-async def open_follower(
-    table: Table,
-    streams: Streams,
-    clock: Callable[[], datetime] | None = None,
-    *,
-    boards: Boards | None = None,
-) -> "Follower":
+async def open_follower(table: Table, streams: Streams, boards: Boards | None = None) -> "Follower":
     """Return a follower of the table's stream.
 
     Raises StoreRefusedError if the stream is off, or if its records do not contain the item before
@@ -188,8 +181,7 @@ async def open_follower(
     arn = await stream_of(table)
     if arn is None:
         raise StoreRefusedError(NOT_BEGUN)
-    applier = Applier(table, label_of(arn), MaintenanceStore(table), boards)
-    return Follower(streams, arn, applier, clock)
+    return Follower(streams, arn, Applier(table, label_of(arn), boards))
 
 
 async def caught_up(table: Table) -> datetime:
@@ -207,16 +199,9 @@ async def caught_up(table: Table) -> datetime:
 class Follower:
     """Reads all shards of a stream. Several followers may read the same stream."""
 
-    def __init__(
-        self,
-        streams: Streams,
-        arn: str,
-        sink: Sink,
-        clock: Callable[[], datetime] | None = None,
-    ) -> None:
+    def __init__(self, streams: Streams, arn: str, sink: Sink) -> None:
         self._streams = streams
         self._arn = arn
-        self._clock = clock or streams.now
         self._sink = sink
         self._readers: dict[str, _ShardReader] = {}
         self._done: set[str] = set()
@@ -232,14 +217,14 @@ class Follower:
         Return False only if no shard has new records.
         """
         await self._sink.check()
-        if self._listed is None or self._clock() - self._listed >= LISTING:
+        if self._listed is None or self._streams.now() - self._listed >= LISTING:
             await self._list()
-        began, self.behind = self._clock(), False
+        began, self.behind = self._streams.now(), False
         readers = list(self._readers.values())
         busy = any(await in_parallel([self._read(one, began) for one in readers]))
         if (instruments := FOLLOWER_INSTRUMENTS.get()) is not None:
             # A shard with new records may have more. A shard that is not listed yet may have some.
-            instruments.round(self._clock(), unread=busy or not self._complete)
+            instruments.round(self._streams.now(), unread=busy or not self._complete)
         late = self._raised is None or began - self._raised >= WATERMARK
         if late and self._complete and not busy:
             await self._sink.raise_watermark(began)
@@ -252,7 +237,7 @@ class Follower:
         A shard can be read if it has no parent, or if its parent is fully read or no longer listed.
         """
         stream = await self._streams.describe(self._arn)
-        began = self._clock()  # read after ``describe``, whose response corrects this clock
+        began = self._streams.now()  # read after ``describe``, whose response corrects this clock
         listed = {shard.shard_id: shard for shard in stream.shards}
         unknown = [one for one in listed if one not in self._readers and one not in self._done]
         stored = await self._sink.read(unknown)
@@ -299,7 +284,7 @@ class Follower:
             reader.latest = sequence_of(answer.records[-1])
         reader.checkpoint = await self._sink.apply(held, answer.records)
         if answer.records and (instruments := FOLLOWER_INSTRUMENTS.get()) is not None:
-            instruments.applied(made_at(answer.records[-1]), self._clock())
+            instruments.applied(made_at(answer.records[-1]), self._streams.now())
         if reader.checkpoint != held:
             reader.saved = began
         reader.iterator = answer.iterator

@@ -19,9 +19,11 @@ from features.analytics.errors import (
     AnalyticsFailedError,
     AnalyticsUnavailableError,
 )
+from features.analytics.exporting import open_analytics
 from features.analytics.questions import Interval, Span, TrendQuestion
-from features.analytics.service import MAX_WAITING_QUESTIONS, open_store
+from features.analytics.service import MAX_WAITING_QUESTIONS
 from features.analytics.store import AnalyticsStore, Export, Question, Result
+from server.settings import Settings
 from tests.features.analytics import oracle
 from tests.features.analytics.test_answers import EXPORTED, asked_of
 
@@ -77,11 +79,11 @@ async def test_an_empty_or_missing_store_says_how_to_fill_or_install_it(
     monkeypatch.setitem(sys.modules, "duckdb", None)
     for url in (None, "http://127.0.0.1:1"):
         with pytest.raises(AnalyticsUnavailableError, match=r"pip install .*\[analytics"):
-            await open_store(tmp_path, "t", url)
+            await open_analytics(Settings(data_dir=tmp_path, analytics_url=url))
 
 
 async def test_an_unreachable_server_is_reported_with_its_host() -> None:
-    store = await open_store(Path("unused"), "t", "http://127.0.0.1:1")
+    store = await open_analytics(Settings(analytics_url="http://127.0.0.1:1"))
     with pytest.raises(
         AnalyticsUnavailableError, match=r"ClickHouse at 127\.0\.0\.1 cannot be reached"
     ):

@@ -11,9 +11,11 @@ from dal.dynamodb.table import Table
 from dal.stores import Stores
 from features.analytics.duckdb_store import DuckDBStore
 from features.analytics.errors import AWAY, NOT_SET_UP
-from features.analytics.service import Analytics, open_store
+from features.analytics.exporting import open_analytics
+from features.analytics.service import Analytics
 from features.analytics.store import AnalyticsStore
 from resolvers.context import Context, Viewer
+from server.settings import Settings
 from tests.features.analytics.oracle import write_export
 from tests.putting import put_comments
 from tests.schema.conftest import ANN, STAFF, Answer, explaining
@@ -94,7 +96,7 @@ async def test_an_unavailable_analytics_store_does_not_fail_other_fields(
     schema: Schema, stores: Stores, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def away() -> AnalyticsStore:
-        return await open_store(tmp_path, "t", "http://127.0.0.1:1")
+        return await open_analytics(Settings(analytics_url="http://127.0.0.1:1"))
 
     for analytics, code in ((None, "NOT_AVAILABLE"), (Analytics(away), "UNAVAILABLE")):
         answer = await asking(schema, stores, analytics)(BOTH)

@@ -100,7 +100,7 @@ def read_file(
     mapping: ColumnMapping[Any] = make_column_mapping(FILES[kind], [], [], preset)
     things: list[Any] = []
     rejects: list[Reject] = []
-    with open_file(path, preset, mapping, None) as opened:
+    with open_file(path, mapping) as opened:
         for one in opened.rows:
             if isinstance(one, Reject):
                 rejects.append(one)

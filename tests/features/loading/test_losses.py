@@ -27,7 +27,7 @@ def reported(*rows: dict[str, object]) -> tuple[list[str], list[str]]:
 
     Return the unused columns and the sentences of the report.
     """
-    with closing(Losses(PRESET, make_column_mapping(COMMENTS, [], [], PRESET))) as losses:
+    with closing(Losses(make_column_mapping(COMMENTS, [], [], PRESET))) as losses:
         for number, row in enumerate(losses.kept(Row(n, row) for n, row in enumerate(rows, 1))):
             assert isinstance(row, Row)
             losses.loaded(row, str(number), number)
@@ -70,7 +70,7 @@ def test_rows_are_left_out_by_their_state() -> None:
 
 
 def test_rejected_rows_are_passed_on() -> None:
-    with closing(Losses(PRESET, make_column_mapping(COMMENTS, [], [], PRESET))) as losses:
+    with closing(Losses(make_column_mapping(COMMENTS, [], [], PRESET))) as losses:
         assert list(losses.kept(iter([Reject(1, "broken")]))) == [Reject(1, "broken")]
 
 
@@ -81,7 +81,7 @@ def test_the_number_of_counted_columns_is_limited() -> None:
 
 
 def test_of_many_shared_ids_the_first_are_shown() -> None:
-    with closing(Losses(PRESET, make_column_mapping(COMMENTS, [], [], PRESET))) as losses:
+    with closing(Losses(make_column_mapping(COMMENTS, [], [], PRESET))) as losses:
         for line in range(1, 13):
             losses.loaded(Row(line, {}), str(line % 6), line)
         (sentence,) = losses.sentences()

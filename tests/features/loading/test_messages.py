@@ -88,7 +88,7 @@ def preset_file(content: str) -> object:
 def reported(cells: dict[str, object], *ids: str) -> Found:
     """Return the report of a load as the reason of a rejected row."""
     preset = Preset(no_place={"votes": ["up"]}, leave_out={"state": ["spam"]})
-    with closing(Losses(preset, make_column_mapping(COMMENTS, [], [], preset))) as losses:
+    with closing(Losses(make_column_mapping(COMMENTS, [], [], preset))) as losses:
         for line, one in enumerate(ids, 1):
             list(losses.kept(iter([Row(line, cells)])))
             losses.loaded(Row(line, cells), one, line)

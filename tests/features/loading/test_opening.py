@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.loading.column_mapping import NO_PRESET, make_column_mapping, presets
+from features.loading.column_mapping import make_column_mapping, presets
 from features.loading.kind import COMMENTS
 from features.loading.losses import Losses
 from features.loading.opening import open_file
@@ -61,8 +61,8 @@ async def rehearse(path: Path, preset: str) -> None:
     chosen = presets()[preset]
     mapping = make_column_mapping(COMMENTS, [], [], chosen)
     with (
-        open_file(path, chosen, mapping, None) as opened,
-        closing(Losses(chosen, mapping)) as losses,
+        open_file(path, mapping) as opened,
+        closing(Losses(mapping)) as losses,
         ProgressBar("x", None) as progress,
     ):
         rows, rejects = losses.kept(opened.rows), RejectsFile(Path("/dev/null"))
@@ -76,7 +76,7 @@ def test_only_objects_with_a_mapped_member_are_unnested(tmp_path: Path) -> None:
     cells = row(author={"name": "Ana", "city": "Oslo"}, device={"name": "Phone"})
     path.write_text(jsonl([cells]))
     mapping = make_column_mapping(COMMENTS, ["author_name=author/name"], [])
-    with open_file(path, NO_PRESET, mapping, None) as opened:
+    with open_file(path, mapping) as opened:
         (found,) = opened.rows
     assert isinstance(found, Row)
     flat = {"author/name": "Ana", "author/city": "Oslo", "device": {"name": "Phone"}}

@@ -13,7 +13,7 @@ from dal.dynamodb.table import Table
 from dal.query.pagination import Slice
 from dal.stores import Stores
 from dal.table.errors import InvalidArgumentError
-from features.loading.column_mapping import NO_PRESET, ColumnMapping, make_column_mapping
+from features.loading.column_mapping import ColumnMapping, make_column_mapping
 from features.loading.export_files import directory_of, export
 from features.loading.export_rows import Format, Layout
 from features.loading.kind import files_of, with_file
@@ -36,7 +36,7 @@ FILES = files_of(KINDS)
 
 async def load(table: Table, file: Path, kind: str) -> None:
     mapping: ColumnMapping[Any] = make_column_mapping(FILES[kind], [], [])
-    with open_file(file, NO_PRESET, mapping, None) as opened:
+    with open_file(file, mapping) as opened:
         rejects = RejectsFile(file.with_suffix(".rejects"))
         work = Load(opened.source, opened.rows, mapping, rejects)
         with ProgressBar(file.name, None) as progress:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from dal.counts.mode import MaintenanceStore
 from dal.dynamodb import retries
 from dal.dynamodb.table import Table
 from dal.table.errors import StoreRefusedError
@@ -23,7 +22,7 @@ SHARD = "shard"
 
 
 def applier(table: Table) -> Applier:
-    return Applier(table, "s", MaintenanceStore(table))
+    return Applier(table, "s")
 
 
 async def checkpoint(table: Table) -> Checkpoint:

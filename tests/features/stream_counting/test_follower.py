@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -50,9 +51,15 @@ class Clock:
         self.time += time
 
 
+def timed(streams: Streams, clock: Callable[[], datetime]) -> Streams:
+    """Return a client whose time is the time of ``clock``."""
+    streams = copy(streams)
+    streams.now = clock  # type: ignore[method-assign]
+    return streams
+
+
 def follower_of(table: Table, fake: FakeStreams, clock: Callable[[], datetime]) -> Follower:
-    applier = Applier(table, "s", MaintenanceStore(table))
-    return Follower(fake.client(), "arn:x/stream/s", applier, clock)
+    return Follower(timed(fake.client(), clock), "arn:x/stream/s", Applier(table, "s"))
 
 
 async def exhaust(follower: Follower, clock: Clock) -> None:
@@ -189,7 +196,7 @@ async def test_the_watermark_is_the_time_when_no_record_was_left(
     begun = await checkpoints.watermark()
     assert begun is not None
     later = begun + timedelta(minutes=1)
-    follower = await open_follower(streamed, streams, Clock(later))
+    follower = await open_follower(streamed, timed(streams, Clock(later)))
     await write_raw(streamed, history(5, 5))
     assert await follower.round()
     assert await checkpoints.watermark() == begun
@@ -203,7 +210,7 @@ async def test_the_watermark_is_the_time_when_no_record_was_left(
 @SECOND_IN_SOAK
 async def test_an_idle_follower_writes_no_records(streamed: Table, streams: Streams) -> None:
     clock = Clock(streams.now())
-    follower = await open_follower(streamed, streams, clock)
+    follower = await open_follower(streamed, timed(streams, clock))
     await write_raw(streamed, history(6, 5))
     while await follower.round():
         pass
