@@ -152,7 +152,7 @@ async def open_services(
             try:
                 yield services
             finally:
-                await services.analytics.close()
+                await services.analytics.aclose()
             return
         for work in services.stores.background:
             work.start()
@@ -168,7 +168,7 @@ async def open_services(
         finally:
             for task in watching:
                 task.cancel()
-            await services.analytics.close()
+            await services.analytics.aclose()
             await services.broker.close()
 
 

@@ -126,7 +126,7 @@ class ClickHouseStore:
             await self._do(f"DROP TABLE IF EXISTS {old}")
         return export
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Do nothing, because each statement closes its connection."""
 
     async def _insert(self, table: str, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -1,7 +1,7 @@
 """``marginalia analytics``: fills the analytics store, and prints trends and changed products."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
+from contextlib import aclosing
 from datetime import datetime
 from functools import partial
 from typing import Annotated
@@ -25,7 +25,6 @@ from features.analytics.questions import (
     Trend,
     TrendQuestion,
 )
-from features.analytics.service import Analytics
 from server.cli.console import console
 from server.cli.long_running import long_running, scanning
 from server.cli.options import STORE, takes
@@ -93,7 +92,7 @@ async def trend(
         Span.of(interval, *rules.period(from_, to, ("from", "to"))),
         rules.languages("language", language) if language else None,
     )
-    async with _opened(settings) as analytics:
+    async with aclosing(analytics_of(settings)) as analytics:
         found = await analytics.trend(question)
     if not found.points:
         typer.echo(f"Product {product} has no comments as of {_utc(found.as_of)}.")
@@ -131,18 +130,9 @@ async def movers(
     """
     earlier, later = rules.period(from_, to, ("from", "to"))
     question = MoversQuestion(interval, by, earlier, later, first, at_least)
-    async with _opened(settings) as analytics:
+    async with aclosing(analytics_of(settings)) as analytics:
         found = await analytics.movers(question)
     console().print(_movers_grid(interval, found))
-
-
-@asynccontextmanager
-async def _opened(settings: Settings) -> AsyncIterator[Analytics]:
-    analytics = analytics_of(settings)
-    try:
-        yield analytics
-    finally:
-        await analytics.close()
 
 
 def _trend_grid(product: str, found: Trend) -> Grid:

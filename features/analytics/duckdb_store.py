@@ -80,7 +80,7 @@ class DuckDBStore:
         """
         return await self._run(lambda cursor: self._fill(cursor, parquet, began))
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Stop the threads and DuckDB."""
         self._pool.shutdown(cancel_futures=True)
         self._database.close()

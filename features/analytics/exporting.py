@@ -2,6 +2,7 @@
 
 import asyncio
 import tempfile
+from contextlib import aclosing
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -85,11 +86,8 @@ async def checked(settings: Settings) -> Finding:
     if settings.analytics_url is None:
         return ok("ClickHouse", "not configured.")
     try:
-        opened = await open_analytics(settings)
-        try:
+        async with aclosing(await open_analytics(settings)) as opened:
             filled = await opened.export()
-        finally:
-            await opened.close()
     except DalError as error:
         return warning("ClickHouse", f"trends fail: {error}")
     if filled is None:
@@ -109,15 +107,12 @@ async def refresh(
     from features.loading.export_rows import Layout  # noqa: PLC0415
     from features.loading.kind import with_file  # noqa: PLC0415
 
-    analytics = await open_analytics(settings)
-    try:
+    async with aclosing(await open_analytics(settings)) as analytics:
         with _room(settings.data_dir) as folder:
             target = directory_of(Path(folder), with_file(kinds, "comments"), Layout("parquet"))
             manifest = await export(store.table, target, store.place, seen)
             began = datetime.fromisoformat(manifest.begun)
             return await analytics.fill(target.files["comments"], began)
-    finally:
-        await analytics.close()
 
 
 def _room(data_dir: Path) -> tempfile.TemporaryDirectory[str]:

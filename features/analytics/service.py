@@ -7,6 +7,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from cachetools import LRUCache
@@ -105,12 +106,12 @@ class Analytics:
             opening = self._opening = asyncio.create_task(self._open())
         return opening
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Close the store."""
         if self._opening is None or self._opening.cancel():
             return
         if not self._opening.cancelled() and self._opening.exception() is None:
-            await self._opening.result().close()
+            await self._opening.result().aclose()
 
     async def _answer(
         self, question: Asked, ask: Callable[[Asked, AnalyticsStore, Export], Awaitable[Answer]]
@@ -155,10 +156,7 @@ async def _trend(question: TrendQuestion, store: AnalyticsStore, export: Export)
         None if span.last is None else start_of(span.interval, span.last + 1),
     )
 
-    def ask(comments: Any) -> Any:
-        product, languages = question.product_id, question.languages
-        return sql.trend(comments, product, span.interval, bounds, languages)
-
+    ask = partial(sql.trend, question=question, period=bounds)
     rows, source = await _rows(ask, store, export)
     counts = {
         number_of(span.interval, _instant(start)): tuple(map(int, counts))
@@ -199,10 +197,7 @@ async def _movers(question: MoversQuestion, store: AnalyticsStore, export: Expor
         )
     periods = period(interval, earlier), period(interval, later)
 
-    def ask(comments: Any) -> Any:
-        limit, at_least = question.limit, question.at_least
-        return sql.movers(comments, question.by, periods, limit=limit, at_least=at_least)
-
+    ask = partial(sql.movers, question=question, periods=periods)
     rows, source = await _rows(ask, store, export)
     products = [
         Mover(Product(product_id), Totals(*map(int, sums[:2])), Totals(*map(int, sums[2:])))

@@ -5,14 +5,13 @@ UTC). The expressions use only functions that both engines have: sums, CASE, ABS
 with weeks that begin on Monday.
 """
 
-from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from sqlglot import exp, select
 
 from dal.model import RATINGS
 from dal.model.languages import prefixes_of
-from features.analytics.questions import Interval, MovedBy, Period
+from features.analytics.questions import MovedBy, MoversQuestion, Period, TrendQuestion
 
 FIRST, END = datetime(1970, 1, 5, tzinfo=UTC), datetime(2105, 12, 31, tzinfo=UTC)
 """ClickHouse tables contain the comments from FIRST (included) to END (excluded). Every ClickHouse
@@ -35,43 +34,36 @@ def comments(base: str) -> exp.Subquery:
 
 def trend(
     relation: exp.Subquery,
-    product_id: str,
-    interval: Interval,
+    question: TrendQuestion,
     period: tuple[datetime | None, datetime | None],
-    languages: Iterable[str] | None,
 ) -> exp.Select:
-    """Return the SQL of a trend.
+    """Return the SQL of a trend. ``period`` is the time of the question's span.
 
     The SQL returns one row for each period with comments: the start of the period, and the count of
     each rating.
     """
     start = exp.DateTrunc(  # type: ignore[no-untyped-call]
-        this=_CREATED.copy(), unit=exp.Literal.string(interval)
+        this=_CREATED.copy(), unit=exp.Literal.string(question.span.interval)
     )
     counts = [_sum(_RATING.eq(rating), 1).as_(f"count_{rating}") for rating in RATINGS]
-    question = (
+    query = (
         select(start.as_("period"), *counts)
         .from_(relation)
-        .where(_PRODUCT.eq(exp.Literal.string(product_id)), *_within(*period))
+        .where(_PRODUCT.eq(exp.Literal.string(question.product_id)), *_within(*period))
         .group_by(start.copy())
     )
-    if languages is None:
-        return question
-    prefixes = sorted(prefixes_of(languages))
+    if question.languages is None:
+        return query
+    prefixes = sorted(prefixes_of(question.languages))
     wanted: list[exp.Expression] = [_LANGUAGE.eq(exp.Literal.string(one)) for one in prefixes]
     wanted += [_LANGUAGE.like(f"{one}-%") for one in prefixes]
-    return question.where(exp.or_(*wanted) if wanted else "1 = 0")
+    return query.where(exp.or_(*wanted) if wanted else "1 = 0")
 
 
 def movers(
-    relation: exp.Subquery,
-    by: MovedBy,
-    periods: tuple[Period, Period],
-    *,
-    limit: int,
-    at_least: int,
+    relation: exp.Subquery, question: MoversQuestion, periods: tuple[Period, Period]
 ) -> exp.Select:
-    """Return the SQL of the products that changed most.
+    """Return the SQL of the products that changed most between ``periods``.
 
     Each row has the product's id. It also has the number of comments and the sum of their ratings
     for both periods, for example ``earlier_count`` and ``earlier_stars``.
@@ -91,7 +83,7 @@ def movers(
         .subquery("totals")
     )
     count, stars, later_count, later_stars = (exp.column(one.alias) for one in sums)
-    if by is MovedBy.VOLUME:
+    if question.by is MovedBy.VOLUME:
         move: exp.Expression = exp.Abs(this=later_count - count)
         enough: list[exp.Expression] = []
     else:
@@ -99,14 +91,14 @@ def movers(
         # equal changes give equal results on every engine.
         crosswise = exp.Abs(this=exp.paren(later_stars * count) - exp.paren(stars * later_count))
         move = exp.Div(this=crosswise, expression=exp.paren(later_count * count))
-        enough = [one >= at_least for one in (count, later_count)]
+        enough = [one >= question.at_least for one in (count, later_count)]
     moved = select(_PRODUCT.copy(), *[one.alias for one in sums], move.as_("move")).from_(totals)
     return (
         select(_PRODUCT.copy(), *[one.alias for one in sums])
         .from_(moved.where(*enough).subquery("moved"))
         .where(exp.column("move") > 0)
         .order_by(exp.column("move").desc(), _PRODUCT.copy())
-        .limit(limit)
+        .limit(question.limit)
     )
 
 

@@ -66,5 +66,5 @@ class AnalyticsStore(Protocol):
         ``began`` is the time at which the export to this file began.
         """
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Close files and connections."""

@@ -129,7 +129,12 @@ class Erasure:
         record = await self._announce()
         await wait_for_writers()
         for _ in range(MOST_PROOFS):
-            await self._erase_found()
+            # Query the user's items and erase them, until the queries find no more items to erase.
+            for _ in range(MOST_PASSES):
+                if not await self._pass():
+                    break
+            else:
+                raise self._conflict()
             if seen is not None:
                 self._done.kept.clear()
                 named = self._to_erase(await scan(self._table, self._name, seen, self._kinds))
@@ -183,13 +188,6 @@ class Erasure:
             )
         self._done.erased = Counter(state["erased"])
         return str(state["record"])
-
-    async def _erase_found(self) -> None:
-        """Query the user's items and erase them, until the queries find no more items to erase."""
-        for _ in range(MOST_PASSES):
-            if not await self._pass():
-                return
-        raise self._conflict()
 
     async def _pass(self) -> int:
         """Query the user's items once and erase them. Return how many items had to be erased."""

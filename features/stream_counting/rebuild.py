@@ -255,7 +255,7 @@ class Replay:
         for record in records:
             key = record["dynamodb"]["Keys"]
             self.remember(key, record["dynamodb"].get("NewImage"))
-            if is_canary(key):
+            if key["PK"]["S"].startswith(_CANARY):
                 self.canaries[key["PK"]["S"]] = held.shard
         self.events += [change.event for change in changes_of(records)]
         return await self.skip(held, sequence_of(records[-1])) if records else held
@@ -280,11 +280,6 @@ class Replay:
 
     async def raise_watermark(self, instant: datetime) -> None:
         """Do nothing, because the rebuild stores the watermark at its end."""
-
-
-def is_canary(key: Item) -> bool:
-    """Return whether a key belongs to a canary."""
-    return str(key["PK"]["S"]).startswith(_CANARY)
 
 
 class Canaries:

@@ -55,7 +55,7 @@ async def folder(table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("pages.product._FEWEST_OF_A_MONTH", 1)
     store = DuckDBStore(tmp_path / "analytics" / table.name)
     await store.fill(write_export(tmp_path / "e.parquet", COMMENTS), EXPORTED)
-    await store.close()
+    await store.aclose()
     return tmp_path
 
 
@@ -92,7 +92,7 @@ async def test_the_etag_of_a_page_changes_with_the_minute_of_its_trend(
         store = DuckDBStore(folder / "analytics" / table.name)
         parquet = write_export(tmp_path / "e.parquet", COMMENTS)
         await store.fill(parquet, EXPORTED + timedelta(seconds=seconds))
-        await store.close()
+        await store.aclose()
         tags.append((await page(table, folder)).headers["etag"])
     assert tags[0] == tags[1] != tags[2]
 
@@ -124,7 +124,7 @@ async def test_a_much_later_comment_does_not_squeeze_the_drawing(
     many = [made(number, number % 4 + 1, 4) for number in range(20)]
     store = DuckDBStore(folder / "analytics" / table.name)
     await store.fill(write_export(tmp_path / "e.parquet", [*many, late]), EXPORTED)
-    await store.close()
+    await store.aclose()
     found = Parsed((await page(table, folder)).text)
     assert "from January 2024 to April 2024" in found.text
     assert "2025" not in found.text
@@ -150,7 +150,7 @@ async def test_a_page_that_does_not_wait_for_the_store_does_not_stop_its_opening
     assert len(opened) == 1
     assert len((await analytics.trend(question)).points) == 5
     assert len(opened) == 1
-    await analytics.close()
+    await analytics.aclose()
 
 
 @pytest.mark.parametrize("url", [None, "http://127.0.0.1:1"])

@@ -34,14 +34,14 @@ def clickhouse_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 async def duckdb_store(tmp_path: Path) -> AsyncIterator[DuckDBStore]:
     store = DuckDBStore(tmp_path / "an 'odd' name")
     yield store
-    await store.close()
+    await store.aclose()
 
 
 @pytest.fixture
 async def clickhouse_store(clickhouse_url: str) -> AsyncIterator[ClickHouseStore]:
     store = ClickHouseStore(clickhouse_url, f"test-{uuid.uuid4().hex}")
     yield store
-    await store.close()
+    await store.aclose()
 
 
 @pytest.fixture(params=["duckdb_store", "clickhouse_store"])

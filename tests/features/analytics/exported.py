@@ -23,4 +23,4 @@ async def movers(directory: Path) -> AsyncIterator[Analytics]:
         return store
 
     yield Analytics(open_store)
-    await store.close()
+    await store.aclose()

@@ -13,7 +13,7 @@ from features.analytics import clickhouse_store as clickhouse_module
 from features.analytics import sql
 from features.analytics.clickhouse_store import ClickHouseStore
 from features.analytics.errors import AnalyticsUnavailableError
-from features.analytics.questions import Interval
+from features.analytics.questions import Interval, Span, TrendQuestion
 from tests.features.analytics import oracle
 from tests.features.analytics.test_answers import EXPORTED
 from tests.features.analytics.test_duckdb_store import COMMENT, counts, filled
@@ -93,7 +93,7 @@ async def test_exports_of_a_table_with_a_longer_name_are_kept(
     await filled(other, tmp_path)
     await filled(clickhouse_store, tmp_path)
     assert await counts(other) == [(0, 0, 0, 0, 1)]
-    await other.close()
+    await other.aclose()
 
 
 async def test_a_period_beyond_clickhouses_dates_includes_all_its_comments(
@@ -106,7 +106,9 @@ async def test_a_period_beyond_clickhouses_dates_includes_all_its_comments(
     async def found(*years: int) -> list[int]:
         start, end = (datetime(year, 1, 1, tzinfo=UTC) for year in years)
         result = await clickhouse_store.ask(
-            lambda relation: sql.trend(relation, "p", Interval.MONTH, (start, end), None),
+            lambda relation: sql.trend(
+                relation, TrendQuestion("p", Span(Interval.MONTH)), (start, end)
+            ),
             export,
         )
         return [int(row[-1]) for row in result.rows]

@@ -51,7 +51,7 @@ async def test_an_export_is_replaced_during_a_question(
     assert kept.name != before.name
 
     result = await duckdb_store.ask(
-        lambda comments: sql.trend(comments, "p", Interval.DAY, (None, None), None), before
+        lambda comments: sql.trend(comments, ASKED, (None, None)), before
     )
     assert [tuple(row)[-1] for row in result.rows] == [2]
 
@@ -88,7 +88,7 @@ async def test_an_unreachable_server_is_reported_with_its_host() -> None:
         AnalyticsUnavailableError, match=r"ClickHouse at 127\.0\.0\.1 cannot be reached"
     ):
         await counts(store)
-    await store.close()
+    await store.aclose()
 
 
 class SlowStore:
@@ -220,4 +220,4 @@ async def test_concurrent_refreshes_leave_one_complete_export(
         export = await other.export()
         assert export is not None
         assert [one.name for one in folder.glob("base-*")] == [export.name]
-    await other.close()
+    await other.aclose()

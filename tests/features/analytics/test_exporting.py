@@ -31,7 +31,7 @@ async def trends(settings: Settings) -> dict[str, Trend]:
             for product in PRODUCTS
         }
     finally:
-        await analytics.close()
+        await analytics.aclose()
 
 
 async def test_answers_are_from_the_last_refresh_and_have_its_time(

@@ -50,7 +50,7 @@ async def store(tmp_path: Path) -> AsyncIterator[DuckDBStore]:
     store = DuckDBStore(tmp_path / "analytics")
     await store.fill(write_export(tmp_path / "e.parquet", COMMENTS), EXPORTED)
     yield store
-    await store.close()
+    await store.aclose()
 
 
 @pytest.fixture

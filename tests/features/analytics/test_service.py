@@ -18,7 +18,7 @@ async def test_a_server_closes_its_analytics_store(
     async def close(analytics: Analytics) -> None:
         closed.append(analytics)
 
-    monkeypatch.setattr(Analytics, "close", close)
+    monkeypatch.setattr(Analytics, "aclose", close)
     async with open_application(Settings(data_dir=tmp_path), table, lambda: None):
         assert not closed
     assert len(closed) == 1
