@@ -4,12 +4,13 @@
 - Meta: https://developers.facebook.com/documentation/ads-commerce/commerce-platform/platforms/feed-schema-csv
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 
 import orjson
 from markupsafe import escape
 
-from dal.model import CommentSource
+from dal.model import Comment, CommentSource
 from dal.table.key_parts import format_instant
 from features.loading.export_rows import csv_records
 from features.loading.feed_writer import FeedFormat, Review, Shop, valid
@@ -103,70 +104,50 @@ def _list(values: Iterable[str]) -> str:
     return orjson.dumps(given).decode() if given else ""
 
 
-META_COLUMNS = (
-    "aggregator",
-    "store.name",
-    "store.id",
-    "store.storeUrls",
-    "reviewID",
-    "rating",
-    "title",
-    "content",
-    "created_at",
-    "updated_at",
-    "review_image_urls",
-    "incentivized",
-    "has_verified_purchase",
-    "reviewer.name",
-    "reviewer.isAnonymous",
-    "product.name",
-    "product.url",
-    "product.imageUrls",
-    "product.groupID",
-    "product.productIdentifiers.gtins",
-    "product.productIdentifiers.mpn",
-    "product.productIdentifiers.brand",
-    "product.productIdentifiers.skus",
-    "secondary_ratings",
-)
+def _instant(instant: datetime | None) -> str:
+    return "" if instant is None else format_instant(instant)
+
+
+def _aspects(comment: Comment) -> str:
+    aspects = {rated.name.replace("_", " "): rated.rating for rated in comment.aspects}
+    return orjson.dumps(aspects).decode() if aspects else ""
+
+
+_META: Mapping[str, Callable[[Shop, Review], str]] = {
+    "aggregator": lambda *_: "",
+    "store.name": lambda shop, _: shop.name,
+    "store.id": lambda shop, _: shop.shop_id or "",
+    "store.storeUrls": lambda shop, _: _list([shop.url]),
+    "reviewID": lambda _, one: one.comment.comment_id,
+    "rating": lambda _, one: str(one.comment.rating),
+    "title": lambda _, one: one.comment.title.strip(),
+    "content": lambda _, one: one.comment.text.strip(),
+    "created_at": lambda _, one: format_instant(one.comment.created_at),
+    "updated_at": lambda _, one: _instant(one.comment.updated_at),
+    "review_image_urls": lambda shop, one: _list(shop.photos(one.comment)),
+    "incentivized": lambda _, one: _boolean(one.comment.incentivized),
+    "has_verified_purchase": lambda _, one: _boolean(one.comment.verified_purchase),
+    "reviewer.name": lambda _, one: one.author[0],
+    "reviewer.isAnonymous": lambda _, one: _boolean(one.author[1]),
+    "product.name": lambda _, one: one.product_name,
+    "product.url": lambda _, one: one.url,
+    "product.imageUrls": lambda shop, one: _list([shop.link(one.details.picture_url)]),
+    "product.groupID": lambda _, one: one.details.group or "",
+    "product.productIdentifiers.gtins": lambda _, one: _list([one.details.gtin]),
+    "product.productIdentifiers.mpn": lambda _, one: one.details.mpn,
+    "product.productIdentifiers.brand": lambda _, one: one.details.brand,
+    "product.productIdentifiers.skus": lambda _, one: _list([one.comment.product_id]),
+    "secondary_ratings": lambda _, one: _aspects(one.comment),
+}
+"""The columns of Meta's feed, each with the function that returns its cell."""
 
 
 def _meta(shop: Shop, review: Review) -> bytes:
-    """Return a review, with the cells of ``META_COLUMNS``."""
-    one, details = review.comment, review.details
-    name, anonymous = review.author
-    aspects = {rated.name.replace("_", " "): rated.rating for rated in one.aspects}
-    cells = (
-        "",
-        shop.name,
-        shop.shop_id or "",
-        _list([shop.url]),
-        one.comment_id,
-        str(one.rating),
-        one.title.strip(),
-        one.text.strip(),
-        format_instant(one.created_at),
-        format_instant(one.updated_at) if one.updated_at else "",
-        _list(shop.photos(one)),
-        _boolean(one.incentivized),
-        _boolean(one.verified_purchase),
-        name,
-        _boolean(anonymous),
-        review.product_name,
-        review.url,
-        _list([shop.link(details.picture_url)]),
-        details.group or "",
-        _list([details.gtin]),
-        details.mpn,
-        details.brand,
-        _list([one.product_id]),
-        orjson.dumps(aspects).decode() if aspects else "",
-    )
-    return csv_records([map(valid, cells)])
+    return csv_records([[valid(cell(shop, review)) for cell in _META.values()]])
 
 
 FEEDS: Mapping[str, FeedFormat] = {
     "google-reviews": FeedFormat("xml", _google_head, _google, b"</reviews>\n</feed>\n"),
-    "meta-reviews": FeedFormat("csv", lambda _: csv_records([META_COLUMNS]), _meta),
+    "meta-reviews": FeedFormat("csv", lambda _: csv_records([_META]), _meta),
 }
 """The formats of feeds by their names, the values of ``export --format``."""

@@ -64,7 +64,16 @@ class Writer(Generic[Thing]):
             await self._settle()
         if self._failure is not None:
             await self._finish()
-        self._under_way[asyncio.create_task(self._write(batch, before, refused))] = batch
+
+        async def put() -> None:
+            start = monotonic()
+            outcome = await self._put(list(batch.values()))
+            seconds = monotonic() - start
+            self.room = int(min(_MOST, max(_LEAST, len(batch) * _SECONDS / max(seconds, 0.001))))
+            self.outcome = self.outcome.plus(before).plus(outcome)
+            refused(outcome.refused)
+
+        self._under_way[asyncio.create_task(put())] = batch
 
     async def _finish(self) -> None:
         """Wait until all batches have ended. If a batch has failed, raise the first error."""
@@ -82,19 +91,6 @@ class Writer(Generic[Thing]):
         for task in self._under_way:
             task.cancel()
         await asyncio.gather(*self._under_way, return_exceptions=True)
-
-    async def _write(
-        self,
-        batch: Mapping[str, Thing],
-        before: Outcome,
-        refused: Callable[[Sequence[str]], None],
-    ) -> None:
-        start = monotonic()
-        outcome = await self._put(list(batch.values()))
-        seconds = monotonic() - start
-        self.room = int(min(_MOST, max(_LEAST, len(batch) * _SECONDS / max(seconds, 0.001))))
-        self.outcome = self.outcome.plus(before).plus(outcome)
-        refused(outcome.refused)
 
     async def _settle(self) -> None:
         """Wait until a batch has ended."""
