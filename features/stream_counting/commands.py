@@ -5,7 +5,6 @@ import logging
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
 
 import typer
 
@@ -13,8 +12,8 @@ from dal.counts.mode import MaintenanceStore
 from features.stream_counting.kind import KIND
 from features.stream_counting.streams import connect_streams
 from server.cli.options import STORE, takes
-from server.errors import UNAVAILABLE, CommandError
-from server.local_engine.storage import Store, open_store
+from server.errors import CommandError
+from server.local_engine.storage import open_store
 from server.observability.exposition import check_packages, exposed
 from server.settings import Settings
 
@@ -26,6 +25,8 @@ async def follow(settings: Settings) -> None:
     Run 'marginalia stats rebuild --mode stream' once before this command. You may run this command
     on several machines.
     """
+    from features.stream_counting import follower  # noqa: PLC0415 - other commands start faster
+
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s: %(message)s")
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - asyncio.run runs this coroutine in a task
@@ -33,33 +34,19 @@ async def follow(settings: Settings) -> None:
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     with followed(settings) as metrics, suppress(asyncio.CancelledError):
         async with open_store(settings, share=True) as store:
-            await _follow(store, metrics)
-
-
-async def _follow(store: Store, metrics: str | None) -> None:
-    from features.stream_counting import follower  # noqa: PLC0415 - other commands start faster
-
-    if (await MaintenanceStore(store.table).read()).counts_in_writes:
-        raise CommandError(
-            "The servers' own writes update the counters of this table. If other programs write to "
-            "it, run `marginalia stats rebuild --mode stream` first."
-        )
-    async with connect_streams(store.connection) as streams:
-        reached = await follower.caught_up(store.table)
-        since = f"{reached:%Y-%m-%d %H:%M:%S} UTC"
-        if metrics is not None:
-            typer.echo(f"Metrics are at {metrics}.")
-        typer.echo(f"Counting the changes of {store.place} since {since}. Press Ctrl-C to stop.")
-        following = asyncio.ensure_future(follower.follow(store.table, streams))
-        try:
-            ends: list[asyncio.Future[Any]] = [following, store.died]
-            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            if store.died.done():
-                raise CommandError(store.died.result(), UNAVAILABLE)
-            await following
-        finally:
-            following.cancel()
-            await asyncio.wait([following])
+            if (await MaintenanceStore(store.table).read()).counts_in_writes:
+                raise CommandError(
+                    "The servers' own writes update the counters of this table. If other programs "
+                    "write to it, run `marginalia stats rebuild --mode stream` first."
+                )
+            async with connect_streams(store.connection) as streams:
+                since = f"{await follower.caught_up(store.table):%Y-%m-%d %H:%M:%S} UTC"
+                if metrics is not None:
+                    typer.echo(f"Metrics are at {metrics}.")
+                typer.echo(
+                    f"Counting the changes of {store.place} since {since}. Press Ctrl-C to stop."
+                )
+                await follower.follow(store.table, streams)
 
 
 @contextmanager
