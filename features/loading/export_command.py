@@ -12,11 +12,11 @@ from dal.dynamodb.concurrency import Pace
 from dal.kinds.item_kind import ItemKind
 from features.loading.export_feed import FeedManifest, export_feed, left_out
 from features.loading.export_files import (
+    MANIFEST,
     Manifest,
     Target,
     directory_of,
     export_to_stdout,
-    single_file,
 )
 from features.loading.export_files import export as export_to
 from features.loading.export_rows import Format, Layout
@@ -218,4 +218,5 @@ def _target(
     if output.is_dir():
         output /= f"{kind}.{format_ or 'jsonl'}"
     by_name = _SUFFIXES.get(output.suffix.lower(), "jsonl")
-    return single_file(output, chosen, Layout(format_ or by_name, all_states))
+    manifest = output.with_name(f"{output.name}.{MANIFEST}")
+    return Target({kind: output}, manifest, Layout(format_ or by_name, all_states), chosen)

@@ -73,12 +73,6 @@ class Target(Output):
     kinds: Sequence[ItemKind]
 
 
-def single_file(path: Path, kinds: Sequence[ItemKind], layout: Layout) -> Target:
-    """Return the target for an export of one kind to the file ``path``."""
-    files = dict.fromkeys(files_of(kinds), path)
-    return Target(files, path.with_name(f"{path.name}.{MANIFEST}"), layout, kinds)
-
-
 def directory_of(path: Path, kinds: Sequence[ItemKind], layout: Layout) -> Target:
     """Return the target for an export to a directory. Each kind's file has the kind's name."""
     files = {name: path / f"{name}.{layout.format}" for name in files_of(kinds)}

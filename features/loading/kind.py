@@ -77,13 +77,13 @@ def _owned(
     return make
 
 
-def _overwriting(table: Table, encode: Callable[[Thing], Sequence[Item]]) -> Put[Thing]:
-    """Return a function that writes the items of objects over the stored items.
+def _overwriting(encode: Callable[[Thing], Sequence[Item]]) -> Callable[[Any], Put[Thing]]:
+    """Return a function that returns ``Put``, which writes objects over the stored objects.
 
     ``encode`` returns the items of an object. Stored items that it does not return stay, for
     example other users of an organisation, and the proofs of purchase of a replaced order.
     """
-    return lambda things: overwrite(table, [encode(one) for one in things])
+    return lambda stores: lambda things: overwrite(stores.table, [encode(one) for one in things])
 
 
 _BY_COLUMN = {
@@ -279,9 +279,7 @@ ORDERS = FileKind(
     make=_owned(Order, "order_id", "customer_name"),
     cells=attrgetter("order_id", "username", "status", "created_at", "lines", "name"),
     identity=lambda order: order.order_id,
-    put=lambda stores: _overwriting(
-        stores.table, lambda order: [ORDER.encode(order), *purchases(order)]
-    ),
+    put=_overwriting(lambda order: [ORDER.encode(order), *purchases(order)]),
 )
 
 
@@ -312,7 +310,7 @@ ORGANIZATIONS = FileKind(
     make=_roster,
     cells=_roster_cells,
     identity=lambda roster: roster.organization.name,
-    put=lambda stores: _overwriting(stores.table, encode_roster),
+    put=_overwriting(encode_roster),
     complete=_with_users,
 )
 
@@ -334,7 +332,7 @@ TICKETS = FileKind(
         "ticket_id", "organization", "username", "subject", "text", "status", "created_at", "name"
     ),
     identity=lambda ticket: ticket.ticket_id,
-    put=lambda stores: _overwriting(stores.table, lambda ticket: [TICKET.encode(ticket)]),
+    put=_overwriting(lambda ticket: [TICKET.encode(ticket)]),
 )
 
 
@@ -353,7 +351,7 @@ PROFILES: FileKind[tuple[str, Profile]] = FileKind(
     make=_profile,
     cells=lambda pair: (pair[0], pair[1].full_name, pair[1].email),
     identity=lambda pair: pair[0],
-    put=lambda stores: _overwriting(stores.table, lambda pair: [encode_profile(*pair)]),
+    put=_overwriting(lambda pair: [encode_profile(*pair)]),
     decode=decode_profile,
 )
 

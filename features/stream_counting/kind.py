@@ -9,7 +9,8 @@ from dal.dynamodb.scan import Progress
 from dal.dynamodb.table import Table, TableAddress
 from dal.kinds.counting_mode import CountingMode
 from dal.kinds.item_kind import ItemKind
-from features.stream_counting.streams import connect_streams, latest_stream
+from features.stream_counting.checkpoints import Checkpoints, label_of
+from features.stream_counting.streams import connect_streams, end_stream, latest_stream
 
 KIND = ItemKind(
     holds=lambda item: item["PK"]["S"].startswith(("STREAM#", "EVENT#", "CANARY#")),
@@ -29,11 +30,15 @@ async def _rebuild(
         await rebuild(maintenance, streams, wait_for_writers, progress)
 
 
-async def _leave(table: Table) -> None:
-    if latest_stream(await admin.describe(table)) is not None:
-        from features.stream_counting.rebuild import end  # noqa: PLC0415 - few commands need it
+async def leave(table: Table) -> None:
+    """Switch the table's stream off if it has checkpoints.
 
-        await end(table)
+    Only this program writes checkpoints. A stream without checkpoints may belong to another
+    program.
+    """
+    arn = latest_stream(await admin.describe(table))
+    if arn is not None and await Checkpoints(table, label_of(arn)).watermark() is not None:
+        await end_stream(table)
 
 
 def described(table: Mapping[str, Any], _: Maintenance) -> str:
@@ -51,5 +56,5 @@ MODE = CountingMode(
     if_wrong="if `marginalia stats follow` has not applied all changes yet, wait and verify again. "
     "Otherwise run `marginalia stats rebuild`.",
     rebuild=_rebuild,
-    leave=_leave,
+    leave=leave,
 )

@@ -42,7 +42,7 @@ from dal.table.items import Item, primary_key
 from features.stream_counting.applier import Record, changes_of, sequence_of
 from features.stream_counting.checkpoints import Checkpoint, Checkpoints, label_of, marker
 from features.stream_counting.follower import FULL, Follower
-from features.stream_counting.streams import Shard, Streams, end_stream, latest_stream, renew_stream
+from features.stream_counting.streams import Shard, Streams, renew_stream
 
 _PAUSE = 0.2
 """Seconds between two reads of a shard, because DynamoDB allows five reads of a shard per
@@ -156,17 +156,6 @@ async def _latest(streams: Streams, arn: str, shard: str) -> str | None:
         # empty response may never come.
         if len(answer.records) < FULL:
             return latest
-
-
-async def end(table: Table) -> None:
-    """Switch the table's stream off if it has checkpoints.
-
-    Only this program writes checkpoints. A stream without checkpoints may belong to another
-    program.
-    """
-    arn = latest_stream(await admin.describe(table))
-    if arn is not None and await Checkpoints(table, label_of(arn)).watermark() is not None:
-        await end_stream(table)
 
 
 async def _catch_up(table: Table, streams: Streams, arn: str, replay: "Replay") -> None:

@@ -23,7 +23,7 @@ from dal.stores import Stores
 from dal.table.errors import StoreRefusedError
 from dal.table.items import primary_key
 from features.loading import export_files
-from features.loading.export_files import Manifest, directory_of, export, single_file
+from features.loading.export_files import MANIFEST, Manifest, Target, directory_of, export
 from features.loading.export_rows import Format, Layout
 from features.loading.kind import COMMENTS, with_file
 from server.errors import CommandError
@@ -171,7 +171,8 @@ async def test_an_export_requires_new_writable_files(
     table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "tickets.jsonl"
-    target = single_file(file, with_file(KINDS, "tickets"), Layout("jsonl"))
+    manifest = tmp_path / f"{file.name}.{MANIFEST}"
+    target = Target({"tickets": file}, manifest, Layout("jsonl"), with_file(KINDS, "tickets"))
 
     async def refusal(*, force: bool = False) -> str:
         with pytest.raises(CommandError) as caught:

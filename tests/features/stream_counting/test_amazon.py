@@ -11,7 +11,8 @@ from dal.maintenance.rebuild import rebuild as rebuild_transactional
 from dal.maintenance.verify import count_comments, differences
 from dal.stores import Stores
 from features.stream_counting.follower import caught_up, follow
-from features.stream_counting.rebuild import end, rebuild
+from features.stream_counting.kind import leave
+from features.stream_counting.rebuild import rebuild
 from tests.amazon import Amazon, settle
 from tests.amazon.test_service import amazon, walks_are_exact
 from tests.features.stream_counting.clients import client_of
@@ -55,5 +56,5 @@ async def test_stream_mode_is_exact_while_other_programs_write(
     settle(table)
     assert await walks_are_exact(table, "42") > 10
     await rebuild_transactional(table, at_once, ignore)
-    await end(table)
+    await leave(table)
     assert await verify(table, ignore) == []

@@ -26,13 +26,13 @@ from dal.table.items import Item, key_of
 from features.stream_counting.applier import Record, changes_of, check_mode, sequence_of
 from features.stream_counting.checkpoints import Checkpoint
 from features.stream_counting.follower import Follower, caught_up, open_follower
+from features.stream_counting.kind import leave
 from features.stream_counting.lambda_handler import apply
 from features.stream_counting.rebuild import (
     CANARIES_PER_SHARD,
     Canaries,
     Replay,
     begin,
-    end,
     rebuild,
 )
 from features.stream_counting.streams import (
@@ -238,7 +238,7 @@ async def test_after_the_switch_back_to_transactional_the_stream_is_off(
     async with Writers(each_table, 4) as writers:
         await writers.until(5)
         await rebuild_transactional(each_table, writers.settle, ignore)
-        await end(each_table)
+        await leave(each_table)
         await writers.until(writers.writes + 10)
     with pytest.raises(StoreRefusedError):
         await follower.round()
@@ -250,7 +250,7 @@ async def test_after_the_switch_back_to_transactional_the_stream_is_off(
 @pytest.mark.parametrize("shows", ["NEW_AND_OLD_IMAGES", "KEYS_ONLY"])
 async def test_a_stream_that_other_programs_read_stays_on(table: Table, shows: str) -> None:
     await _switch_stream(table, {"StreamEnabled": True, "StreamViewType": shows})
-    await end(table)
+    await leave(table)
     assert latest_stream(await admin.describe(table)) is not None
 
 
