@@ -29,6 +29,10 @@ class Interval(StrEnum):
     MONTH = "MONTH"
 
 
+_DAYS = {Interval.DAY: 1, Interval.WEEK: 7}
+"""The days of each period. Weeks start on Monday, because day 1 of Python's calendar is one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Period:
     """The instants from ``start`` (included) to ``end`` (excluded)."""
@@ -43,25 +47,17 @@ def number_of(interval: Interval, instant: datetime) -> int:
     Consecutive periods have consecutive numbers.
     """
     instant = instant.astimezone(UTC)
-    match interval:
-        case Interval.DAY:
-            return instant.toordinal() - 1
-        case Interval.WEEK:
-            return (instant.toordinal() - 1) // 7  # day 1 of Python's calendar is a Monday
-        case Interval.MONTH:
-            return (instant.year - 1) * 12 + instant.month - 1
+    if interval is Interval.MONTH:
+        return (instant.year - 1) * 12 + instant.month - 1
+    return (instant.toordinal() - 1) // _DAYS[interval]
 
 
 def start_of(interval: Interval, number: int) -> datetime:
     """Return the start of a period. For a period after the year 9999, return ``datetime.max``."""
     try:
-        match interval:
-            case Interval.DAY:
-                return datetime.fromordinal(number + 1).replace(tzinfo=UTC)
-            case Interval.WEEK:
-                return datetime.fromordinal(number * 7 + 1).replace(tzinfo=UTC)
-            case Interval.MONTH:
-                return datetime(number // 12 + 1, number % 12 + 1, 1, tzinfo=UTC)
+        if interval is Interval.MONTH:
+            return datetime(number // 12 + 1, number % 12 + 1, 1, tzinfo=UTC)
+        return datetime.fromordinal(number * _DAYS[interval] + 1).replace(tzinfo=UTC)
     except ValueError:
         return datetime.max.replace(tzinfo=UTC)
 

@@ -145,7 +145,6 @@ def _by_rule(
     """
     chosen, best = path is paths[0], paths[0]
     limits = [one.limit for one in plan.segments] if chosen else [page.limit] * path.size
-    ranges = list(_ranges(path, page.span, limits))
     if not chosen:
         fewer = len(path.uncovered) > len(best.uncovered)
         code = ReasonCode.UNWEIGHED_ROWS if fewer else ReasonCode.UNWEIGHED_RANGES
@@ -158,7 +157,7 @@ def _by_rule(
         reason = Reason(ReasonCode.NOTHING_TO_WEIGH)
     else:
         reason = Reason(ReasonCode.NOTHING_KNOWN)
-    return _alternative(path, ranges, reason, chosen=chosen)
+    return _alternative(path, page.span, limits, reason, chosen=chosen)
 
 
 def _by_cost(
@@ -175,35 +174,31 @@ def _by_cost(
         why_chosen = ReasonCode.LEAST_BY_LOCATIONS
     for one in estimates:
         chosen = one is best
-        ranges = list(
-            _ranges(one.path, one.span, [read.limit for read in one.reads], list(one.rows))
-        )
+        limits = [read.limit for read in one.reads]
         reason = Reason(why_chosen) if chosen else _why_not(one, best)
-        yield _alternative(one.path, ranges, reason, chosen=chosen, estimate=one)
-
-
-def _ranges(
-    path: AccessPath, span: Range, limits: Sequence[int], rows: Sequence[float] | None = None
-) -> Iterator[KeyRange]:
-    for number, (segment, limit) in enumerate(zip(path.segments, limits, strict=True)):
-        keys = segment._replace(range=span).sort_keys
-        expected = None if rows is None else float(min(limit, rows[number]))
-        yield KeyRange(segment.partition, str(keys), limit, expected)
+        yield _alternative(one.path, one.span, limits, reason, chosen=chosen, estimate=one)
 
 
 def _alternative(
     path: AccessPath,
-    ranges: Sequence[KeyRange],
+    span: Range,
+    limits: Sequence[int],
     reason: Reason,
     *,
     chosen: bool,
     estimate: PathEstimate | None = None,
 ) -> Alternative:
+    expected: Sequence[float | None] = [None] * len(limits)
     rows = capacity = cost = None
     if estimate is not None:
-        rows = sum(one.expected_rows or 0.0 for one in ranges)
+        returned = [float(min(pair)) for pair in zip(limits, estimate.rows, strict=True)]
+        expected, rows = returned, sum(returned)
         capacity = sum(read.capacity for read in estimate.reads)
         cost = estimate.cost if math.isfinite(estimate.cost) else None
+    ranges = [
+        KeyRange(one.partition, str(one._replace(range=span).sort_keys), limit, most)
+        for one, limit, most in zip(path.segments, limits, expected, strict=True)
+    ]
     residual = sorted(path.residual)
     return Alternative(_name(path.index), residual, ranges, rows, capacity, cost, chosen, reason)
 
