@@ -134,8 +134,8 @@ async def export(
             )
         format_ = cast("Format | None", format_)
         chosen = kinds if kind == "all" else with_file(kinds, kind)
+        target = _target(output, kind, chosen, format_, all_states=all_states)
         if output != _STDOUT:
-            target = _target(output, kind, chosen, format_, all_states=all_states)
             write = partial(export_to, target=target, force=force)
         elif kind == "all":
             raise CommandError(
@@ -146,8 +146,7 @@ async def export(
                 "Parquet cannot be streamed to standard output: name a file with --output."
             )
         else:
-            rows_of = chosen, Layout(format_ or "jsonl", all_states)
-            write = partial(export_to_stdout, rows_of=rows_of, output=sys.stdout.buffer)
+            write = partial(export_to_stdout, target=target, output=sys.stdout.buffer)
     # ``usable=False`` allows a table that lacks indexes. An operator may need to export a table
     # because `table upgrade` cannot upgrade it.
     async with open_store(settings, share=True, usable=False) as store:

@@ -167,20 +167,17 @@ async def export(
 
 
 async def export_to_stdout(
-    table: Table,
-    store: str,
-    rows_of: tuple[Sequence[ItemKind], Layout],
-    output: BinaryIO,
-    seen: Progress,
+    table: Table, target: Target, store: str, output: BinaryIO, seen: Progress
 ) -> Manifest:
-    """Write the rows of one kind to ``output`` during the scan. The format is JSONL or CSV.
+    """Write the rows of ``target``, which has one kind, to ``output`` during the scan.
+
+    The format is JSONL or CSV.
 
     Raises DalError if the table cannot be read, and CommandError if the output cannot be written,
     for example because its disk is full. Raises BrokenPipeError if the output is a pipe that its
     reader, such as ``head``, has closed. Typer then ends the command without a message.
     """
-    kinds, layout = rows_of
-    ((name, kind),) = files_of(kinds).items()
+    (name,) = target.files
     file, begun, one_at_a_time = ExportedFile("-"), now(), asyncio.Lock()
 
     async def write(_: str, content: bytes) -> None:
@@ -189,8 +186,7 @@ async def export_to_stdout(
             await asyncio.to_thread(output.write, content)
 
     try:
-        await write(name, layout.header(kind))
-        await _scan(table, rows_of, {name: file}, write, seen)
+        await _scan(table, target, {name: file}, write, seen)
         await asyncio.to_thread(output.flush)
     except BrokenPipeError:
         raise
@@ -204,7 +200,7 @@ async def export_to_stdout(
             f"Standard output accepts no more data ({error.strerror}) after {file.rows:,} rows: "
             "the export is incomplete."
         ) from error
-    return Manifest(store, layout.format, begun, now(), {name: file})
+    return Manifest(store, target.layout.format, begun, now(), {name: file})
 
 
 async def _scan_to_files(
@@ -219,27 +215,22 @@ async def _scan_to_files(
         async def write(name: str, rows: bytes) -> None:
             outputs[name].write(rows)
 
-        for name, kind in files_of(target.kinds).items():
-            await write(name, target.layout.header(kind))
-        await _scan(table, (target.kinds, target.layout), files, write, seen)
+        await _scan(table, target, files, write, seen)
     return files
 
 
 async def _scan(
-    table: Table,
-    rows_of: tuple[Sequence[ItemKind], Layout],
-    files: Mapping[str, ExportedFile],
-    write: Write,
-    seen: Progress,
+    table: Table, target: Target, files: Mapping[str, ExportedFile], write: Write, seen: Progress
 ) -> None:
     """Scan the segments of the table in parallel, write the rows, and count them in ``files``."""
-    items = 0
-    kinds, layout = rows_of
+    items, layout, kinds = 0, target.layout, files_of(target.kinds)
+    for name, kind in kinds.items():
+        await write(name, layout.header(kind))
 
     async def scan(segment: int) -> None:
         nonlocal items
-        async for page in export_pages(table, segment, kinds, all_states=layout.all_states):
-            for name, kind in files_of(kinds).items():
+        async for page in export_pages(table, segment, target.kinds, all_states=layout.all_states):
+            for name, kind in kinds.items():
                 objects, file = page.objects[name], files[name]
                 await write(name, layout.encode(kind, objects))
                 file.rows += len(objects)

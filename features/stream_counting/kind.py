@@ -9,7 +9,6 @@ from dal.dynamodb.scan import Progress
 from dal.dynamodb.table import Table, TableAddress
 from dal.kinds.counting_mode import CountingMode
 from dal.kinds.item_kind import ItemKind
-from features.stream_counting.checkpoints import Checkpoints, label_of
 from features.stream_counting.streams import connect_streams, end_stream, latest_stream
 
 KIND = ItemKind(
@@ -36,6 +35,11 @@ async def leave(table: Table) -> None:
     Only this program writes checkpoints. A stream without checkpoints may belong to another
     program.
     """
+    from features.stream_counting.checkpoints import (  # noqa: PLC0415 - few commands need it
+        Checkpoints,
+        label_of,
+    )
+
     arn = latest_stream(await admin.describe(table))
     if arn is not None and await Checkpoints(table, label_of(arn)).watermark() is not None:
         await end_stream(table)
