@@ -37,7 +37,6 @@ _SUFFIXES: dict[str, TextFormat] = {
     ".xml": "xml",
 }
 _PACKED = {".gz", ".zst"}
-_NAMED_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 _NAMES: dict[TextFormat, str] = {"csv": "CSV", "jsonl": "JSON", "xml": "XML"}
 _ONLY_LINES = "--skip-lines is only for CSV and JSONL: remove it."
 _PEEKED = 50
@@ -173,25 +172,14 @@ def rows_of(
     delimiter or header, for a JSON array, and for XML without a path, without elements at the path,
     or with lines to skip.
     """
-    delimiter, path = layout.delimiter, layout.row
     if format_ == "csv":
-        named = None
-        if delimiter is not None:
-            named = _NAMED_DELIMITERS.get(delimiter.lower(), delimiter)
-            if len(named) != 1 or named in '"\r\n':
-                raise CommandError(
-                    f"--delimiter {delimiter!r} is not a delimiter: name one character, or "
-                    "write tab."
-                )
-        csv = CsvRows(
-            source, named, resembles, skipped=layout.skip_lines, quoted=layout.quote is None
-        )
+        csv = CsvRows(source, layout, resembles)
         return csv, csv.columns
     if format_ == "jsonl":
         return _peeked(source, read_jsonl(source, layout.skip_lines))
     if layout.skip_lines:
         raise CommandError(_ONLY_LINES)
-    if path is None:
+    if (path := layout.row) is None:
         raise CommandError(
             f"{source.name} is XML, and no preset names the elements that are its rows: add "
             "`--preset bazaarvoice`, or a preset of your own with `row`."

@@ -147,23 +147,13 @@ class Reject:
         return f"{text}\n".encode(errors="backslashreplace")
 
 
-def reject_lines(
-    lines: Sequence[Line],
-    reason: str,
-    columns: Sequence[str] | None = None,
-    delimiter: str = ",",
-    *,
-    quoted: bool = True,
-) -> Reject:
+def reject_lines(lines: Sequence[Line], reason: str) -> Reject:
     """Return ``lines`` as one rejected row. A fault of a line takes precedence over ``reason``."""
     return Reject(
         lines[0].number,
         next((line.fault for line in lines if line.fault), reason),
         raw="".join(line.text for line in lines).removesuffix("\n").removesuffix("\r"),
-        columns=columns,
         cut=any(line.cut for line in lines),
-        delimiter=delimiter,
-        quoted=quoted,
     )
 
 

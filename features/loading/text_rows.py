@@ -17,9 +17,11 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Literal, NoReturn
 
+from features.loading.column_mapping import NO_PRESET, Preset
 from features.loading.rows import Line, Reject, Row, read_lines, reject_lines
 from features.loading.source import Source
 from server.errors import CommandError
@@ -36,6 +38,8 @@ DELIMITERS = (",", ";", "\t", "|")
 """The delimiters that the reader tries on the header. The reader uses the delimiter that gives the
 most columns. If two delimiters give equally many columns, the reader uses the first of them."""
 
+_NAMED_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
+
 _NEVER_CLOSED = "unexpected end of data"
 
 _NAMES_DELIMITER = re.compile(r'"?sep=([^"\r\n])"?[\r\n]*', re.IGNORECASE)
@@ -45,28 +49,33 @@ _NAMES_DELIMITER = re.compile(r'"?sep=([^"\r\n])"?[\r\n]*', re.IGNORECASE)
 class CsvRows(Iterator[Row | Reject]):
     """Iterates over the rows of a CSV file. ``columns`` are the cells of the header.
 
-    The file begins with ``skipped`` lines that are not rows. Then a line such as ``sep=;`` may name
-    the delimiter. Without it, and if ``delimiter`` is None, the delimiter is found in the header:
-    see ``DELIMITERS``. If ``quoted`` is false, quotes are ordinary characters.
-    ``resembles`` returns whether the cells of a row are plausible. Lines whose cells are all empty
-    are skipped. Raises CommandError if the header is invalid. An empty file has no columns and no
-    rows.
+    ``layout`` has the delimiter, the number of lines before the rows, and whether quotes are
+    ordinary characters. After these lines, a line such as ``sep=;`` may name the delimiter. Without
+    it, and if ``layout`` has no delimiter, the delimiter is found in the header: see
+    ``DELIMITERS``. ``resembles`` returns whether the cells of a row are plausible. Lines whose
+    cells are all empty are skipped. Raises CommandError if the delimiter or the header is invalid.
+    An empty file has no columns and no rows.
     """
 
     def __init__(
         self,
         source: Source,
-        delimiter: str | None = None,
+        layout: Preset = NO_PRESET,
         resembles: Callable[[Mapping[str, object]], bool] = lambda _: True,
-        *,
-        skipped: int = 0,
-        quoted: bool = True,
     ) -> None:
-        self._lines = lines_after(source, skipped)
+        delimiter = layout.delimiter
+        if delimiter is not None:
+            delimiter = _NAMED_DELIMITERS.get(delimiter.lower(), delimiter)
+            if len(delimiter) != 1 or delimiter in '"\r\n':
+                raise CommandError(
+                    f"--delimiter {layout.delimiter!r} is not a delimiter: name one character, or "
+                    "write tab."
+                )
+        self._lines = lines_after(source, layout.skip_lines)
         self._again: deque[Line] = deque(islice(self._lines, 1))
         self._taken: list[Line] = []  # the lines of the record that is being read
         self._resembles = resembles
-        self._quoting = _quoting(quoted=quoted)
+        self._quoting = _quoting(quoted=layout.quote is None)
         first = "".join(line.text for line in self._again)
         if named := _NAMES_DELIMITER.fullmatch(first):
             self._again.clear()
@@ -146,7 +155,8 @@ class CsvRows(Iterator[Row | Reject]):
 
     def _rejected(self, lines: Sequence[Line], reason: str) -> Reject:
         quoted = self._quoting != csv.QUOTE_NONE
-        return reject_lines(lines, reason, self.columns, self.delimiter, quoted=quoted)
+        rejected, columns = reject_lines(lines, reason), self.columns
+        return replace(rejected, columns=columns, delimiter=self.delimiter, quoted=quoted)
 
     def _before(self, number: int) -> Reject:
         """Reject the lines before this line of the record. The other lines are read again."""

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from features.loading.column_mapping import NO_PRESET, Preset
 from features.loading.rows import Reject, Row
 from features.loading.text_rows import CsvRows, read_jsonl
 from server.errors import CommandError
@@ -50,7 +51,9 @@ def test_the_delimiter_is_found_by_the_header(delimiter: str, tmp_path: Path) ->
 
 
 def test_a_named_delimiter_is_used() -> None:
-    assert list(CsvRows(source("a,b;c\n1,2;3\n"), ";")) == [Row(2, {"a,b": "1,2", "c": "3"})]
+    assert list(CsvRows(source("a,b;c\n1,2;3\n"), Preset(delimiter=";"))) == [
+        Row(2, {"a,b": "1,2", "c": "3"})
+    ]
 
 
 def test_line_numbers_are_physical_also_after_cells_with_several_lines() -> None:
@@ -111,7 +114,9 @@ MANY = "".join(f"{n},fine\n" for n in range(2, 120_002))
 def test_a_malformed_record_rejects_only_its_own_row(
     content: str, rejects: list[tuple[int, str | None]], rows: int
 ) -> None:
-    found = list(CsvRows(source(content), None, lambda cells: str(cells.get("id", 1)).isdigit()))
+    found = list(
+        CsvRows(source(content), NO_PRESET, lambda cells: str(cells.get("id", 1)).isdigit())
+    )
     assert len(list(good(found))) == rows
     assert [(one.line, None if one.cut else one.raw) for one in bad(found)] == rejects
 
@@ -296,11 +301,11 @@ def test_a_row_with_more_columns_is_not_an_entry_of_a_rejects_file() -> None:
 def test_a_first_line_may_name_the_delimiter(line: str) -> None:
     text = f"{line}\r\nid;text, more, and more\r\n1;a\r\n"
     assert read_csv(text) == [Row(3, {"id": "1", "text, more, and more": "a"})]
-    assert next(iter(CsvRows(source(text), ","))).line == 3
+    assert next(iter(CsvRows(source(text), Preset(delimiter=",")))).line == 3
 
 
 def test_without_quoting_each_line_is_a_row(tmp_path: Path) -> None:
-    found = list(CsvRows(source('id,text\n1,"a\n2,6" wide\n3,"b",c\n'), quoted=False))
+    found = list(CsvRows(source('id,text\n1,"a\n2,6" wide\n3,"b",c\n'), Preset(quote="none")))
     assert [one.cells["text"] for one in good(found)] == ['"a', '6" wide']
     path = tmp_path / "rejects.jsonl"
     write(bad(found), path)
@@ -312,7 +317,7 @@ def test_without_quoting_each_line_is_a_row(tmp_path: Path) -> None:
 @pytest.mark.parametrize("first", ["Reviews of 2024\n", 'exported "today\n'])
 def test_lines_before_the_header_are_skipped(first: str) -> None:
     text = f"{first}sep=|\nid|text\n1|a\n"
-    assert list(CsvRows(source(text), skipped=1)) == [Row(4, {"id": "1", "text": "a"})]
+    assert list(CsvRows(source(text), Preset(skip_lines=1))) == [Row(4, {"id": "1", "text": "a"})]
 
 
 @pytest.mark.parametrize("first", ["[export of 2024]", "{"])
@@ -325,6 +330,6 @@ def test_lines_before_the_first_row_of_jsonl_are_skipped(first: str) -> None:
 
 @pytest.mark.parametrize("skipped", [3, 10**30])
 def test_a_file_with_fewer_lines_than_are_skipped_is_refused(skipped: int) -> None:
-    for read in (read_jsonl, lambda opened, skipped: CsvRows(opened, skipped=skipped)):
+    for read in (read_jsonl, lambda opened, skipped: CsvRows(opened, Preset(skip_lines=skipped))):
         with pytest.raises(CommandError):
             read(source("id,text\n1,a\n2,b"), skipped)
