@@ -14,7 +14,7 @@ from time import time
 from dal.dynamodb.errors import ConditionFailedError
 from dal.dynamodb.table import Table
 from dal.table.index import EXPIRES
-from dal.table.items import ABSENT, Action, Item, primary_key
+from dal.table.items import ABSENT, Action, Item, primary_key, unchanged
 from dal.table.key_parts import format_instant, parse_instant
 
 _SHARD = "SHARD#"
@@ -57,17 +57,8 @@ class Checkpoints:
 
     def move(self, held: Checkpoint, to: Checkpoint) -> Action:
         """Return the action that stores ``to`` if the stored checkpoint is still ``held``."""
-        item = self._item(to)
-        if held.sequence is None:
-            return {"Put": {"Item": item, **ABSENT}}
-        return {
-            "Put": {
-                "Item": item,
-                "ConditionExpression": "#sequence = :held AND attribute_not_exists(#done)",
-                "ExpressionAttributeNames": {"#sequence": "sequence", "#done": "done"},
-                "ExpressionAttributeValues": {":held": {"S": held.sequence}},
-            }
-        }
+        was = None if held.sequence is None else self._item(held)
+        return {"Put": {"Item": self._item(to), **unchanged(was, ("sequence", "done"))}}
 
     async def begin(self, reached: Iterable[Checkpoint], instant: datetime) -> None:
         """Store the checkpoints of a new stream, after a rebuild has applied the first records.
