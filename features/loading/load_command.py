@@ -26,7 +26,7 @@ from features.loading.kind import COMMENTS, files_of
 from features.loading.losses import Losses
 from features.loading.opening import open_file
 from features.loading.rows import RejectsFile, rejects_file
-from features.loading.run import SHOWN_REJECTS, Load, Tally
+from features.loading.run import SHOWN_REJECTS, Load
 from features.loading.writer import DryRun
 from server.cli.long_running import WriteUnits, long_running
 from server.cli.options import STORE, takes
@@ -207,16 +207,16 @@ def load(
             try:
                 asyncio.run(_load(work, rehearsal, settings, write_units))
             except (DalError, CommandError) as error:
-                if not work.tally.read or dry_run:
+                if not work.read or dry_run:
                     raise
-                sentence = f"{str(error).removesuffix('.')}; {_written(work.tally)}"
+                sentence = f"{str(error).removesuffix('.')}; {_written(work)}"
                 raise CommandError(sentence, exit_code(error)) from error
             except KeyboardInterrupt:
-                written = "" if dry_run else f"; {_written(work.tally)}"
+                written = "" if dry_run else f"; {_written(work)}"
                 typer.echo(f"marginalia: stopped{written}", err=True)
                 raise typer.Exit(INTERRUPTED) from None
             _report(work, losses, rehearsal)
-            if work.tally.rejected or losses.shared:
+            if work.rejected or losses.shared:
                 raise typer.Exit(1)
 
 
@@ -237,20 +237,19 @@ async def _load(
 
 
 def _report(work: Load[Any], losses: Losses, rehearsal: DryRun | None) -> None:
-    tally = work.tally
-    if more := max(tally.rejected - SHOWN_REJECTS, 0):
+    if more := max(work.rejected - SHOWN_REJECTS, 0):
         typer.echo(f"… and {counted(more, 'row')} more.", err=True)
     if rehearsal is not None:
         layout, kind = Layout("jsonl", all_states=True), work.mapping.kind
         typer.echo(layout.encode(kind, rehearsal.first).decode(), nl=False)
-        rows = counted(tally.outcome.total, "row")
-        summary = f"{rows} would be loaded, {tally.rejected:,} would be rejected"
+        rows = counted(work.outcome.total, "row")
+        summary = f"{rows} would be loaded, {work.rejected:,} would be rejected"
     else:
-        new, changed, unchanged, _ = tally.outcome
-        see = f", see {work.rejects.path}" if tally.rejected else ""
+        new, changed, unchanged, _ = work.outcome
+        see = f", see {work.rejects.path}" if work.rejected else ""
         summary = (
             f"{new:,} new, {changed:,} changed, {unchanged:,} unchanged, "
-            f"{tally.rejected:,} rejected{see}"
+            f"{work.rejected:,} rejected{see}"
         )
     unused = f"; columns not used: {listed(losses.unused)}" if losses.unused else ""
     typer.echo(f"{work.source.name}: {summary}{unused}.")
@@ -258,6 +257,6 @@ def _report(work: Load[Any], losses: Losses, rehearsal: DryRun | None) -> None:
         typer.echo(sentence)
 
 
-def _written(tally: Tally) -> str:
-    rows = counted(tally.outcome.total, "row")
+def _written(work: Load[Any]) -> str:
+    rows = counted(work.outcome.total, "row")
     return f"at least {rows} written. You can run the same command again."

@@ -31,19 +31,6 @@ are written soon."""
 
 
 @dataclass(slots=True)
-class Tally:
-    """Counts the rows of the file.
-
-    ``outcome`` has the numbers of new, changed and unchanged rows among the stored rows. A row is
-    compared with the stored object, or with the previous row of the batch that has the same id.
-    """
-
-    read: int = 0
-    rejected: int = 0
-    outcome: Outcome = NOTHING
-
-
-@dataclass(slots=True)
 class _Batch(Generic[Thing]):
     things: dict[str, Thing] = field(default_factory=dict)
     rows: dict[str, Row] = field(default_factory=dict)
@@ -54,20 +41,27 @@ class _Batch(Generic[Thing]):
     rejects: list[Reject] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Load(Generic[Thing]):
-    """Loads one file. ``run`` calls ``note`` with each valid row, its id and its object."""
+    """Loads one file, and counts its rows.
+
+    ``run`` calls ``note`` with each valid row, its id and its object.
+    """
 
     source: Source
     rows: Iterator[Row | Reject]
     mapping: ColumnMapping[Thing]
     rejects: RejectsFile
-    tally: Tally = field(default_factory=Tally)
     note: Callable[[Row, str, object], None] | None = None
+    read: int = 0
+    rejected: int = 0
+    outcome: Outcome = NOTHING
+    """The numbers of new, changed and unchanged rows among the stored rows. A row is compared with
+    the stored object, or with the previous row of the batch that has the same id."""
 
     async def run(self, put: Put[Thing], progress: ProgressBar) -> None:
-        """Load every row. After an error, the tally counts the rows that are certainly stored."""
-        writer, tally = Writer(put), self.tally
+        """Load every row. After an error, ``outcome`` counts the rows that are certainly stored."""
+        writer = Writer(put)
         try:
             async with writer:
                 # A thread reads the rows, so that writes continue while a pipe has no new rows.
@@ -76,18 +70,18 @@ class Load(Generic[Thing]):
                     if batch.things:
                         refused = partial(self._refuse, progress, batch)
                         await writer.write(batch.things, batch.before, refused)
-                    note = f"{writer.outcome.total:,} rows, {tally.rejected:,} rejected"
+                    note = f"{writer.outcome.total:,} rows, {self.rejected:,} rejected"
                     progress.update(self.source.stored.count, note)
             self.rejects.close()
         finally:
-            tally.outcome = writer.outcome
+            self.outcome = writer.outcome
             self.source.stopped.set()
             self.rejects.abandon()
 
     def _reject(self, progress: ProgressBar, rejects: Sequence[Reject]) -> None:
         for reject in rejects:
-            self.tally.rejected += 1
-            if self.tally.rejected <= SHOWN_REJECTS:
+            self.rejected += 1
+            if self.rejected <= SHOWN_REJECTS:
                 progress.say(f"{self.source.name}:{reject.line}: {reject.reason}")
             self.rejects.write(reject)
 
@@ -105,7 +99,7 @@ class Load(Generic[Thing]):
                     break
         except OSError as error:
             raise unreadable(self.source.name, error) from error
-        self.tally.read += len(batch.things) + batch.before.total + len(batch.rejects)
+        self.read += len(batch.things) + batch.before.total + len(batch.rejects)
         return batch if batch.things or batch.rejects else None
 
     def _sort(self, row: Row | Reject, batch: _Batch[Thing]) -> None:

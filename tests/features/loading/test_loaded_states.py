@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ from features.loading.column_mapping import make_column_mapping
 from features.loading.kind import COMMENTS
 from features.loading.loaded import CommentState, LoadedComment, state_of
 from features.loading.rows import RejectsFile
-from features.loading.run import Load, Tally
+from features.loading.run import Load
 from features.loading.text_rows import read_jsonl
 from server.progress import ProgressBar
 from tests import recount
@@ -39,13 +40,13 @@ PUBLISHED, PENDING, REJECTED = CommentState
 Stored = Comment | Submission | None
 
 
-async def load(table: Table, *rows: dict[str, object]) -> Tally:
+async def load(table: Table, *rows: dict[str, object]) -> Load[Any]:
     opened = source(jsonl(rows))
     mapping = make_column_mapping(COMMENTS, [], [])
     work = Load(opened, read_jsonl(opened), mapping, RejectsFile(Path("/dev/null")))
     with ProgressBar("test", None) as progress:
         await work.run(bulk_writer(Stores(table).comments).put, progress)
-    return work.tally
+    return work
 
 
 async def there(table: Table, comment_id: str = "1") -> Stored:

@@ -68,7 +68,7 @@ async def rehearse(path: Path, preset: str) -> None:
         rows, rejects = losses.kept(opened.rows), RejectsFile(Path("/dev/null"))
         work = Load(opened.source, rows, mapping, rejects, note=losses.loaded)
         await work.run(DryRun().put, progress)
-        assert opened.empty or work.tally.read == work.tally.outcome.total + work.tally.rejected
+        assert opened.empty or work.read == work.outcome.total + work.rejected
 
 
 def test_only_objects_with_a_mapped_member_are_unnested(tmp_path: Path) -> None:

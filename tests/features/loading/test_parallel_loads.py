@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,7 +19,7 @@ from dal.stores import Stores
 from features.loading.column_mapping import make_column_mapping
 from features.loading.kind import COMMENTS
 from features.loading.rows import RejectsFile
-from features.loading.run import Load, Tally
+from features.loading.run import Load
 from features.loading.text_rows import read_jsonl
 from server.progress import ProgressBar
 from tests import recount
@@ -80,7 +81,7 @@ def comments_of(prefix: str, file: Sequence[tuple[int, str, int, str, str]]) -> 
     ]
 
 
-async def load(table: Table, made: Sequence[Comment], rejects: Path) -> Tally:
+async def load(table: Table, made: Sequence[Comment], rejects: Path) -> Load[Any]:
     """Load comments from a file, with separate caches like a separate command."""
     cells = [row(one.comment_id, **_cells(one)) for one in made]
     opened = source(jsonl(cells))
@@ -89,7 +90,7 @@ async def load(table: Table, made: Sequence[Comment], rejects: Path) -> Tally:
     )
     with ProgressBar("test", None) as progress:
         await work.run(bulk_writer(Stores(table).comments).put, progress)
-    return work.tally
+    return work
 
 
 def _cells(one: Comment) -> dict[str, object]:

@@ -42,7 +42,7 @@ async def load(table: Table, file: Path, kind: str) -> None:
         with ProgressBar(file.name, None) as progress:
             await work.run(mapping.kind.put(Stores(table)), progress)
     rejects.close()
-    assert work.tally.rejected == 0, rejects.path.read_text()
+    assert work.rejected == 0, rejects.path.read_text()
 
 
 @pytest.mark.parametrize("written_in", ["csv", "parquet"])

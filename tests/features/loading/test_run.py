@@ -44,7 +44,7 @@ async def test_the_last_of_several_rows_with_one_id_stays(
 ) -> None:
     rows = [row(str(number % 7), text=str(number)) for number in range(3_000)]
     load = await run(make_load(jsonl(rows), tmp_path / "r"), bulk_writer(comments).put)
-    assert load.tally.outcome == Outcome(7, 2_993)
+    assert load.outcome == Outcome(7, 2_993)
     for number in range(2_993, 3_000):
         stored = await comments.get(str(number % 7))
         assert stored is not None
@@ -113,7 +113,7 @@ async def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
         await run(load, put)
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-    assert load.tally.outcome.total == 5_000
+    assert load.outcome.total == 5_000
     assert most < 12_000_000
 
 
@@ -136,6 +136,6 @@ async def test_every_row_is_either_written_or_rejected(
     content = "".join(f"{line}\n" for line in [first, *lines])
     load = await run(make_load(content, path), RecordingStore().put_many)
     entries = path.read_bytes().count(b"\n") if path.exists() else 0
-    assert load.tally.rejected == entries
-    assert load.tally.outcome.total + load.tally.rejected == load.tally.read
-    assert load.tally.read == sum(1 for line in content.split("\n") if line.strip())
+    assert load.rejected == entries
+    assert load.outcome.total + load.rejected == load.read
+    assert load.read == sum(1 for line in content.split("\n") if line.strip())
