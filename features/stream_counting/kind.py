@@ -35,13 +35,12 @@ async def leave(table: Table) -> None:
     Only this program writes checkpoints. A stream without checkpoints may belong to another
     program.
     """
-    from features.stream_counting.checkpoints import (  # noqa: PLC0415 - few commands need it
-        Checkpoints,
-        label_of,
-    )
+    if (arn := latest_stream(await admin.describe(table))) is None:
+        return
+    from features.stream_counting import checkpoints  # noqa: PLC0415 - few commands need it
 
-    arn = latest_stream(await admin.describe(table))
-    if arn is not None and await Checkpoints(table, label_of(arn)).watermark() is not None:
+    held = checkpoints.Checkpoints(table, checkpoints.label_of(arn))
+    if await held.watermark() is not None:
         await end_stream(table)
 
 
