@@ -8,31 +8,22 @@ its own time limit.
 import asyncio
 import math
 from contextvars import ContextVar
-from dataclasses import dataclass
 
-
-@dataclass(slots=True)
-class Deadline:
-    """A time on the event loop's clock, in seconds. ``restart`` moves it."""
-
-    at: float = math.inf
-
-    def restart(self, seconds: float) -> None:
-        """Move the deadline to ``seconds`` from now."""
-        self.at = asyncio.get_running_loop().time() + seconds
-
-
-CURRENT: ContextVar[Deadline] = ContextVar("deadline", default=Deadline())  # noqa: B039 - nothing moves it
-"""The current request's deadline; infinite if none is set."""
+CURRENT: ContextVar[float] = ContextVar("deadline", default=math.inf)
+"""The current request's deadline: a time on the event loop's clock, in seconds. Infinite if no
+deadline is set."""
 
 
 class deadline:  # noqa: N801 - named like contextlib's classes
-    """Sets the deadline of the ``with`` block. In the block, an outer deadline has no effect."""
+    """Sets the deadline of the ``with`` block. In the block, an outer deadline has no effect.
+
+    ``at`` is a time on the event loop's clock.
+    """
 
     # Every request enters one. A generator with ``contextmanager`` takes twice as long.
     __slots__ = ("_at", "_token")
 
-    def __init__(self, at: Deadline) -> None:
+    def __init__(self, at: float) -> None:
         self._at = at
 
     def __enter__(self) -> None:
@@ -44,9 +35,7 @@ class deadline:  # noqa: N801 - named like contextlib's classes
 
 def deadline_in(seconds: float) -> deadline:
     """Return what sets a deadline in ``seconds`` from now for its ``with`` block."""
-    end = Deadline()
-    end.restart(seconds)
-    return deadline(end)
+    return deadline(asyncio.get_running_loop().time() + seconds)
 
 
 def time_left(most: float | None = None) -> float | None:
@@ -54,7 +43,7 @@ def time_left(most: float | None = None) -> float | None:
 
     Without a deadline, return ``most``. As argument or result, None means that there is no limit.
     """
-    at = CURRENT.get().at
+    at = CURRENT.get()
     if at == math.inf:
         return most
     left = max(0.0, at - asyncio.get_running_loop().time())

@@ -5,12 +5,13 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from math import inf
 from typing import Any, TypeAlias
 
 from dal.counts.counts import CounterRule
 from dal.counts.mode import MaintenanceStore
 from dal.dynamodb.account import Account, note_hidden
-from dal.dynamodb.deadline import Deadline, deadline
+from dal.dynamodb.deadline import deadline
 from dal.dynamodb.errors import AlreadyExistsError, ConditionFailedError, ConflictError
 from dal.dynamodb.retries import retry_on_conflict
 from dal.dynamodb.table import Table
@@ -228,7 +229,7 @@ class CommentWriter:
         do not count as requests of the client's operation, because other users' writes decide their
         number.
         """
-        with deadline(Deadline()), Account():
+        with deadline(inf), Account():
             removal = asyncio.create_task(self.remove_rest(comment_id))
 
         async def finish() -> None:

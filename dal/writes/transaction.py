@@ -14,7 +14,6 @@ changes them later. Writes without counters run in parallel, except writes of th
 import asyncio
 from collections.abc import Iterable, Sequence
 from itertools import compress
-from operator import attrgetter
 
 from dal.counts import counter_items
 from dal.counts.counts import CounterRule, Deltas, RatingCounts, in_generation, summed
@@ -181,7 +180,7 @@ class CounterTransactions:
         for pending in group:
             del self._waiting[pending]
         # The group has its own task, because this client may disconnect while other clients wait.
-        with deadline(max((pending.deadline for pending in group), key=attrgetter("at"))):
+        with deadline(max(pending.deadline for pending in group)):
             task = asyncio.create_task(self._write_group(group))
         self._groups.add(task)
         task.add_done_callback(self._groups.discard)

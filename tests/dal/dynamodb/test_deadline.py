@@ -9,7 +9,7 @@ import pytest
 from dal.counts.mode import MaintenanceStore
 from dal.dynamodb import gate, retries
 from dal.dynamodb.concurrency import KeyedLocks
-from dal.dynamodb.deadline import Deadline, deadline, time_left
+from dal.dynamodb.deadline import deadline_in, time_left
 from dal.dynamodb.errors import ConflictError, StoreUnavailableError
 from dal.dynamodb.retries import retry_on_conflict
 from dal.dynamodb.table import Table, TableAddress, connect
@@ -62,9 +62,7 @@ def beyond(opened: tuple[Table, Proxy], proxy: Proxy) -> Table:
 @asynccontextmanager
 async def within(seconds: float) -> AsyncIterator[None]:
     """Set a deadline. Without it, the retries of a call would not end within the test."""
-    end = Deadline()
-    end.restart(seconds)
-    with deadline(end):
+    with deadline_in(seconds):
         yield
 
 

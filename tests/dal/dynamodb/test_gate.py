@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dal.dynamodb import gate
-from dal.dynamodb.deadline import Deadline, deadline
+from dal.dynamodb.deadline import deadline_in
 from dal.dynamodb.errors import (
     CircuitOpenError,
     ConditionFailedError,
@@ -110,9 +110,7 @@ async def test_a_request_with_a_deadline_fails_at_once_while_the_circuit_is_open
 ) -> None:
     monkeypatch.setattr(gate, "PROBE_SECONDS", 10)
     store = Store(GONE)
-    end = Deadline()
-    end.restart(60)
-    with deadline(end):
+    with deadline_in(60):
         for _ in range(10):
             with pytest.raises(CircuitOpenError, match="try again"):
                 await retry(lambda: opened.call("query", send=store))

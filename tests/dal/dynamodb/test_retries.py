@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from dal.dynamodb import retries
-from dal.dynamodb.deadline import Deadline, deadline
+from dal.dynamodb.deadline import deadline_in
 from dal.dynamodb.errors import (
     CircuitOpenError,
     ConditionFailedError,
@@ -105,10 +105,8 @@ async def test_a_patient_command_waits_for_a_store_that_has_answered(
         reports.clear()
         client._faults.append(fail_until_reported_twice)
         assert await table.get(key("a")) == item("a")
-        limit = Deadline()
-        limit.restart(0.1)
         client._faults += [refuse(PASSING["no answer"])] * 1000
-        with deadline(limit), pytest.raises(StoreUnavailableError):
+        with deadline_in(0.1), pytest.raises(StoreUnavailableError):
             await table.get(key("a"))
     first, second = [seconds for seconds, _ in reports[:2]]
     assert second - brief_deadline >= first >= brief_deadline
@@ -266,9 +264,7 @@ async def test_a_lost_response_after_a_conflict_is_raised_at_the_deadline() -> N
             raise ConflictError("Others.")
         await asyncio.sleep(9)
 
-    end = Deadline()
-    end.restart(1)
-    with deadline(end), pytest.raises(StoreUnavailableError):
+    with deadline_in(1), pytest.raises(StoreUnavailableError):
         await retry(attempt)
     assert attempts == 2
 
@@ -280,9 +276,7 @@ async def test_a_lost_response_before_throttling_is_raised_at_the_deadline() -> 
     async def attempt() -> None:
         raise answers.pop() if answers else ThrottledError("Busy.")
 
-    end = Deadline()
-    end.restart(0.3)
-    with deadline(end), pytest.raises(StoreUnavailableError, match="Lost"):
+    with deadline_in(0.3), pytest.raises(StoreUnavailableError, match="Lost"):
         await retry(attempt)
 
 

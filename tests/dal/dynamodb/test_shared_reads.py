@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dal.dynamodb.account import Account
 from dal.dynamodb.concurrency import SharedReads
-from dal.dynamodb.deadline import Deadline, deadline
+from dal.dynamodb.deadline import deadline_in
 from dal.dynamodb.errors import StoreUnavailableError, ThrottledError
 from dal.dynamodb.table import Table
 from dal.query.pagination import Slice
@@ -112,8 +112,7 @@ async def test_a_shorter_deadline_ends_only_its_own_request() -> None:
     async def late() -> int:
         raise StoreUnavailableError("Late.")
 
-    soon = Deadline(asyncio.get_running_loop().time() + 0.01)
-    with deadline(soon), pytest.raises(StoreUnavailableError, match="Late"):
+    with deadline_in(0.01), pytest.raises(StoreUnavailableError, match="Late"):
         await shared.read("a", late)
     slow.go.set()
     assert await first == 1
