@@ -42,6 +42,7 @@ from server.http.middleware import (
 )
 from server.http.schema_file import schema_route
 from server.http.shared_caching import SharedCaching
+from server.observability.signals import ObservedApp
 from server.services import Services, printed_schema
 from server.settings import NO_RATE_LIMIT, Settings
 
@@ -106,7 +107,10 @@ def create_app(settings: Settings, services: Services, *, api_only: bool = False
     app = DeadlineMiddleware(app, seconds=settings.deadline)
     app = HostMiddleware(app, AllowedHosts(settings))
     app = CrossOriginMiddleware(app, origins=settings.cors_origins, local=settings.demo)
-    return services.signals.around(RequestIdMiddleware(app), PATHS, endless=wants_events)
+    app = RequestIdMiddleware(app)
+    if services.signals.on:
+        app = ObservedApp(app, services.signals, PATHS, endless=wants_events)
+    return app
 
 
 class Served:

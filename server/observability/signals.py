@@ -50,19 +50,6 @@ class Signals:
         """The class of the GraphQL schema. If signals are on, the class reports to observations."""
         return ObservedSchema if self.on else ExecutableSchema
 
-    def around(
-        self,
-        app: ASGIApp,
-        pages: re.Pattern[str],
-        endless: Callable[[Scope], bool] = lambda _: False,
-    ) -> ASGIApp:
-        """Return ``app`` in a middleware that observes requests, or ``app`` if all signals are off.
-
-        ``endless`` returns whether the response to a request may last for hours. Such a request
-        gets no trace. ``pages`` matches the paths of pages, as in ``route_of``.
-        """
-        return _ObservedApp(app, self, endless, pages) if self.on else app
-
     @asynccontextmanager
     async def sampling(self, table: Table, load: "Load") -> AsyncIterator[None]:
         """Sample a server's state every second during the ``with`` block, if metrics are on."""
@@ -113,8 +100,11 @@ async def open_signals(settings: Settings) -> AsyncIterator[Signals]:
             await asyncio.to_thread(tracing.close)
 
 
-class _ObservedApp:
+class ObservedApp:
     """ASGI middleware around the whole application: counts, traces and logs requests.
+
+    ``pages`` matches the paths of pages, as in ``route_of``. ``endless`` returns whether the
+    response to a request may last for hours. Such a request gets no trace.
 
     OpenTelemetry's own middleware takes 43 µs for each request, even if the request gets no trace.
     For such a request, this middleware takes less time, because it only draws a random number.
@@ -124,8 +114,8 @@ class _ObservedApp:
         self,
         app: ASGIApp,
         signals: Signals,
-        endless: Callable[[Scope], bool],
         pages: re.Pattern[str],
+        endless: Callable[[Scope], bool] = lambda _: False,
     ) -> None:
         self._app, self._signals, self._endless, self._pages = app, signals, endless, pages
         if signals.metrics is not None:

@@ -16,7 +16,7 @@ from dal.stores import Stores
 from pages.paths import PATHS
 from server.observability.metrics import Metrics, StateSampler
 from server.observability.observation import OPERATIONS, Observation, OperationNames, note_errors
-from server.observability.signals import Signals
+from server.observability.signals import ObservedApp, Signals
 from tests.bulk import fill
 from tests.calls import calls_of
 from tests.engines import ROOT
@@ -135,7 +135,7 @@ async def test_metrics_count_the_work_of_each_piece_of_a_response() -> None:
     async def unheard() -> Message:
         return {}
 
-    observed = Signals(metrics).around(app, PATHS, lambda scope: True)
+    observed = ObservedApp(app, Signals(metrics), PATHS, lambda scope: True)
     for piece, kind in (("websocket.send", "websocket"), ("http.response.body", "http")):
         at_once.clear()
         await observed({"type": kind, "path": "/graphql", "of": piece}, unheard, send)
@@ -155,7 +155,7 @@ async def test_metrics_that_are_off_have_no_port(table: Table) -> None:
             called.append(found)
             assert len(answer["data"]["product"]["comments"]["nodes"]) == 3
             assert (await client.get("/metrics")).status_code == 404
-    assert {"_ObservedApp.__call__", "Observation.call", "Observation.write"} <= called[0]
+    assert {"ObservedApp.__call__", "Observation.call", "Observation.write"} <= called[0]
     assert called[1] == set()
 
 
