@@ -66,7 +66,7 @@ SESSION_ENDED = gettext_noop("Your session has expired. Sign in again.")
 
 _ELSEWHERE = gettext_noop("This JWT is for another server. Get one for this server.")
 
-_FLAWS = {
+FLAWS = {
     TokenFlaw.UNREADABLE: gettext_noop("This JWT cannot be read. Check that it is complete."),
     TokenFlaw.EXPIRED: SESSION_ENDED,
     TokenFlaw.EARLY: gettext_noop("This JWT is not valid yet. Try again in a few minutes."),
@@ -118,8 +118,3 @@ def fault_of(error: GraphQLError) -> PageFault:
         message = gettext(_CODES.get(code, _OTHERWISE))
     status, leaves_list = _STATUSES.get(code, 400), code == "BAD_CURSOR"
     return PageFault(status, message, leaves_list=leaves_list, code=code)
-
-
-def flaw_message(flaw: TokenFlaw) -> str:
-    """Return the message for an invalid JWT."""
-    return gettext(_FLAWS[flaw])

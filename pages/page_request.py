@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from pages import formats, i18n, rendering, sessions
 from pages.addresses import CURSORS, MAX_PAGE_ADDRESS, local, without
-from pages.faults import KEYS_AWAY, SESSION_ENDED, TOO_LARGE, PageFault, flaw_message
+from pages.faults import FLAWS, KEYS_AWAY, SESSION_ENDED, TOO_LARGE, PageFault
 from pages.i18n import gettext, gettext_noop
 from pages.page_documents import DocumentResult, run_document
 from pages.sessions import Session
@@ -314,7 +314,7 @@ def endpoint(
                     request = PageRequest(http, view, session, demo)
                 return await handler(request)
             except InvalidTokenError as error:
-                return await refused(http, PageFault(401, flaw_message(error.flaw)))
+                return await refused(http, PageFault(401, gettext(FLAWS[error.flaw])))
             except KeysUnavailableError:
                 return await refused(http, PageFault(503, gettext(KEYS_AWAY)))
             except PageFault as fault:

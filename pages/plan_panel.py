@@ -9,10 +9,8 @@ from typing import Any
 
 from pages.formats import listed, number
 from pages.i18n import gettext, ngettext
-from pages.merge_drawing import draw_merge, skip_reason
+from pages.merge_drawing import Plan, draw_merge, skip_reason
 from pages.page_documents import DocumentResult
-
-Plan = Mapping[str, Any]
 
 
 def plan_account(

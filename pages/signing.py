@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from pages import sessions
 from pages.addresses import local
-from pages.faults import PageFault, flaw_message
+from pages.faults import FLAWS, PageFault
 from pages.formats import number
 from pages.i18n import gettext
 from pages.page_request import LANGUAGES, PageRequest
@@ -79,7 +79,7 @@ async def sign_in(request: PageRequest) -> Response:
     except InvalidTokenError as error:
         flaw = error.flaw
     if flaw is not None:
-        return _form(request, following, flaw_message(flaw))
+        return _form(request, following, gettext(FLAWS[flaw]))
     response = request.to(local(following))
     sessions.keep(response, request.http, jwt)
     return response

@@ -34,17 +34,11 @@ _HOUR = "public, max-age=3600"
 release within an hour."""
 
 _THEMES = {
-    "page": gettext_noop("Like your page"),
-    "light": gettext_noop("Light"),
-    "dark": gettext_noop("Dark"),
+    "page": (gettext_noop("Like your page"), ""),
+    "light": (gettext_noop("Light"), "background: #fff; color: #1c1b1f; padding: 1rem;"),
+    "dark": (gettext_noop("Dark"), "background: #16151a; color: #ece9f0; padding: 1rem;"),
 }
-
-_COLOURS = {
-    "page": "",
-    "light": "background: #fff; color: #1c1b1f; padding: 1rem;",
-    "dark": "background: #16151a; color: #ece9f0; padding: 1rem;",
-}
-"""The CSS of the themes. The style sheet of the preview has the same colours."""
+"""For each theme, its label and its CSS. The style sheet of the preview has the same colours."""
 
 _COLOUR = re.compile("#[0-9a-f]{6}")
 
@@ -101,12 +95,12 @@ async def show_preview(request: PageRequest) -> Response:
     theme = given["theme"] if given.get("theme") in _THEMES else "page"
     accent = given.get("accent", "")
     accent = accent if _COLOUR.fullmatch(accent) else _ACCENT
-    rules = f"{_COLOURS[theme]} --marginalia-button: {accent};".lstrip()
+    rules = f"{_THEMES[theme][1]} --marginalia-button: {accent};".lstrip()
     response = request.render(
         "widget.preview.html",
         products=products,
         languages=LANGUAGES,
-        themes={name: gettext(label) for name, label in _THEMES.items()},
+        themes={name: gettext(label) for name, (label, _) in _THEMES.items()},
         product=product,
         tag=tag,
         theme=theme,

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 
 from dal.dynamodb.table import Table
 from pages.addresses import product_path
-from pages.faults import _FLAWS
+from pages.faults import FLAWS
 from pages.sessions import pasted_jwt
 from pages.sign_in import DEMO_ROLES
 from server.app import create_app
@@ -136,7 +136,7 @@ async def test_an_invalid_jwt_is_reported_next_to_the_field(client: httpx.AsyncC
     answer = await client.post("/sign-in", data=FORM | {"jwt": "a.b.c"})
     assert answer.status_code == 422
     page = Parsed(answer.text)
-    assert _FLAWS[TokenFlaw.UNREADABLE] in page.text
+    assert FLAWS[TokenFlaw.UNREADABLE] in page.text
     assert page.fields()["next"] == FORM["next"]
     assert "set-cookie" not in answer.headers
 
@@ -194,7 +194,7 @@ async def test_the_authorization_header_is_accepted_by_pages(client: httpx.Async
     page = Parsed((await client.get("/", headers=headers)).text)
     assert "Signed in as ann" in page.text
     answer = await client.get("/", headers={"Authorization": "Bearer x"})
-    assert (answer.status_code, _FLAWS[TokenFlaw.UNREADABLE] in answer.text) == (401, True)
+    assert (answer.status_code, FLAWS[TokenFlaw.UNREADABLE] in answer.text) == (401, True)
 
 
 async def test_graphql_ignores_the_sessions_cookie(ann: httpx.AsyncClient) -> None:

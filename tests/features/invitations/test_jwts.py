@@ -12,7 +12,7 @@ import pytest
 
 from dal.dynamodb.table import Table
 from features.invitations.links import LinkGrant, claims_of
-from pages.faults import flaw_message
+from pages.faults import FLAWS
 from resolvers.context import Viewer
 from server.auth.authenticator import Authenticator, make_token, sign
 from server.auth.claims import ClaimRules, InvalidTokenError, TokenFlaw
@@ -126,7 +126,7 @@ async def test_a_link_works_over_http_and_is_not_logged(
         assert forged.status_code == 401
         signed_in = await client.post("/sign-in", data={"jwt": encoded})
         assert "set-cookie" not in signed_in.headers
-        assert flaw_message(TokenFlaw.CLAIMS) in unescape(signed_in.text)
+        assert FLAWS[TokenFlaw.CLAIMS] in unescape(signed_in.text)
     for part in encoded.split(".")[1:]:
         assert part not in caplog.text
     assert "/sign-in" in caplog.text
