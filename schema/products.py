@@ -1,7 +1,7 @@
 """The GraphQL types of products."""
 
 from datetime import datetime
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import strawberry
 
@@ -37,7 +37,12 @@ show_enum(
 _LISTED = {"ProductConnection.nodes": NOTHING, "ProductEdge.node": NOTHING}
 """Reads of details below a list of products. The resolver of the list has read them."""
 
-_DETAIL = facts(reads=OF_PRODUCT, public=True, under=_LISTED)
+
+def _detail(name: str, description: str) -> Any:
+    """Declare a field with a detail of the product."""
+    metadata = facts(reads=OF_PRODUCT, public=True, under=_LISTED)
+    resolver = products.detail(name)
+    return strawberry.field(resolver=resolver, description=description, metadata=metadata)
 
 
 @strawberry.type(
@@ -61,39 +66,23 @@ class Product(Node):
             under=_LISTED,
         ),
     )
-    title: str | None = strawberry.field(
-        resolver=products.detail("title"),
-        description="Title; null if the shop has set none.",
-        metadata=_DETAIL,
+    title: str | None = _detail("title", "Title; null if the shop has set none.")
+    picture_url: str | None = _detail(
+        "picture_url",
+        "HTTPS URL of the product's picture, or the picture's path on this server. Null if the "
+        "shop has set none.",
     )
-    picture_url: str | None = strawberry.field(
-        resolver=products.detail("picture_url"),
-        description="HTTPS URL of the product's picture, or the picture's path on this server. "
-        "Null if the shop has set none.",
-        metadata=_DETAIL,
+    url: str | None = _detail(
+        "url",
+        "HTTPS URL of the product's page in the shop, or the page's path on this server. Null if "
+        "the shop has set none.",
     )
-    url: str | None = strawberry.field(
-        resolver=products.detail("url"),
-        description="HTTPS URL of the product's page in the shop, or the page's path on this "
-        "server. Null if the shop has set none.",
-        metadata=_DETAIL,
+    gtin: str | None = _detail(
+        "gtin",
+        "Global Trade Item Number, the digits of the barcode; null if the shop has set none.",
     )
-    gtin: str | None = strawberry.field(
-        resolver=products.detail("gtin"),
-        description="Global Trade Item Number, the digits of the barcode; null if the shop has set "
-        "none.",
-        metadata=_DETAIL,
-    )
-    brand: str | None = strawberry.field(
-        resolver=products.detail("brand"),
-        description="Brand; null if the shop has set none.",
-        metadata=_DETAIL,
-    )
-    mpn: str | None = strawberry.field(
-        resolver=products.detail("mpn"),
-        description="Manufacturer's part number; null if the shop has set none.",
-        metadata=_DETAIL,
-    )
+    brand: str | None = _detail("brand", "Brand; null if the shop has set none.")
+    mpn: str | None = _detail("mpn", "Manufacturer's part number; null if the shop has set none.")
     comments: "pagination.Page[model.Comment] | None" = strawberry.field(
         resolver=products.comments,
         graphql_type=CommentConnection | None,
