@@ -6,7 +6,7 @@ from functools import cache
 from strawberry.schema.config import StrawberryConfig
 
 from dal.counts.mode import COLD_RCU, COLD_REQUESTS
-from dal.dynamodb.account import MAX_REQUESTS, Account, Limit
+from dal.dynamodb.account import MAX_REQUESTS, Account
 from dal.dynamodb.deadline import deadline_in
 from dal.dynamodb.errors import QueryTooCostlyError
 from dal.query.optimizer import MAX_DROPPED
@@ -60,7 +60,6 @@ HOST = Host(
     ),
     known_errors=KNOWN_ERRORS,
     too_costly=QueryTooCostlyError,
-    limit=Limit,
     account=Account,
     deadline=deadline_in,
     sees_costs=sees_costs,

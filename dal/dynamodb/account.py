@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from math import inf
 from operator import itemgetter
 from typing import Any, Self
 
@@ -34,18 +35,6 @@ WRITES = frozenset(
 unknown whether the write happened."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """The maximum number of reads without their retries, and the maximum RCU, of an account.
-
-    The response that exceeds ``rcu`` ends the operation. The account then has consumed at most
-    twice as much, if no single read consumes more than ``rcu``.
-    """
-
-    requests: float
-    rcu: float
-
-
 @dataclass(slots=True)
 class Account:
     """The number of requests, including retries, and the consumed capacity.
@@ -58,7 +47,11 @@ class Account:
     requests: int = 0
     rcu: float = 0.0
     wcu: float = 0.0
-    limit: Limit | None = field(default=None, compare=False)
+    most_reads: float = field(default=inf, compare=False)
+    """The maximum number of reads without their retries."""
+    most_rcu: float = field(default=inf, compare=False)
+    """The maximum RCU. The response that exceeds it ends the operation. The account then has
+    consumed at most twice as much, if no single read consumes more than this maximum."""
     reads: int = field(default=0, compare=False)
     """The number of reads without their retries."""
     reserved: float = field(default=0.0, compare=False)
@@ -84,8 +77,7 @@ class Account:
 
     def check(self, further: int) -> None:
         """Raise QueryTooCostlyError if the account, with ``further`` reads, exceeds its limit."""
-        limit = self.limit
-        if limit is not None and (self.reads + further > limit.requests or self.rcu > limit.rcu):
+        if self.reads + further > self.most_reads or self.rcu > self.most_rcu:
             raise QueryTooCostlyError(
                 f"The operation ended after {self.reads:,} requests to DynamoDB and "
                 f"{self.rcu:,.0f} RCU, because it read more than predicted: select fewer rows, or "

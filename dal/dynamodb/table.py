@@ -351,14 +351,11 @@ async def _read(most: float, send: Callable[[], Awaitable[Response]]) -> Respons
     ``most`` is the read's maximum RCU, and ``send`` sends it with its retries. Raises
     QueryTooCostlyError at the account's limit.
     """
-    account = OPEN.get()
-    limit = account.limit
-    while limit and account.reserved and account.rcu + account.reserved + most >= 2 * limit.rcu:
+    account, limited = OPEN.get(), not WRITING.get()
+    while account.reserved and account.rcu + account.reserved + most >= 2 * account.most_rcu:
         account.released = account.released or asyncio.Event()
         await account.released.wait()
-    if WRITING.get():
-        limit = None
-    if limit:
+    if limited:
         account.check(1)
     account.reads += 1
     account.reserved += most
@@ -369,7 +366,7 @@ async def _read(most: float, send: Callable[[], Awaitable[Response]]) -> Respons
         if account.released is not None:
             account.released.set()
             account.released = None
-    if limit and account.rcu > limit.rcu:
+    if limited and account.rcu > account.most_rcu:
         account.check(0)
     return response
 

@@ -348,7 +348,8 @@ class _Execution:
             paced=cost.usual_values > PACED_VALUES,
             turn=None if context is None else context.pace.turn,
         )
-        with host.account(limit=host.limit(*cost.limit())) as self._account:
+        reads, rcu = cost.limit()
+        with host.account(most_reads=reads, most_rcu=rcu) as self._account:
             return await operation.compiled.execute(
                 values,
                 root_value=self._root_value,

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from schema.execution.errors import KnownErrors
 from schema.execution.facts import ReadLimits
@@ -58,10 +58,9 @@ class Host:
     - ``limits``: the sizes of its lists, and limits of its reads.
     - ``known_errors``: how clients see its exceptions.
     - ``too_costly``: its exception for an operation that costs too much. It ends the operation.
-    - ``limit``: returns the limit of an account, for a number of reads and of RCU.
-    - ``account``: opens an account with this limit for the ``with`` block. A read above the limit
-      raises ``too_costly``. The program does not limit the reads of a mutation's write, which would
-      otherwise end after a part of its requests.
+    - ``account``: opens an account for the ``with`` block, with the maximum numbers ``most_reads``
+      and ``most_rcu``. A read above a maximum raises ``too_costly``. The program does not limit the
+      reads of a mutation's write, which would otherwise end after a part of its requests.
     - ``deadline``: limits the seconds of the ``with`` block.
     - ``sees_costs``: returns whether the user of a context may see the cost of an operation. Its
       argument ``impersonal`` is whether the operation reads no private object.
@@ -70,7 +69,6 @@ class Host:
     limits: ReadLimits
     known_errors: KnownErrors
     too_costly: type[Exception]
-    limit: Callable[[float, float], Any]
     account: Callable[..., AbstractContextManager[Account]]
     deadline: Callable[[float], AbstractContextManager[None]]
     sees_costs: Callable[..., bool]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dal.dynamodb.account import ROW_RCU, Account, Limit, check_search, writing
+from dal.dynamodb.account import ROW_RCU, Account, check_search, writing
 from dal.dynamodb.errors import QueryTooCostlyError
 from dal.dynamodb.responses import unreachable
 from dal.dynamodb.table import Table
@@ -49,7 +49,7 @@ async def test_a_failed_attempt_counts_as_a_request(table: Table) -> None:
 
 
 async def test_a_read_above_the_limit_is_not_sent_but_a_write_is(table: Table) -> None:
-    with Account(limit=Limit(2, 100)) as account:
+    with Account(most_reads=2, most_rcu=100) as account:
         await table.get(KEY)
         await table.get_many([KEY])
         for read in (table.get, lambda key: table.get_many([key])):
@@ -61,7 +61,7 @@ async def test_a_read_above_the_limit_is_not_sent_but_a_write_is(table: Table) -
 
 
 async def test_a_response_above_the_limit_ends_the_operation(table: Table) -> None:
-    with Account(limit=Limit(100, 1.5)) as account:
+    with Account(most_reads=100, most_rcu=1.5) as account:
         await table.get(KEY)
         for _ in range(2):
             with pytest.raises(QueryTooCostlyError):
@@ -75,7 +75,7 @@ async def test_only_searches_of_a_write_end_at_the_limit(table: Table) -> None:
         await table.get(KEY)
 
     written = asyncio.Event()
-    with Account(limit=Limit(1, 100)):
+    with Account(most_reads=1, most_rcu=100):
         with writing():
             await table.get(KEY)
             await table.get(KEY)
@@ -89,7 +89,7 @@ async def test_only_searches_of_a_write_end_at_the_limit(table: Table) -> None:
 
 
 async def test_no_write_begins_above_the_limit(table: Table) -> None:
-    with Account(limit=Limit(100, 1.5)):
+    with Account(most_reads=100, most_rcu=1.5):
         await table.get(KEY)
         with writing():
             await table.get(KEY)
@@ -102,7 +102,7 @@ async def test_retries_do_not_count_towards_the_limit(table: Table) -> None:
         raise unreachable("http://x")
 
     faulty = Table(FaultyClient(table.service, failing, failing), table.name)
-    with Account(limit=Limit(2, 100)) as account:
+    with Account(most_reads=2, most_rcu=100) as account:
         await faulty.get(KEY)
         await faulty.get(KEY)
     assert account.requests == 4
@@ -138,23 +138,21 @@ async def test_parallel_reads_consume_at_most_twice_the_limit(seed: int, writes:
     rng = random.Random(seed)
     service, count = Measured(rng, rng.choice((1, 2, ROW_RCU))), rng.randint(1, 60)
     table = Table(service, "any")
-    with Account(limit=Limit(1_000, rng.randint(ROW_RCU, 200))) as account:
-        limit = account.limit
-        assert limit is not None
-        with writing() if writes else nullcontext():
-            found = await asyncio.gather(
-                *(table.get(KEY) for _ in range(count)), return_exceptions=True
-            )
+    limited = Account(most_reads=1_000, most_rcu=rng.randint(ROW_RCU, 200))
+    with limited as account, writing() if writes else nullcontext():
+        found = await asyncio.gather(
+            *(table.get(KEY) for _ in range(count)), return_exceptions=True
+        )
     failed = [one for one in found if isinstance(one, QueryTooCostlyError)]
     assert account.rcu == service.sent
     assert account.reserved == 0
-    assert service.most_running <= max(1, 2 * limit.rcu / ROW_RCU)
+    assert service.most_running <= max(1, 2 * account.most_rcu / ROW_RCU)
     if writes:
         assert account.reads == count
         assert not failed
     else:
-        assert account.rcu <= 2 * limit.rcu
-        assert bool(failed) == (account.rcu > limit.rcu)
+        assert account.rcu <= 2 * account.most_rcu
+        assert bool(failed) == (account.rcu > account.most_rcu)
 
 
 async def test_cancelled_and_failed_reads_release_their_reservation(table: Table) -> None:
@@ -166,7 +164,7 @@ async def test_cancelled_and_failed_reads_release_their_reservation(table: Table
         raise AssertionError
 
     faulty = Table(FaultyClient(table.service, failing, hanging), table.name)
-    with Account(limit=Limit(10, 1)) as account:
+    with Account(most_reads=10, most_rcu=1) as account:
         with pytest.raises(StoreRefusedError):
             await faulty.get(KEY)
         reading, waiting = (asyncio.create_task(faulty.get(KEY)) for _ in range(2))
