@@ -30,7 +30,7 @@ other way.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -135,6 +135,17 @@ def by_date(row: Row) -> Row:
     return row._replace(position=row.position.partition("#")[2])
 
 
+class _Reading(NamedTuple):
+    """A page to read: the first ``size`` rows of ``query`` within ``span``."""
+
+    query: Query
+    span: Range
+    stats: ExecutionStatistics
+    descending: bool
+    size: int
+    plan_by: PlanBasis | None
+
+
 class StageReader:
     """Reads lists with stages. An executor reads each stage."""
 
@@ -157,54 +168,43 @@ class StageReader:
         Raises NoIndexError if sorting by helpful votes would read too many rows.
         """
         dated, voted, helpful = self._by_date, self._helpful, query.order == Order.MOST_HELPFUL
-        staged = partial(
-            self._staged, query, span, stats, descending=descending, count=count, plan_by=plan_by
-        )
+        page = _Reading(query, span, stats, descending, count, plan_by)
         # For all other filters, the counts predict how many rows each stage has.
         searches = SEARCHED in query.filters
         if not (helpful or searches or query.filters.keys() & BOOLEANS):
-            return await staged(dated, voted)
+            return await self._staged(page, dated, voted)
         known = None
         if query.within != UNBOUNDED or query.filters.keys() != {"product"}:
-            known = await self._known(query, stats, plan_by)
+            known = await self._known(page)
         limited = replace(dated, run=_limited(dated.run, _too_many if helpful else too_rare))
         in_memory = _is_better_in_memory(query, count, known)
         if searches and not in_memory:
-            return await staged(limited, replace(voted, run=limited.run))
+            return await self._staged(page, limited, replace(voted, run=limited.run))
         if not in_memory:
             further = _few_further()
             first = replace(limited if helpful else dated, further=further)
             try:
-                return await staged(first, replace(voted, run=limited.run, further=further))
+                second = replace(voted, run=limited.run, further=further)
+                return await self._staged(page, first, second)
             except _WrongEstimateError:
                 pass
         try:
-            rows = await _sorted(limited, query, stats, plan_by)
+            rows = await _sorted(limited, page)
         except NoIndexError:
             if helpful:
                 raise
-            return await staged(dated, voted)
+            return await self._staged(page, dated, voted)
         found = [row for row in rows if not (span & Range(row[0], row[0])).empty]
         return (found if descending else found[::-1])[:count]
 
-    async def _staged(
-        self,
-        query: Query,
-        span: Range,
-        stats: ExecutionStatistics,
-        dated: Executor,
-        voted: Executor,
-        *,
-        descending: bool,
-        count: int,
-        plan_by: PlanBasis | None,
-    ) -> list[Row]:
-        """Return the first ``count`` rows of ``query`` within ``span``, stage by stage.
+    async def _staged(self, page: _Reading, dated: Executor, voted: Executor) -> list[Row]:
+        """Return the rows of a page, stage by stage.
 
         The reader first reads one stage. If that stage does not fill the page, the counts determine
         how many of the next stages are read in parallel. A stage with a count of 0 is not skipped,
         because the counts may be out of date.
         """
+        query, span, stats, descending, count, plan_by = page
         # The stages that overlap ``span``, each with its part of ``span``. If there is none, the
         # first stage has an empty range, because the execution statistics must name an index.
         every = [(stage, stage.part(span)) for stage in stages(query)]
@@ -247,38 +247,31 @@ class StageReader:
             if missing <= 0:
                 break
             if len(left) > 1:
-                together = await self._together(query, left, missing, stats, plan_by)
+                together = await self._together(page, left, missing)
         return list(shown.values())[:count]
 
     async def _together(
-        self,
-        query: Query,
-        left: Sequence[tuple[Stage, Range]],
-        missing: int,
-        stats: ExecutionStatistics,
-        plan_by: PlanBasis | None,
+        self, page: _Reading, left: Sequence[tuple[Stage, Range]], missing: int
     ) -> int:
         """Return how many of the remaining stages ``left`` probably contain the ``missing`` rows.
 
         Without counts, return the number of all these stages. There are no counts, for example, if
         none of the product's comments has been counted yet.
         """
-        known = await self._known(query, stats, plan_by)
+        known = await self._known(page)
         if known is None:
             return len(left)
-        part, expected = known.fraction(query.within), 0.0
+        part, expected = known.fraction(page.query.within), 0.0
         for number, (stage, _) in enumerate(left, 1):
             expected += known.cardinality(stage.query.filters) * part
             if expected >= missing:
                 return number
         return len(left)
 
-    async def _known(
-        self, query: Query, stats: ExecutionStatistics, plan_by: PlanBasis | None
-    ) -> TableStatistics | None:
-        if self._by_date.statistics is None or plan_by in WITHOUT_STATISTICS:
+    async def _known(self, page: _Reading) -> TableStatistics | None:
+        if self._by_date.statistics is None or page.plan_by in WITHOUT_STATISTICS:
             return None
-        return await self._by_date.statistics.inexact(query, stats)
+        return await self._by_date.statistics.inexact(page.query, page.stats)
 
 
 class _WrongEstimateError(Exception):
@@ -325,10 +318,9 @@ def _too_many() -> NoIndexError:
     return NoIndexError(_TOO_MANY)
 
 
-async def _sorted(
-    executor: Executor, query: Query, stats: ExecutionStatistics, plan_by: PlanBasis | None
-) -> list[Row]:
-    """Return all rows of ``query``, sorted in memory, in descending order of positions."""
+async def _sorted(executor: Executor, page: _Reading) -> list[Row]:
+    """Return all rows of a page's query, sorted in memory, in descending order of positions."""
+    query, _, stats, _, _, plan_by = page
     order = Order(str(query.order))
     kind = order.kind
 
