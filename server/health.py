@@ -8,8 +8,7 @@ still ready, because it can serve pages. Metrics and alerts report such faults.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from starlette.requests import Request
@@ -63,26 +62,16 @@ def health_routes(table: Table, directory: DataDirectory | None) -> list[Route]:
     ]
 
 
-@asynccontextmanager
-async def probing(table: Table) -> AsyncIterator[None]:
-    """Probe the store during the ``with`` block while the circuit breaker is open.
+async def probe(table: Table) -> None:
+    """Probe the store until cancelled, but only while the circuit breaker is open.
 
     Without these probes, the circuit of a server without requests stays open after the outage.
     """
-
-    async def probe() -> None:
-        while True:
-            await asyncio.sleep(PROBE_SECONDS)
-            if table.circuit_open:
-                with suppress(DalError):
-                    await _read_from(table)
-
-    task = asyncio.create_task(probe())
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+    while True:
+        await asyncio.sleep(PROBE_SECONDS)
+        if table.circuit_open:
+            with suppress(DalError):
+                await _read_from(table)
 
 
 async def _read_from(table: Table) -> None:

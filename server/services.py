@@ -38,6 +38,7 @@ from schema.execution.executable_schema import ExecutableSchema
 from server.auth.authenticator import Authenticator, SignInCode
 from server.auth.claims import ClaimRules, GrantReader
 from server.auth.issuer import Issuer
+from server.health import probe
 from server.local_engine.data_directory import DataDirectory
 from server.observability.exposition import check_packages
 from server.observability.signals import OFF, Signals, open_signals
@@ -156,8 +157,9 @@ async def open_services(
             return
         for work in services.stores.background:
             work.start()
-        watching: list[asyncio.Task[None]] = [
-            asyncio.create_task(erasures.watch(table, services.broker.erased))
+        watching = [
+            asyncio.create_task(probe(table)),
+            asyncio.create_task(erasures.watch(table, services.broker.erased)),
         ]
         if authenticator.issuer is not None:
             watching.append(asyncio.create_task(authenticator.issuer.warn_if_unavailable()))
@@ -168,6 +170,7 @@ async def open_services(
         finally:
             for task in watching:
                 task.cancel()
+            await asyncio.gather(*watching, return_exceptions=True)
             await services.analytics.aclose()
             await services.broker.close()
 

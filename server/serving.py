@@ -12,7 +12,6 @@ from starlette.types import ASGIApp
 from dal.dynamodb.table import Table
 from server.app import PROTOCOLS, Served, create_app
 from server.auth.authenticator import SignInCode
-from server.health import probing
 from server.services import Loading, open_services
 from server.settings import Settings
 
@@ -48,7 +47,7 @@ async def open_application(
     """Yield the application for an open table. For the arguments, see ``open_services``."""
     async with open_services(settings, table, secret, loading, code) as services:
         served = Served(create_app(settings, services), settings)
-        async with probing(table), services.signals.sampling(table, served.admission):
+        async with services.signals.sampling(table, served.admission):
             yield served
 
 

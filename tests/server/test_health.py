@@ -15,7 +15,7 @@ from dal.dynamodb.errors import StoreDamagedError, StoreFullError, StoreUnavaila
 from dal.dynamodb.table import Table, TableAddress, connect
 from server.app import create_app
 from server.auth.authenticator import Authenticator
-from server.health import probing
+from server.health import probe
 from server.local_engine.data_directory import DataDirectory
 from server.local_engine.engine import embedded_engine
 from server.local_engine.storage import open_store
@@ -114,9 +114,11 @@ async def test_an_idle_server_notices_the_end_of_an_outage(table: Table) -> None
     away = refuse(StoreUnavailableError("away"))
     table.service = FaultyClient(table.service, away)
     table._gate.breaker._next_probe = 0.0
-    async with probing(table), asyncio.timeout(60):
+    probes = asyncio.create_task(probe(table))
+    async with asyncio.timeout(60):
         while table.circuit_open:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
+    probes.cancel()
     assert [operation for operation, _ in table.service.calls] == ["get_item"] * 2
 
 
