@@ -167,6 +167,20 @@ async def test_no_second_attempt_is_made_for_a_disconnected_client(
     assert len(proxy.seen) == asked
 
 
+async def test_a_slow_upload_does_not_use_up_the_deadline(client: httpx.AsyncClient) -> None:
+    """The server calls the application, which starts the deadline, after the last byte."""
+
+    async def body() -> AsyncIterator[bytes]:
+        yield b'{"query": "{ product(productId: '
+        await asyncio.sleep(DEADLINE + 0.2)
+        yield b'\\"42\\") { statistics { total } } }"}'
+
+    answer = await client.post(
+        "/graphql", content=body(), headers={"Content-Type": "application/json"}
+    )
+    assert "errors" not in answer.json()
+
+
 async def test_during_an_outage_requests_fail_fast_and_then_work_again(
     client: httpx.AsyncClient, proxy: Proxy
 ) -> None:
