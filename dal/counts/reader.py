@@ -284,8 +284,8 @@ class ProductStatisticsProvider:
             sizes += [row.size for row in rows]
             if _counted(read.key):
                 locations.note(read.key, read.range, rows)
-                self.locations[product] = locations
                 some += read.rows
+        self.locations[product] = locations
         measured = self._weigh(product, sizes)
         if measured is not None and some:
             measured.share(some)

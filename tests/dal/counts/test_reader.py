@@ -281,6 +281,17 @@ async def test_row_locations_are_remembered_for_the_products_that_were_read_last
         assert (page is not None) == known
 
 
+async def test_row_locations_are_weighed_again_when_only_their_requested_keys_have_grown(
+    table: Table,
+) -> None:
+    provider, one = provider_of(table), comment("1", product_id="42", language="en", rating=1)
+    whole = {("product", "42")}
+    rows = [Row(comment_position(one), COMMENT.encode(one), dict(whole))]
+    for key in (whole, whole | {("rating", "1")}, whole | {("language", "en")}):
+        provider.observe(QUERY, [RangeRead(frozenset(key), UNBOUNDED, rows)])
+        assert provider.locations.currsize == provider.locations["42"].weight()
+
+
 async def test_sizes_equal_those_of_the_engine(table: Table) -> None:
     """The estimate is exact even if the page's rows fill exactly one block of read capacity."""
     rows = [
