@@ -25,8 +25,8 @@ ROLES = {
     MODERATOR: "moderators",
     STAFF: "staff",
 }
-"""The roles in a JWT that give a user additional rights, each with its users' name in messages.
-Merchants may reply to comments."""
+"""The roles in a JWT that give a user additional rights. The values name the users with the role in
+messages. Merchants may reply to comments."""
 
 
 class UnauthenticatedError(Exception):

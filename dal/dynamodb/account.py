@@ -85,8 +85,9 @@ class Account:
             )
 
 
-OPEN: ContextVar[Account] = ContextVar("account", default=Account())  # noqa: B039 - nothing reads it
-"""The account of the current task. Requests outside of all blocks count in the default."""
+OPEN: ContextVar[Account] = ContextVar("account", default=Account())  # noqa: B039 - see below
+"""The account of the current task. Outside of all ``with`` blocks, all tasks have the default
+account. Its numbers have no effect, because it has no maximum."""
 
 WRITING: ContextVar[bool] = ContextVar("writing", default=False)
 """Whether the current task is in a ``writing`` block."""

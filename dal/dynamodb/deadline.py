@@ -34,7 +34,7 @@ class deadline:  # noqa: N801 - named like contextlib's classes
 
 
 def deadline_in(seconds: float) -> deadline:
-    """Return what sets a deadline in ``seconds`` from now for its ``with`` block."""
+    """Set a deadline for the ``with`` block, ``seconds`` after this call."""
     return deadline(asyncio.get_running_loop().time() + seconds)
 
 
