@@ -320,7 +320,7 @@ def _too_many() -> NoIndexError:
 
 async def _sorted(executor: Executor, page: _Reading) -> list[Row]:
     """Return all rows of a page's query, sorted in memory, in descending order of positions."""
-    query, _, stats, _, _, plan_by = page
+    query, stats, plan_by = page.query, page.stats, page.plan_by
     order = Order(str(query.order))
     kind = order.kind
 
