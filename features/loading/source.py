@@ -177,8 +177,8 @@ def _encoding(name: str, head: bytes, chosen: str | None) -> str | None:
 
     None means that the file is UTF-8, or XML that declares its encoding. A byte order mark of
     UTF-16 or UTF-32 takes precedence over ``chosen``. Raises CommandError if ``chosen`` is not an
-    encoding, if the file is not text, or if it is probably UTF-16 or UTF-32 without a byte order
-    mark.
+    encoding or requires a byte order mark that the file lacks, if the file is not text, or if it is
+    probably UTF-16 or UTF-32 without a byte order mark.
     """
     for mark, marked in _MARKS.items():
         if head.startswith(mark):
@@ -202,6 +202,11 @@ def _encoding(name: str, head: bytes, chosen: str | None) -> str | None:
         raise CommandError(
             f"--encoding {chosen} is unknown: name one such as utf-8, latin-1, cp1252 or utf-16."
         ) from None
+    if head and encoding in _MARKS.values():  # Python's decoder requires the mark
+        raise CommandError(
+            f"{name} has no byte order mark: add `--encoding {encoding}-le` or "
+            f"`--encoding {encoding}-be`, or remove --encoding if the file is UTF-8."
+        )
     return None if encoding in {"utf-8", "utf-8-sig"} else encoding
 
 

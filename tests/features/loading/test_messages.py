@@ -295,6 +295,11 @@ MESSAGES: list[tuple[Callable[[], object], str]] = [
         ("--encoding klingon is unknown: name one such as utf-8, latin-1, cp1252 or utf-16."),
     ),
     (
+        lambda: opened(b"id,text\n", "UTF-16"),
+        "a.csv has no byte order mark: add `--encoding utf-16-le` or `--encoding utf-16-be`, or "
+        "remove --encoding if the file is UTF-8.",
+    ),
+    (
         lambda: opened(gzip.compress(b"id,text")[:-1]),
         "a.csv is incomplete: get the complete gzip file and load it.",
     ),
