@@ -296,8 +296,10 @@ MESSAGES: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: opened(b"id,text\n", "UTF-16"),
-        "a.csv has no byte order mark: add `--encoding utf-16-le` or `--encoding utf-16-be`, or "
-        "remove --encoding if the file is UTF-8.",
+        (
+            "a.csv has no byte order mark: add `--encoding utf-16-le` or `--encoding utf-16-be`, "
+            "or remove --encoding if the file is UTF-8."
+        ),
     ),
     (
         lambda: opened(gzip.compress(b"id,text")[:-1]),
