@@ -14,10 +14,9 @@ import unicodedata
 from bisect import bisect
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import ClassVar
 
-from dal.model.folding import fold
+from dal.model.folding import CharacterTable, fold
 from dal.model.submissions import ReviewCause
 
 MAX_PHRASE = 100
@@ -73,8 +72,8 @@ class WordList:
     def matches(self, text: str) -> bool:
         """Return whether a text contains one of the phrases."""
         text = _divided(normalized(text))
-        for mark in re.finditer(r"\|", text):
-            rest = text[mark.start() : mark.start() + self._longest]
+        for found in re.finditer(r"\|(?! )", text):  # before each word
+            rest = text[found.start() : found.start() + self._longest]
             place = bisect(self._phrases, rest)
             if place and rest.startswith(self._phrases[place - 1]):
                 return True
@@ -88,22 +87,20 @@ of letters and keys. https://www.unicode.org/reports/tr51/#def_emoji_keycap_sequ
 
 def normalized(text: str) -> str:
     """Return a text as ``WordList`` compares it: letters, marks, digits and single spaces."""
-    kept = [" "]
-    for character in fold(_SYMBOLS.sub(" ", text)):
-        compared = _compared(character)
-        # A mark after a symbol, such as an emoji, is part of the symbol.
-        if compared and not (kept[-1] == " " and unicodedata.category(compared)[0] == "M"):
-            kept.append(compared)
-    return " ".join("".join(kept).split())
+    text = fold(_SYMBOLS.sub(" ", text)).translate(_COMPARED)
+    # A mark after a symbol, such as an emoji, is part of the symbol.
+    marks = "".join(one for one in set(text) if unicodedata.category(one)[0] == "M")
+    return " ".join(filter(None, [word.lstrip(marks) for word in text.split()]))
 
 
-@lru_cache(maxsize=5_000)
 def _compared(character: str) -> str:
     category = unicodedata.category(character)
     if category in {"Cf", "Me"}:  # an invisible character, or a circle around a letter
         return ""
     return character if category[0] in "LMN" else " "
 
+
+_COMPARED = CharacterTable(_compared)
 
 _UNSPACED = (
     "\u0e00-\u0eff"  # Thai, Lao
