@@ -48,7 +48,7 @@ def overridden(kind: type, packages: set[str]) -> set[str]:
 
 
 class Overriding(Thread):
-    """Defines a method and an attribute of its base again, and a name of its own."""
+    """Overrides a method and an attribute of its base, and adds an attribute."""
 
     def _bootstrap(self) -> None:
         self._target = self._own = None

@@ -27,7 +27,8 @@ HEAD_BYTES = 512
 """Number of bytes that are read to find the file's type. The mark of a tar archive is at the bytes
 257 to 261."""
 
-_CHUNK = 1 << 16
+_CHUNK = 1 << 14
+"""Bytes of a read. Three chunks are in memory: the buffer, and the latest two reads of the file."""
 
 _Buffer: TypeAlias = bytearray | memoryview
 

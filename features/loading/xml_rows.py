@@ -63,8 +63,7 @@ class XmlRows:
     def __iter__(self) -> Iterator[Row | Reject]:
         """Yield the rows, and a rejected row for each row that is too long."""
         before = 0  # number of bytes that the parser has parsed
-        content = b"unread"
-        while content:
+        while True:
             content = self._source.stream.read1(_CHUNK)
             try:
                 self._parser.Parse(content, not content)
@@ -88,6 +87,8 @@ class XmlRows:
             before += len(content)
             yield from self._ready
             self._ready.clear()
+            if not content:
+                return
 
     def _doctype(self, *_: object) -> NoReturn:
         raise CommandError(

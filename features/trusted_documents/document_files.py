@@ -6,8 +6,8 @@ value is the document's text. Apollo's manifest is ``{"format": "apollo-persiste
 "version": 1, "operations": […]}``. Each operation has ``id``, ``name``, ``type`` and ``body``. This
 module uses only ``id`` and ``body``, which is the text.
 
-From a GraphQL file, a client sends each operation as a document of its own, with the fragments that
-the operation spreads. So a file with many operations has many documents.
+A GraphQL file has a document for each of its operations: a client sends the operation together with
+the fragments that it spreads.
 """
 
 import reprlib
