@@ -72,7 +72,7 @@ class WordList:
     def matches(self, text: str) -> bool:
         """Return whether a text contains one of the phrases."""
         text = _divided(normalized(text))
-        for found in re.finditer(r"\|(?! )", text):  # before each word
+        for found in _WORD.finditer(text):
             rest = text[found.start() : found.start() + self._longest]
             place = bisect(self._phrases, rest)
             if place and rest.startswith(self._phrases[place - 1]):
@@ -116,6 +116,9 @@ _UNSPACED = (
 _BOUNDARY = re.compile(f"(?<![^ {_UNSPACED}])|(?![^ {_UNSPACED}])")
 """Matches where a word may begin or end: at both ends of the text, and before and after each space
 and each character of a script without spaces."""
+
+_WORD = re.compile(r"\|(?! )")
+"""Matches the boundary before a word in a text from ``_divided``."""
 
 
 def _divided(text: str) -> str:
